@@ -36,7 +36,7 @@ if redis.call('EXISTS', engine) == 1 then
   replaces, filter = '1', old[2] or ''
   redis.call('UNLINK', engine)
 elseif redis.call('EXISTS', rebuilding) == 0 then
-  for at = PLACE(KEYS.events), #KEYS do
+  for at = POSITION(KEYS.events), #KEYS do
     if redis.call('EXISTS', KEYS[at]) == 1 then return { 'held' } end
   end
   if ARGV.sequence == '0' then return { 'nothing' } end

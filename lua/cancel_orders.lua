@@ -19,7 +19,7 @@ Events   an orders_closed for each request that closed any
 --- include closed_record
 --- include amounts
 --- include market_keys
---- define FIRST_REQUEST PLACE(ARGV.requests)
+--- define FIRST_REQUEST POSITION(ARGV.requests)
 
 -- Codes of `src/engine/cancelling-call.ts`.
 --- define UNTOUCHED 0
@@ -28,10 +28,10 @@ Events   an orders_closed for each request that closed any
 --- define CORRUPT 3
 --- define FAILED 4
 
-local epoch, least_sequence, market_number, base_per_step, quote_per_lot, most_orders, rules = struct.unpack('>I2I6I2I7I7I2I1c0', ARGV.call)
+local epoch, min_sequence, market_number, base_per_step, quote_per_lot, max_orders, rules = struct.unpack('>I2I6I2I7I7I2I1c0', ARGV.call)
 local found = redis.call('HMGET', KEYS.engine, 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
-local is_current = is_known(state, epoch, least_sequence)
+local is_current = is_known(state, epoch, min_sequence)
 local time, unsettled = event_time(state), {}
 
 --- include held_atoms
@@ -72,8 +72,8 @@ local function record_closed(cause, closed, wallets)
 end
 
 -- Returns the outcome of a request for one order, as most requests are. Returns nil, with nothing written, for any
--- other request and when anything is not as usual: close_any decides then.
-local function close_usual(owner, cause, references)
+-- other request and when it does not fit: close_any decides then.
+local function close_fast(owner, cause, references)
   if #references ~= 17 or rules ~= rules_in_force then return nil end
   local side, member, wallet, had_fills, left, held = find(references, owner)
   local live = side and live_record(KEYS.live, wallet .. references)
@@ -95,12 +95,12 @@ local close_any -- closes any request; made when the first such request comes
 for index = FIRST_REQUEST, #ARGV do
   local any, owner, cause, references = struct.unpack('>I1c20I1I2c0', ARGV[index])
   if any == 1 then owner = '' end
-  if met >= most_orders then
+  if met >= max_orders then
     replies[index] = struct.pack('I1', UNTOUCHED)
   elseif not is_current then
     replies[index] = struct.pack('I1', STALE) .. 'epoch'
   else
-    local done, reply = pcall(close_usual, owner, cause, references)
+    local done, reply = pcall(close_fast, owner, cause, references)
     if done and not reply then
       if not close_any then
         local function make_close_any()

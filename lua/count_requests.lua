@@ -30,7 +30,7 @@ redis.set_repl(redis.REPL_NONE)
 
 local SPARE = 24
 local call, unpack_time, floor = redis.call, struct.unpack, math.floor
-local window, logs = tonumber(ARGV.window_ms), #ARGV - (PLACE(ARGV.limits) - 1)
+local window, logs = tonumber(ARGV.window_ms), #ARGV - (POSITION(ARGV.limits) - 1)
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 local stamp = struct.pack('>I3', now % 16777216)
@@ -68,7 +68,7 @@ for first = 1, #KEYS, logs do
     end
     local anew = expired == length or expired >= SPARE or oldest >= 1.5 * window
     held[i] = anew and string.sub(log, expired * 3 + 1)
-    local room = ARGV[PLACE(ARGV.limits) - 1 + i] - (length - expired)
+    local room = ARGV[POSITION(ARGV.limits) - 1 + i] - (length - expired)
     if room < least or room == least and left > wait then
       least, wait = room, left
     end

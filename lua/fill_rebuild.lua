@@ -12,10 +12,10 @@ Replies  { filled } | { replaced }
 ]]
 if redis.call('HGET', KEYS.rebuilding, 'rebuild') ~= ARGV.token then return { 'replaced' } end
 if ARGV.command == 'HSET' then
-  redis.call('HSET', KEYS.part, unpack(ARGV, PLACE(ARGV.arguments)))
+  redis.call('HSET', KEYS.part, unpack(ARGV, POSITION(ARGV.arguments)))
 elseif ARGV.command == 'ZADD' then
-  redis.call('ZADD', KEYS.part, unpack(ARGV, PLACE(ARGV.arguments)))
+  redis.call('ZADD', KEYS.part, unpack(ARGV, POSITION(ARGV.arguments)))
 else
-  redis.call('SETRANGE', KEYS.part, unpack(ARGV, PLACE(ARGV.arguments)))
+  redis.call('SETRANGE', KEYS.part, unpack(ARGV, POSITION(ARGV.arguments)))
 end
 return { 'filled' }

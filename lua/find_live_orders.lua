@@ -5,7 +5,7 @@ are read one after the other miss none.
 
 KEYS  engine, live
 ARGV  epoch
-      least_sequence  sequence of the last event that the caller knows of this engine
+      min_sequence    sequence of the last event that the caller knows of this engine
       wallet          20 bytes
       market_number   '' for all markets
       after           reference that ended the page before; '' for the first page
@@ -20,7 +20,7 @@ Replies  { found, stamp of the engine's last event, references (17 each) togethe
 --- define REFERENCE_ENDS 37
 
 local state = decode_state(redis.call('HGET', KEYS.engine, 'state'))
-if not is_known(state, tonumber(ARGV.epoch), tonumber(ARGV.least_sequence)) then return { 'stale', 'epoch' } end
+if not is_known(state, tonumber(ARGV.epoch), tonumber(ARGV.min_sequence)) then return { 'stale', 'epoch' } end
 local from, to = ARGV.wallet, ARGV.wallet .. PREFIX_END
 if ARGV.market_number ~= '' then
   from, to = ARGV.wallet .. book_prefix(ARGV.market_number, BUY), ARGV.wallet .. book_prefix(ARGV.market_number + 1, BUY)

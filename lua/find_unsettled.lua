@@ -10,11 +10,11 @@ KEYS  engine, unsettled_0, unsettled_1
 ARGV  wallet          20 bytes
       after           stamp that ended the page before; '' for the first page
       count           most stamps of a page
-      most            most stamps after the page before that the caller takes
+      max             most stamps after the page before that the caller takes
       settled         sequence up to which the caller knows the events to be settled; 0 if it knows none
-      least_sequence  sequence of the last event that the caller knows of this engine; 0 if it knows none
+      min_sequence    sequence of the last event that the caller knows of this engine; 0 if it knows none
 Replies  { found, stamps... }  epoch (2) | sequence (6)  each, newest first; fewer than a page: there are no more
-         { too_many } when there are more than `most` after the page before
+         { too_many } when there are more than `max` after the page before
          { stale, epoch } when the engine lacks the last event that the caller knows, or the page before
 ]]
 --- include prefix_range
@@ -27,8 +27,8 @@ local settled = math.max(tonumber(head[1] or 0), tonumber(ARGV.settled))
 local function sequence_of(stamp) return (struct.unpack('>I6', string.sub(stamp, 3))) end
 
 -- Returns members of the wallet from the newest that is left, newest first.
-local function members_of(key, below, offset, most)
-  return redis.call('ZRANGE', key, below, '[' .. wallet, 'BYLEX', 'REV', 'LIMIT', offset, most)
+local function members_of(key, below, offset, max)
+  return redis.call('ZRANGE', key, below, '[' .. wallet, 'BYLEX', 'REV', 'LIMIT', offset, max)
 end
 
 -- Looks at twice as many entries each time, until one of them is settled.
@@ -49,13 +49,13 @@ local function read_generation(key, found)
 end
 
 local generations = { KEYS.unsettled_0, KEYS.unsettled_1 }
-if decode_state(head[2]).sequence < tonumber(ARGV.least_sequence) then return { 'stale', 'epoch' } end
+if decode_state(head[2]).sequence < tonumber(ARGV.min_sequence) then return { 'stale', 'epoch' } end
 if after ~= '' then
   local is_listed = sequence_of(after) <= settled
   for _, key in ipairs(generations) do
     is_listed = is_listed or members_of(key, '[' .. wallet .. after, 0, 1)[1] == wallet .. after
     -- One look tells it, before the caller reads thousands of events in vain.
-    local beyond = members_of(key, '(' .. wallet .. after, tonumber(ARGV.most), 1)[1]
+    local beyond = members_of(key, '(' .. wallet .. after, tonumber(ARGV.max), 1)[1]
     if beyond and sequence_of(string.sub(beyond, 21)) > settled then return { 'too_many' } end
   end
   if not is_listed then return { 'stale', 'epoch' } end

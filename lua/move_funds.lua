@@ -15,7 +15,7 @@ ARGV  epoch
       filter_offset        offset of the block's first byte in the filter
       filter_mask          8 bytes
       checked_at           time that an earlier `unchecked` replied, if Postgres was asked since, else 0
-      most_supply          supply up to which a credit is allowed (2^62 - amount), as decimal text
+      max_supply           supply up to which a credit is allowed (2^62 - amount), as decimal text
       record               the movement as JSON
       filter_layout        layout of the filters
       next_filter_offset   the same offset in the next filter; '' for none
@@ -55,7 +55,7 @@ if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
 if ARGV.scale ~= '' and ARGV.scale ~= scale then return { 'refused', 'SCALE_CHANGED' } end
 local held = redis.call('HMGET', keys.balances, SUPPLY, wallet .. AVAILABLE)
 if credits then
-  if not text_at_most(held[1] or '0', ARGV.most_supply) then return { 'refused', 'SUPPLY_LIMIT' } end
+  if not text_at_most(held[1] or '0', ARGV.max_supply) then return { 'refused', 'SUPPLY_LIMIT' } end
 else
   if found[3] then return { 'refused', 'CUSTODY_HOLD' } end
   if not text_at_most(amount, held[2] or '0') then return { 'refused', 'INSUFFICIENT_BALANCE' } end
@@ -66,7 +66,7 @@ local function check_atoms(atoms, most)
   local is_amount = atoms == '0' or string.find(atoms, '^[1-9]%d*$')
   if not is_amount or not text_at_most(atoms, most) then error('not an amount in ' .. keys.balances, 0) end
 end
-for index = 1, 2 do check_atoms(held[index] or '0', credits and ARGV.most_supply or MAX_ATOMS) end
+for index = 1, 2 do check_atoms(held[index] or '0', credits and ARGV.max_supply or MAX_ATOMS) end
 
 local change = credits and amount or '-' .. amount
 emit(keys, state, time, credits and CREDITED or DEBITED, ARGV.record, wallet)
@@ -75,5 +75,5 @@ redis.call('HINCRBY', keys.balances, SUPPLY, change)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
 if next_block then redis.call('SETRANGE', KEYS.next_claim_filter, ARGV.next_filter_offset, next_block) end
-redis.call('HSET', KEYS[PLACE(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
+redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
 return { 'moved', text(state.sequence) }

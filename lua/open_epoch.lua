@@ -26,7 +26,7 @@ to processes that cannot ask Postgres: another server could begin it again.
 ]]
 --- include engine_state
 --- define TRADES_PER_EPOCH 137438953472 (2^37)
---- define HIGHEST_EPOCH 65279 (see prefix_range.lua)
+--- define MAX_EPOCH 65279 (see prefix_range.lua)
 
 local engine = KEYS.engine
 local found = redis.call('HMGET', engine, 'format', 'server', 'state', 'filter')
@@ -42,7 +42,7 @@ local lacks = begun > state.epoch or begun == state.epoch and begun > 0 and serv
 if server ~= ARGV.run_id or lacks then
   if ARGV.sequence == '' then return { 'unknown' } end
   if found[2] and ARGV.rewritten ~= '1' then return { 'rewrite' } end
-  if math.max(state.epoch, begun) >= HIGHEST_EPOCH then return { 'exhausted' } end
+  if math.max(state.epoch, begun) >= MAX_EPOCH then return { 'exhausted' } end
   if not filter then
     filter = ARGV.filter_layout
     redis.call('HSET', engine, 'filter', filter)

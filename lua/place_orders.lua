@@ -13,7 +13,7 @@ ARGV  call         `src/engine/placing-call.ts` describes its bytes
 Replies  { epoch, time and makers met in vain, an outcome for each order } as bytes described there
 Events   an order_placed each; after a failed settlement also market_changed
 
-A usual order is written in a straight line (place_usual). Any other order, and any order that might be refused, goes
+Most orders take the fast path, a straight line (place_fast). Any other order, and any order that might be refused, goes
 through the phases of the whole command: read_order, plan_order (admit, price, check), commit_order (write, reply). The
 functions of the whole command are made when the first such order comes, because making them costs as much as an
 order.
@@ -29,16 +29,16 @@ order.
 
 --- include placing_codes
 --- include market_keys
---- define CLAIMS PLACE(KEYS.claims_0)
---- define FIRST_FILTER PLACE(KEYS.filters)
---- define FIRST_ORDER PLACE(ARGV.orders)
+--- define CLAIMS POSITION(KEYS.claims_0)
+--- define FIRST_FILTER POSITION(KEYS.filters)
+--- define FIRST_ORDER POSITION(ARGV.orders)
 --- define CALL '>I2I6I2I7I7I2I1I7I7I1I1I4I4I4I1c0I1c0'
 -- An order begins with its terms, which its event repeats; the terms begin with the wallet.
 --- define ORDER '>c20I2I1I1I1I1I1I7I2c0I7I1I6I1I1c8c14I1c0I1c0I1c0I1c0'
 --- define TERMS_BYTES 36 (without the client id)
 
-local epoch, least_sequence, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, most_makers,
-  most_makers_of_call, most_live, rules, layout = struct.unpack(CALL, ARGV.call)
+local epoch, min_sequence, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, max_makers,
+  max_makers_of_call, max_live, rules, layout = struct.unpack(CALL, ARGV.call)
 
 -- Reads the engine hash in one call: the fields that every order needs, and those of each wallet.
 local held, accepted_terms = {}, {}
@@ -56,7 +56,7 @@ for index = FIRST_ORDER, #ARGV do
   if found[index * 2 + 4] then accepted_terms[wallet] = found[index * 2 + 4] end
 end
 
-local is_current = is_known(state, epoch, least_sequence)
+local is_current = is_known(state, epoch, min_sequence)
 local time, trade_before = event_time(state), state.trade
 -- Changes that write_call writes at the end: ids that the call claims (digest -> reference), live orders (first 37
 -- bytes -> record), scores and members of the unsettled index. `live_counts`: number of live orders of each wallet,
@@ -76,7 +76,7 @@ end
 
 --- include held_atoms
 --- include write_fills
---- include place_usual
+--- include place_fast
 --- include write_call
 
 -- Reads the amounts that most orders of this call will need, one HMGET for each hash.
@@ -102,13 +102,13 @@ local replies, met, met_in_vain = { '' }, 0, ''
 local place_any -- the whole command, once it is made
 for index = FIRST_ORDER, #ARGV do
   local bytes = ARGV[index]
-  if met >= most_makers_of_call then
+  if met >= max_makers_of_call then
     replies[index] = struct.pack('I1', UNTOUCHED)
   elseif not is_current then
     replies[index] = struct.pack('I1', STALE) .. 'epoch'
   else
     makers_met = 0
-    local done, reply = pcall(place_usual, bytes)
+    local done, reply = pcall(place_fast, bytes)
     if done and not reply then
       if not place_any then
         local function make_place()

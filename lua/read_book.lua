@@ -4,7 +4,7 @@ Reads the best levels of both sides of a market at one moment. It jumps from pri
 however many orders stand at each.
 
 KEYS  engine, bids, asks, bid_levels, ask_levels
-ARGV  most             most levels of a side
+ARGV  max              most levels of a side
       market_number
       symbol
       market_version
@@ -18,11 +18,11 @@ Replies  { book, sequence, time, { price key (7), steps, … } of the bids, the 
 local found = redis.call('HMGET', KEYS.engine, 'state', 'rules:' .. ARGV.market_number)
 if found[2] ~= rules_of(ARGV.market_version, ARGV.symbol) then return { 'stale', 'market' } end
 
-local most = tonumber(ARGV.most)
+local max = tonumber(ARGV.max)
 
 local function read_side(book, levels)
   local keys, from = {}, '-'
-  while #keys < most do
+  while #keys < max do
     local member = redis.call('ZRANGE', book, from, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
     if not member then break end
     local key = string.sub(member, 1, 7)

@@ -6,7 +6,7 @@ whose switch is due while an earlier one is still taken gets the later cut-off, 
 
 KEYS  engine, switches, leases, cut_offs
 ARGV  epoch
-      most       most switches that are taken
+      max        most switches that are taken
       lease_ms
 Replies  { taken, time, when the next switch is due ('' for none), when the next lease ends ('' for none),
            { wallet (20), cut-off, … } } | { stale, epoch }
@@ -19,7 +19,7 @@ local state = read_state(KEYS.engine)
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 if redis.call('EXISTS', switches, leases) == 0 then return { 'taken', text(server_time()), '', '', {} } end
 local time, behind = switch_time(KEYS.engine)
-local most, lease_end = tonumber(ARGV.most), text(time + behind + tonumber(ARGV.lease_ms))
+local max, lease_end = tonumber(ARGV.max), text(time + behind + tonumber(ARGV.lease_ms))
 
 local function due_in(key, count, ...)
   return redis.call('ZRANGE', key, '-inf', text(time + behind), 'BYSCORE', 'LIMIT', 0, count, ...)
@@ -33,11 +33,11 @@ local function take(wallet, cut_off)
   redis.call('ZADD', leases, lease_end, wallet)
 end
 
-for _, wallet in ipairs(due_in(leases, most)) do
+for _, wallet in ipairs(due_in(leases, max)) do
   local cut_off = redis.call('HGET', cut_offs, wallet)
   if cut_off then take(wallet, cut_off) else redis.call('ZREM', leases, wallet) end
 end
-local due = due_in(switches, most - #taken / 2, 'WITHSCORES')
+local due = due_in(switches, max - #taken / 2, 'WITHSCORES')
 for at = 1, #due, 2 do
   local cut_off = stamp_of(state.epoch, state.sequence) .. struct.pack('>I7', tonumber(due[at + 1]) - behind)
   redis.call('ZREM', switches, due[at])

@@ -85,21 +85,21 @@ interface Setting<T> {
 const MIN_SECRET_BYTES = 32;
 const MAX_LEVEL_OF_PROXIES = 16;
 
-function wholeNumber(least: number, most: number): Pick<Setting<number>, 'mustBe' | 'schema'> {
+function wholeNumber(min: number, max: number): Pick<Setting<number>, 'mustBe' | 'schema'> {
   return {
-    mustBe: `a whole number from ${least} to ${most}`,
+    mustBe: `a whole number from ${min} to ${max}`,
     schema: z
       .string()
       .regex(/^\d{1,15}$/)
       .transform(Number)
-      .pipe(z.number().min(least).max(most)),
+      .pipe(z.number().min(min).max(max)),
   };
 }
 
-function powerOfTwo(least: number, most: number): Pick<Setting<number>, 'mustBe' | 'schema'> {
-  const { schema } = wholeNumber(least, most);
+function powerOfTwo(min: number, max: number): Pick<Setting<number>, 'mustBe' | 'schema'> {
+  const { schema } = wholeNumber(min, max);
   return {
-    mustBe: `a power of two from ${least} to ${most}`,
+    mustBe: `a power of two from ${min} to ${max}`,
     schema: schema.refine((value) => Number.isInteger(Math.log2(value))),
   };
 }

@@ -1,7 +1,7 @@
 -- Indexes of KEYS that the placing and the cancelling script share. A side is 0 or 1: KEYS[BOOK + side] and
 -- KEYS[LEVELS + side] are those of its orders, and its orders pay with the balances KEYS[QUOTE - side].
---- define BOOK PLACE(KEYS.bids)
---- define BASE PLACE(KEYS.base_balances)
---- define QUOTE PLACE(KEYS.quote_balances)
---- define UNSETTLED PLACE(KEYS.unsettled_0)
---- define LEVELS PLACE(KEYS.bid_levels)
+--- define BOOK POSITION(KEYS.bids)
+--- define BASE POSITION(KEYS.base_balances)
+--- define QUOTE POSITION(KEYS.quote_balances)
+--- define UNSETTLED POSITION(KEYS.unsettled_0)
+--- define LEVELS POSITION(KEYS.bid_levels)

@@ -7,7 +7,7 @@
 --   short      true when the fills cost more than that
 --   inexact    true when a running total would pass 2^53, so that the order must be refused
 --- define FIRST_PAGE 8
---- define LARGEST_PAGE 256
+--- define MAX_PAGE 256
 
 local function crossing_bound(order)
   if order.kind ~= LIMIT_ORDER then return '+' end
@@ -95,7 +95,7 @@ local function walk_book(order, book, funds)
     local found = #page
     for index = 1, found do
       walk.crosses = true
-      if not walk.ended and makers_met == most_makers then walk.ended = 'makers' end
+      if not walk.ended and makers_met == max_makers then walk.ended = 'makers' end
       if walk.ended or only_rests then break end
       makers_met = makers_met + 1
       meet(order, page[index])
@@ -103,7 +103,7 @@ local function walk_book(order, book, funds)
     if found < page_size or only_rests then walk.ended = walk.ended or 'book' end
     if not walk.ended then
       -- One order beyond the limit of makers tells if the order would meet more.
-      from, page_size = '(' .. page[found], math.min(page_size * 4, LARGEST_PAGE, most_makers - makers_met + 1)
+      from, page_size = '(' .. page[found], math.min(page_size * 4, MAX_PAGE, max_makers - makers_met + 1)
     end
   until walk.ended
 end

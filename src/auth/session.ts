@@ -15,7 +15,7 @@ const MIN_SECRET_BYTES = 32;
 /** Maximum number of verified tokens in the cache, about 5 MB. */
 const REMEMBERED_TOKENS = 10_000;
 
-const USUAL = 'Bearer ';
+const BEARER_PREFIX = 'Bearer ';
 const BEARER = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
 /** Form of a subject. This service never issues a token with the wallet in another form. */
@@ -41,7 +41,7 @@ interface Sessions {
   read(authorization: string | undefined): string;
 }
 
-interface Session {
+interface KnownSession {
   readonly wallet: string;
   readonly expiresMs: number;
 }
@@ -51,7 +51,7 @@ export function openSessions(options: SessionOptions): Sessions {
   const key = secretKey(options.secret);
   const keys = options.previousSecret === undefined ? [key] : [key, secretKey(options.previousSecret)];
   // The key is the whole token with its signature. With a shorter key, a forged copy of a token would match its entry.
-  const remembered = new LRUCache<string, Session>({ max: REMEMBERED_TOKENS });
+  const remembered = new LRUCache<string, KnownSession>({ max: REMEMBERED_TOKENS });
 
   return {
     issue(wallet) {
@@ -62,8 +62,9 @@ export function openSessions(options: SessionOptions): Sessions {
 
     read(authorization) {
       // Fast path without parsing. It is safe because the keys of the cache are whole tokens.
-      const usual = authorization?.startsWith(USUAL) && remembered.get(authorization.slice(USUAL.length));
-      if (usual && usual.expiresMs > nowMs()) return usual.wallet;
+      const cached =
+        authorization?.startsWith(BEARER_PREFIX) && remembered.get(authorization.slice(BEARER_PREFIX.length));
+      if (cached && cached.expiresMs > nowMs()) return cached.wallet;
       const token = BEARER.exec(authorization ?? '')?.[1];
       if (token === undefined) throw new Refusal('UNAUTHORIZED');
       const known = remembered.get(token);
@@ -94,7 +95,7 @@ function verify(
   keys: readonly KeyObject[],
   issuer: string,
   nowMs: number,
-): Session | undefined {
+): KnownSession | undefined {
   const nowSeconds = Math.floor(nowMs / 1000);
   for (const key of keys) {
     try {
@@ -114,7 +115,7 @@ function verify(
 }
 
 /** Checks what jsonwebtoken does not: that `exp` is present, `iat`, and the lifetime of the token. */
-function sessionOf(claims: string | jwt.JwtPayload, nowSeconds: number): Session | undefined {
+function sessionOf(claims: string | jwt.JwtPayload, nowSeconds: number): KnownSession | undefined {
   if (typeof claims === 'string') return undefined;
   const { sub, iat, exp } = claims;
   if (typeof sub !== 'string' || !SUBJECT.test(sub)) return undefined;

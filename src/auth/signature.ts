@@ -7,7 +7,7 @@ const SIGNATURE_BYTES = 65;
 const COMPACT_BYTES = 64;
 /** Accepted values of v. ethers would also accept 35 and above (EIP-155). */
 const RECOVERY_BYTES = new Set(['00', '01', '1b', '1c']);
-const HIGHEST_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+const MAX_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
  * Returns the reason why a text is not the 65-byte signature of an ordinary account, or undefined if its form is valid.
@@ -36,7 +36,7 @@ function lengthFault(bytes: number): string | undefined {
 function valueFault(digits: string): string | undefined {
   const v = digits.slice(-2);
   if (!RECOVERY_BYTES.has(v)) return `ends in 0x${v}: the last byte, v, must be 1b or 1c, or 00 or 01`;
-  if (BigInt(`0x${digits.slice(64, 128)}`) > HIGHEST_S) return 'must have its s in the lower half (EIP-2)';
+  if (BigInt(`0x${digits.slice(64, 128)}`) > MAX_S) return 'must have its s in the lower half (EIP-2)';
   return undefined;
 }
 

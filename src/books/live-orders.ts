@@ -20,8 +20,8 @@ import type { Servers } from './servers.ts';
  * Scans the live orders of all wallets in Postgres, which blocks nobody. It is meant for an operator who looks at one
  * account, not for serving requests.
  */
-export async function liveOrdersOf({ engine, ledger }: Servers, wallet: string): Promise<RestingOrder[]> {
-  const unsettled = await engine.outbox.unsettledOf(wallet);
+export async function readLiveOrders({ engine, ledger }: Servers, wallet: string): Promise<RestingOrder[]> {
+  const unsettled = await engine.outbox.readUnsettled(wallet);
   const { sequence } = await ledger.settlement.cursor();
   const orders = new WalletOrders(wallet);
   for await (const order of ledger.state.liveOrders(sequence)) orders.add(order);

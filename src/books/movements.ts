@@ -4,7 +4,7 @@ import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
-import { checkSameMovement, type Engine, type Moment } from '../engine/index.ts';
+import { checkSameMovement, type Engine, type EngineMoment } from '../engine/index.ts';
 import type { Servers } from './servers.ts';
 
 /** Most lookups in Postgres. One is enough unless it took minutes. */
@@ -38,7 +38,7 @@ export async function moveUnlessKnown(
   movement: AccountMoved,
   scale?: number,
 ): Promise<AccountMoved | null> {
-  let checked: Moment | undefined;
+  let checked: EngineMoment | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
     const moved = await engine.funds.move(movement, checked, scale);
     if (moved.outcome === 'moved') return null;

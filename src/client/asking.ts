@@ -16,7 +16,7 @@ const MAX_LOST = 3;
 const MAX_LIMITED = 5;
 const FIRST_PAUSE_MS = 250;
 /** Longest pause before a retry; a longer one is the caller's decision. */
-const LONGEST_PAUSE_MS = 61_000;
+const MAX_PAUSE_MS = 61_000;
 const AWAY: ReadonlySet<number> = /* @__PURE__ */ new Set([502, 503, 504]);
 
 /**
@@ -63,7 +63,7 @@ export async function pauseAfter(
 ): Promise<void> {
   const backOffMs = FIRST_PAUSE_MS * 2 ** (failures - 1) * (0.5 + fraction(connection) / 2);
   const pauseMs = (error.retryAfterMs ?? 0) + backOffMs;
-  if (pauseMs > LONGEST_PAUSE_MS) throw error;
+  if (pauseMs > MAX_PAUSE_MS) throw error;
   await pause(connection, pauseMs, signal);
 }
 

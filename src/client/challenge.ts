@@ -12,7 +12,7 @@ import { loginTypedData, NONCE } from './sign-in-message.ts';
 const FRESH_MS = 5 * 60_000;
 /** Furthest that the own clock may be wrong: a time zone that was taken for another. */
 const FURTHEST_MS = 24 * 3_600_000;
-const LONGEST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 
 type Untrusted<Value> = Value extends string
   ? unknown
@@ -39,7 +39,7 @@ export function readChallenge(connection: Connection, address: string, answer: A
 
 const isName = (name: unknown, expected: string | undefined): name is string =>
   expected === undefined
-    ? typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME && !/\p{C}/u.test(name)
+    ? typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH && !/\p{C}/u.test(name)
     : name === expected;
 
 /**

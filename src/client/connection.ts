@@ -138,15 +138,15 @@ const systemClock: Clock = {
   onWake,
 };
 
-interface EventSource {
+interface WakeEvents {
   addEventListener?(type: string, listener: () => void): void;
   removeEventListener?(type: string, listener: () => void): void;
 }
 
 /** Node.js has none of these events. */
 function onWake(listener: () => void): () => void {
-  const page = globalThis as EventSource & { document?: EventSource };
-  const sources: [EventSource | undefined, string][] = [
+  const page = globalThis as WakeEvents & { document?: WakeEvents };
+  const sources: [WakeEvents | undefined, string][] = [
     [page, 'online'],
     [page, 'pageshow'],
     [page.document, 'visibilitychange'],

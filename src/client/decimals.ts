@@ -8,13 +8,13 @@ interface Decimal {
 
 const DECIMAL = /^(-?)(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d{1,9}))?$/i;
 /** Most digits, and most places either way: far beyond any amount, and cheap. */
-const MOST = 400;
+const MAX_LENGTH = 400;
 
 /** Returns undefined for a text that is no decimal, or no amount by its length. */
 function read(text: string): Decimal | undefined {
   const [matched, sign, whole = '', part = '', exponent = '0'] = DECIMAL.exec(text) ?? [];
   const places = part.length - Number(exponent);
-  if (matched === undefined || text.length > MOST || Math.abs(places) > MOST) return undefined;
+  if (matched === undefined || text.length > MAX_LENGTH || Math.abs(places) > MAX_LENGTH) return undefined;
   return { units: BigInt(`${sign}${whole}${part}`), places };
 }
 

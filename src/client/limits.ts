@@ -10,9 +10,9 @@ import { type Answer, aborted } from './exchange.ts';
 export type Bucket = 'challenge' | 'verify' | 'market-data';
 
 /** Longest wait. The service counts over a minute, so a longer wait could only come from clocks that disagree. */
-const LONGEST_WAIT_MS = 61_000;
+const MAX_WAIT_MS = 61_000;
 
-interface Count {
+interface BucketCount {
   /** Number of requests that will still be let through, less those under way. */
   remaining: number;
   underWay: number;
@@ -22,10 +22,10 @@ interface Count {
   queue: Promise<void>;
 }
 
-const counts = /* @__PURE__ */ new WeakMap<Connection, Map<Bucket, Count>>();
+const counts = /* @__PURE__ */ new WeakMap<Connection, Map<Bucket, BucketCount>>();
 
-function countOf(connection: Connection, bucket: Bucket): Count {
-  const ofConnection = counts.get(connection) ?? new Map<Bucket, Count>();
+function countOf(connection: Connection, bucket: Bucket): BucketCount {
+  const ofConnection = counts.get(connection) ?? new Map<Bucket, BucketCount>();
   counts.set(connection, ofConnection);
   const count = ofConnection.get(bucket) ?? {
     remaining: Number.POSITIVE_INFINITY,
@@ -63,7 +63,11 @@ export async function withinLimits(
   }
 }
 
-async function counted(connection: Connection, count: Count, send: () => Promise<Answer>): Promise<Answer> {
+async function counted(
+  connection: Connection,
+  count: BucketCount,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
   count.remaining -= 1;
   count.underWay += 1;
   try {
@@ -75,7 +79,7 @@ async function counted(connection: Connection, count: Count, send: () => Promise
   }
 }
 
-function observe({ clock }: Connection, count: Count, { header }: Answer): void {
+function observe({ clock }: Connection, count: BucketCount, { header }: Answer): void {
   const [remaining, reset] = [header('RateLimit-Remaining'), header('RateLimit-Reset')];
   if (remaining === null || reset === null) return;
   // The answered request is among those under way.
@@ -83,7 +87,7 @@ function observe({ clock }: Connection, count: Count, { header }: Answer): void 
   const now = clock.now();
   const serverNow = Date.parse(header('Date') ?? '');
   const waitMs = Number(reset) * 1_000 - (Number.isNaN(serverNow) ? now : serverNow);
-  count.resetsAt = now + Math.min(Math.max(waitMs, 0), LONGEST_WAIT_MS);
+  count.resetsAt = now + Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
 }
 
 /** @throws RedbookError `ABORTED` when the signal ends the wait */

@@ -99,7 +99,7 @@ const LOOKUPS_AT_MS = [500, 1_000, 3_000, 10_000] as const;
 const RESEND_WITHIN_MS = 5_000;
 
 /** An order in progress: its terms with its id, and its requests. */
-interface Errand {
+interface Attempt {
   readonly session: Session;
   readonly body: NewOrder & { readonly clientOrderId: string };
   readonly firstSentAt: number;
@@ -128,8 +128,8 @@ export async function place(session: Session, order: NewOrder, options: PlaceOpt
   const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
   await freshen(session, { signal: options.signal }).catch(throwUnsent);
   if (options.signal?.aborted) throw aborted(options.signal, 'refused');
-  const errand: Errand = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
-  return await follow(errand, await send(errand, options.signal), options);
+  const attempt: Attempt = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
+  return await follow(attempt, await send(attempt, options.signal), options);
 }
 
 /** Throws when the session could not be renewed: the order was not sent, whatever the cause. */
@@ -142,18 +142,18 @@ function throwUnsent(cause: unknown): never {
 const canRest = ({ type, timeInForce = 'GTC' }: NewOrder): boolean =>
   type === 'limit' && timeInForce === 'GTC';
 
-const isInTime = ({ session, firstSentAt }: Errand): boolean =>
+const isInTime = ({ session, firstSentAt }: Attempt): boolean =>
   session.connection.clock.now() - firstSentAt <= RESEND_WITHIN_MS;
 
 /** Sends the order once, and once more after a 401 that a renewal fixes. */
-async function send(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
-  const { session } = errand;
+async function send(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result> {
+  const { session } = attempt;
   const { token } = session;
-  const result = await sendOnce(errand, signal);
+  const result = await sendOnce(attempt, signal);
   const error = result instanceof RedbookError ? result : result.outcome === 'refused' ? result.error : null;
   if (error?.status !== 401) return result;
-  const isRenewed = await renewRefused(session, token, sending(errand.body, signal)).catch(() => false);
-  return isRenewed && isInTime(errand) ? await sendOnce(errand, signal) : result;
+  const isRenewed = await renewRefused(session, token, sending(attempt.body, signal)).catch(() => false);
+  return isRenewed && isInTime(attempt) ? await sendOnce(attempt, signal) : result;
 }
 
 const sending = (body: NewOrder, signal: AbortSignalLike | undefined): Call => ({
@@ -164,11 +164,11 @@ const sending = (body: NewOrder, signal: AbortSignalLike | undefined): Call => (
   timeoutMs: ANSWER_WITHIN_MS,
 });
 
-async function sendOnce(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
-  const { session, body } = errand;
-  errand.unanswered += 1;
+async function sendOnce(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result> {
+  const { session, body } = attempt;
+  attempt.unanswered += 1;
   try {
-    return resultOf(errand, await exchangeOnce(session, sending(body, signal)));
+    return resultOf(attempt, await exchangeOnce(session, sending(body, signal)));
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;
@@ -176,17 +176,17 @@ async function sendOnce(errand: Errand, signal: AbortSignalLike | undefined): Pr
 }
 
 /** @throws RedbookError for an answer that does not say what became of the order */
-function resultOf(errand: Errand, answer: Answer): Result {
-  const { clientOrderId } = errand.body;
+function resultOf(attempt: Attempt, answer: Answer): Result {
+  const { clientOrderId } = attempt.body;
   if (isSuccess(answer)) {
     const { order, rejectCode } = replyOf<{ order?: Order; rejectCode?: string }>(answer);
     if (order?.clientOrderId !== clientOrderId) throw unreadable('the answer is about another order', answer);
-    return outcomeOf(errand, order, rejectCode, answer.requestId);
+    return outcomeOf(attempt, order, rejectCode, answer.requestId);
   }
   const error = errorOf(answer);
   if (error.outcome === 'unknown') throw error;
-  errand.unanswered -= 1;
-  return errand.unanswered === 0 ? { outcome: 'refused', error, order: null, clientOrderId } : error;
+  attempt.unanswered -= 1;
+  return attempt.unanswered === 0 ? { outcome: 'refused', error, order: null, clientOrderId } : error;
 }
 
 /** True when a recorded order may be the one that was sent. */
@@ -242,7 +242,7 @@ function rejectionOf(order: Order, rejectCode: string | undefined): { code: stri
 
 /** Returns the outcome of placing that an order of the service shows. */
 function outcomeOf(
-  { body }: Errand,
+  { body }: Attempt,
   order: Order,
   rejectCode: string | undefined,
   requestId: string | null,
@@ -260,9 +260,9 @@ function outcomeOf(
 }
 
 /** Looks up an order whose answer was lost, until its outcome is known or the look-ups end. */
-async function follow(errand: Errand, first: Result, options: PlaceOptions): Promise<Placed> {
+async function follow(attempt: Attempt, first: Result, options: PlaceOptions): Promise<Placed> {
   if (!(first instanceof RedbookError)) return first;
-  const { session, body } = errand;
+  const { session, body } = attempt;
   const { clock } = session.connection;
   const { signal, onLookup } = options;
   const lostAt = clock.now();
@@ -279,20 +279,20 @@ async function follow(errand: Errand, first: Result, options: PlaceOptions): Pro
     if (onLookup !== undefined) queueMicrotask(() => onLookup(lookup));
     const dueAt = nextMs === undefined ? lostAt + atMs : Math.max(lostAt + atMs, notBefore);
     const waitMs = dueAt - clock.now();
-    if (!(await slept(session, waitMs, signal))) return unknown(errand, aborted(signal));
-    const looked = await look(errand, signal);
+    if (!(await slept(session, waitMs, signal))) return unknown(attempt, aborted(signal));
+    const looked = await look(attempt, signal);
     if (looked instanceof RedbookError) {
       notBefore = clock.now() + (looked.retryAfterMs ?? 0);
       // The service looks for the id before it says that trading is paused: the order was not there.
       if (!isPaused(error)) error = looked;
     } else if (looked !== null) return looked;
-    else if (canRest(body) && isInTime(errand) && !isPaused(error)) {
-      const result = await send(errand, signal);
+    else if (canRest(body) && isInTime(attempt) && !isPaused(error)) {
+      const result = await send(attempt, signal);
       if (!(result instanceof RedbookError)) return result;
       error = result;
     }
   }
-  return unknown(errand, error);
+  return unknown(attempt, error);
 }
 
 /** True when trading is paused: the request placed nothing, and another one would not either. */
@@ -306,24 +306,24 @@ const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | un
   );
 
 /** Looks the order up once. @returns null when the service does not know it, or the reason why it does not tell */
-async function look(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result | null> {
+async function look(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result | null> {
   try {
-    const order = await findOrder(errand.session, errand.body.clientOrderId, signal);
-    return order === null ? null : outcomeOf(errand, order, undefined, null);
+    const order = await findOrder(attempt.session, attempt.body.clientOrderId, signal);
+    return order === null ? null : outcomeOf(attempt, order, undefined, null);
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;
   }
 }
 
-const unknown = (errand: Errand, error: RedbookError): OrderUnknown => ({
+const unknown = (attempt: Attempt, error: RedbookError): OrderUnknown => ({
   outcome: 'unknown',
   error,
-  clientOrderId: errand.body.clientOrderId,
+  clientOrderId: attempt.body.clientOrderId,
   async lookUp({ signal } = {}) {
-    const looked = await look(errand, signal);
-    if (looked === null) return unknown(errand, error);
-    return looked instanceof RedbookError ? unknown(errand, looked) : looked;
+    const looked = await look(attempt, signal);
+    if (looked === null) return unknown(attempt, error);
+    return looked instanceof RedbookError ? unknown(attempt, looked) : looked;
   },
-  sendAgain: async (options = {}) => follow(errand, await send(errand, options.signal), options),
+  sendAgain: async (options = {}) => follow(attempt, await send(attempt, options.signal), options),
 });

@@ -27,6 +27,9 @@ import type {
   summaryEntrySchema,
   tickerSchema,
 } from '../contract/market-data.ts';
+import type { balanceSchema, portfolioSchema } from '../contract/portfolio.ts';
+import type { statusSchema } from '../contract/status.ts';
+import type { Amount as WireAmount } from '../contract/values.ts';
 import type {
   cancelAfterSchema,
   closedOrderSchema,
@@ -37,9 +40,6 @@ import type {
   walletTradeSchema,
   walletTradesSchema,
 } from '../order/reply.ts';
-import type { balanceSchema, portfolioSchema } from '../contract/portfolio.ts';
-import type { statusSchema } from '../contract/status.ts';
-import type { Amount as WireAmount } from '../contract/values.ts';
 
 /** A decimal as a string, like `"2000.05"`: money, a price or a size, with exactly the digits that the service wrote. */
 export type Amount = string;

@@ -47,7 +47,7 @@ interface Credentials {
  * Shortest and longest pause between two renewals that no caller asks for. The pause doubles until a renewed token is
  * accepted, so that a service which refuses every token gets few signatures and a mended one finds the session again.
  */
-const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [60_000, 3_600_000];
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [60_000, 3_600_000];
 
 const credentialsOf = /* @__PURE__ */ new WeakMap<Session, Credentials>();
 
@@ -154,7 +154,7 @@ function renewedByItself({ clock }: Connection, credentials: Credentials): Promi
   const sinceMs = clock.now() - signedAt;
   // A clock that is set back does not prolong the pause.
   if (sinceMs >= 0 && sinceMs < pauseMs) return undefined;
-  const nextMs = Math.min(Math.max(2 * pauseMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+  const nextMs = Math.min(Math.max(2 * pauseMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
   const onSign = (): void => {
     credentials.signedAt = clock.now();
     credentials.pauseMs = nextMs;
@@ -201,7 +201,7 @@ export async function renewRefused(session: Session, token: string, wait: Wait):
 export async function exchangeOnce(session: Session, call: Call): Promise<Answer> {
   const credentials = credentialsOf.get(session)!;
   const answer = await exchange(session.connection, { ...call, token: credentials.token.text });
-  if (isSuccess(answer)) credentials.pauseMs = Math.min(credentials.pauseMs, SHORTEST_PAUSE_MS);
+  if (isSuccess(answer)) credentials.pauseMs = Math.min(credentials.pauseMs, MIN_PAUSE_MS);
   return answer;
 }
 

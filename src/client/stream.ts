@@ -63,7 +63,7 @@ export function watchMarket(
 const STALE_AFTER_MS = 5_000;
 /** A connection that is silent for this long is replaced, because it may be dead without notice. */
 const SILENT_FOR_MS = 10_000;
-const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [500, 15_000];
+const [FIRST_RETRY_MS, MAX_RETRY_MS] = [500, 15_000];
 /** A watchdog that is later than this did not run in time. */
 const LATE_MS = 1_000;
 /** Matches the close reason of a service that goes away, which asks clients to come back after a time of its choice. */
@@ -222,7 +222,7 @@ class StreamWatch<Frame> implements Watch {
     const [, askedMs] = ASKED_RETRY.exec(reason) ?? [];
     void this.#retry(
       'offline',
-      askedMs === undefined ? this.#backOffMs() : Math.min(Number(askedMs), LONGEST_RETRY_MS),
+      askedMs === undefined ? this.#backOffMs() : Math.min(Number(askedMs), MAX_RETRY_MS),
     );
   }
 
@@ -236,7 +236,7 @@ class StreamWatch<Frame> implements Watch {
    * Returns the back-off, which doubles with each attempt and is random, so that clients do not come back all at once.
    */
   #backOffMs(): number {
-    const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#attempts);
+    const longest = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#attempts);
     return longest * (0.5 + fraction(this.#connection) / 2);
   }
 }

@@ -2,11 +2,11 @@
 
 import { z } from 'zod';
 import { MARKET_STATUSES } from '../domain/market.ts';
-import { HIGHEST_SCALE } from '../domain/market-rules.ts';
+import { MAX_SCALE } from '../domain/market-rules.ts';
 import { assetSymbol, marketSymbol, positiveAmount } from './values.ts';
 
 const rule = (what: string) => positiveAmount.nullable().describe(`${what}; null if not enforced`);
-const scale = z.int().min(0).max(HIGHEST_SCALE);
+const scale = z.int().min(0).max(MAX_SCALE);
 const feeBps = z.int().min(0).max(1000);
 
 export const marketSchema = z

@@ -22,7 +22,7 @@ reconcile shows that nothing was lost or made on the way.
   --market <name>  with --live: trade on this market alone, for example ETH/USDC
   --help           print this text`;
 
-const HIGHEST_SEED = 2 ** 31 - 1;
+const MAX_SEED = 2 ** 31 - 1;
 
 /** @returns the arguments, or one sentence why they cannot be understood */
 export function readDemoArguments(argv: readonly string[]): DemoArguments | string {
@@ -39,12 +39,12 @@ export function readDemoArguments(argv: readonly string[]): DemoArguments | stri
     const { help, live, seed, market } = values;
     if (!live && (seed !== undefined || market !== undefined)) return '--seed and --market need --live';
     if (seed === undefined) return { help, live, market };
-    if (!/^\d{1,10}$/.test(seed) || Number(seed) > HIGHEST_SEED)
-      return `--seed must be a whole number from 0 to ${HIGHEST_SEED}`;
+    if (!/^\d{1,10}$/.test(seed) || Number(seed) > MAX_SEED)
+      return `--seed must be a whole number from 0 to ${MAX_SEED}`;
     return { help, live, market, seed: Number(seed) };
   } catch (error) {
     return (error as Error).message.split('. ')[0]!;
   }
 }
 
-export const drawSeed = (): number => Math.floor(Math.random() * HIGHEST_SEED);
+export const drawSeed = (): number => Math.floor(Math.random() * MAX_SEED);

@@ -15,7 +15,7 @@ import { Refusal } from '../domain/errors.ts';
 import { formatScaled } from '../domain/units.ts';
 import { renderReconciliation } from '../operator/ledger.ts';
 import { COLOURED, PLAIN } from '../operator/terminal.ts';
-import { COLUMNS, openScript, type Script } from './script.ts';
+import { COLUMNS, openScript, type StoryTeller } from './script.ts';
 import { isRunning, tellNotRunning, withdrawAll } from './service.ts';
 import { type Stage, setStage } from './stage.ts';
 import { DemoStopped, makeTrader, type Trader } from './trader.ts';
@@ -40,7 +40,7 @@ interface Cast {
 
 interface Play extends Cast {
   readonly stage: Stage;
-  readonly script: Script;
+  readonly script: StoryTeller;
   readonly options: DemoOptions;
   /** Atoms deposited, by wallet and asset. */
   readonly deposits: Map<string, bigint>;
@@ -96,7 +96,7 @@ async function signIn({ ada, ben, cleo, script, options }: Play): Promise<void> 
   await cleo.signInByMessage(options.webHost);
   script.say(`${nameOf(cleo)} ${cleo.wallet} signs a message (SIWE, EIP-4361)`);
   script.say('Each has a session of eight hours now.');
-  const { termsVersion } = await options.services.engine.snapshots.state();
+  const { termsVersion } = await options.services.engine.reads.state();
   if (termsVersion === null) return;
   for (const trader of [ada, ben, cleo]) await trader.acceptTerms(termsVersion);
   script.say(`All three accept the terms, version ${termsVersion}.`);
@@ -260,7 +260,7 @@ async function tidyUp({ ada, ben, cleo }: Cast, services: DemoOptions['services'
 
 const nameOf = ({ name }: Trader): string => name.padEnd(4);
 
-function tellFills(script: Script, order: Order): void {
+function tellFills(script: StoryTeller, order: Order): void {
   for (const { size, price, feeAmount, feeAsset } of order.fills)
     script.say(`  filled ${size} at ${price}, fee ${feeAmount} ${feeAsset}`);
   script.say(`  ${order.status}: ${order.filledSize} of ${order.size}`);

@@ -4,7 +4,14 @@ import type { NewOrder, Order } from '../client/index.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import type { Side } from '../domain/order.ts';
 import { countOf, parseDecimal } from '../domain/units.ts';
-import { drawSize, type Level, type LiveMarket, levelsAround, openWalk, priceText } from './live-market.ts';
+import {
+  drawSize,
+  type LiveMarket,
+  levelsAround,
+  openWalk,
+  type PlannedLevel,
+  priceText,
+} from './live-market.ts';
 import { random } from './random.ts';
 import { DemoStopped, type PlacedOrder, type Trader } from './trader.ts';
 
@@ -44,7 +51,7 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, seed: nu
   /** Levels alternate between the makers. A level stays with its maker as long as it is quoted. */
   const isOf =
     (maker: number) =>
-    ({ priceTicks }: Level): boolean =>
+    ({ priceTicks }: PlannedLevel): boolean =>
       Number((priceTicks / gapTicks) % BigInt(makers.length)) === maker;
 
   async function quote(): Promise<void> {
@@ -57,7 +64,7 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, seed: nu
     await Promise.all(plans.map(({ missing }, at) => placeQuotes(makers[at]!, missing)));
   }
 
-  async function placeQuotes(maker: Trader, missing: readonly Level[]): Promise<void> {
+  async function placeQuotes(maker: Trader, missing: readonly PlannedLevel[]): Promise<void> {
     for (const { side, priceTicks } of missing) {
       const size = drawSize(live, choices);
       const price = priceText(live, priceTicks);
@@ -97,9 +104,9 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, seed: nu
 /** Plans the cancels and placements that bring a maker's orders to its levels. */
 function planQuotes(
   { market }: LiveMarket,
-  levels: readonly Level[],
+  levels: readonly PlannedLevel[],
   orders: readonly Order[],
-): { unwanted: Order[]; missing: Level[] } {
+): { unwanted: Order[]; missing: PlannedLevel[] } {
   const { tick } = marketGrid(market);
   const keyOf = (side: Side, priceTicks: bigint | undefined): string => `${side} ${priceTicks}`;
   const wanted = new Map(levels.map((level) => [keyOf(level.side, level.priceTicks), level]));

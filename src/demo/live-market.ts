@@ -23,11 +23,11 @@ export interface LiveMarket {
   /** Ticks between two price levels. */
   readonly gapTicks: bigint;
   /** Bounds of the size of an order. */
-  readonly leastSteps: bigint;
-  readonly mostSteps: bigint;
+  readonly minOrderSteps: bigint;
+  readonly maxOrderSteps: bigint;
 }
 
-export interface Level {
+export interface PlannedLevel {
   readonly side: Side;
   readonly priceTicks: bigint;
 }
@@ -40,11 +40,11 @@ export interface Level {
 export async function findLiveMarkets(
   engine: Engine,
   symbol: string | undefined,
-  most: number,
+  max: number,
 ): Promise<LiveMarket[]> {
   const open = await openMarkets(engine);
   const chosen =
-    symbol === undefined ? open.slice(0, most) : open.filter((one) => one.market.symbol === symbol);
+    symbol === undefined ? open.slice(0, max) : open.filter((one) => one.market.symbol === symbol);
   const found = chosen.flatMap(({ market, quotes }) => liveMarket(market, quotes) ?? []);
   if (found.length > 0) return found;
   const symbols = open.map(({ market }) => market.symbol).join(', ');
@@ -66,21 +66,21 @@ export function liveMarket(market: Market, quotes: Quotes): LiveMarket | undefin
     MAX_ATOMS / market.baseAtomsPerStep,
     MAX_ATOMS / (startTicks * market.quoteAtomsPerLot),
   );
-  const most = maxSteps === null ? exact : least(exact, maxSteps);
+  const max = maxSteps === null ? exact : least(exact, maxSteps);
   const smallest = minSteps ?? 1n;
-  if (most < smallest) return undefined;
-  const leastSteps = greatest(least(quarterOf(market), most / MAX_UNITS), smallest);
-  const mostSteps = least(leastSteps * MAX_UNITS, most);
-  return { market, startTicks, gapTicks, leastSteps, mostSteps };
+  if (max < smallest) return undefined;
+  const minOrderSteps = greatest(least(quarterOf(market), max / MAX_UNITS), smallest);
+  const maxOrderSteps = least(minOrderSteps * MAX_UNITS, max);
+  return { market, startTicks, gapTicks, minOrderSteps, maxOrderSteps };
 }
 
 export const priceText = ({ market }: LiveMarket, ticks: bigint): string =>
   formatCount(ticks, marketGrid(market).tick);
 
 /** Draws a size between the bounds, in tenths of the least one. */
-export function drawSize({ market, leastSteps, mostSteps }: LiveMarket, random: Random): string {
-  const tenths = (leastSteps * BigInt(10 + random.below(31))) / 10n;
-  return formatCount(least(tenths, mostSteps), marketGrid(market).step);
+export function drawSize({ market, minOrderSteps, maxOrderSteps }: LiveMarket, random: Random): string {
+  const tenths = (minOrderSteps * BigInt(10 + random.below(31))) / 10n;
+  return formatCount(least(tenths, maxOrderSteps), marketGrid(market).step);
 }
 
 /** Opens a random walk: each step is at most one gap, and the price stays between 2/3 and 3/2 of its start. */
@@ -98,9 +98,9 @@ export function openWalk({ startTicks, gapTicks }: LiveMarket, random: Random): 
 /**
  * Returns the levels to quote around a price. They lie on whole gaps, so that most stay in place when the price moves.
  */
-export function levelsAround({ gapTicks }: LiveMarket, midTicks: bigint): Level[] {
+export function levelsAround({ gapTicks }: LiveMarket, midTicks: bigint): PlannedLevel[] {
   const bestBid = (midTicks - 1n) / gapTicks;
-  const levels: Level[] = [];
+  const levels: PlannedLevel[] = [];
   for (let away = 0n; away < LEVELS; away += 1n) {
     if (bestBid > away) levels.push({ side: 'buy', priceTicks: (bestBid - away) * gapTicks });
     levels.push({ side: 'sell', priceTicks: (bestBid + 1n + away) * gapTicks });

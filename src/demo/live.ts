@@ -36,7 +36,7 @@ const MAX_MARKETS = 3;
 const TURN_MS = 1_000;
 const TOLD_EVERY_MS = 10_000;
 const FIRST_BACK_OFF_MS = 500;
-const LONGEST_BACK_OFF_MS = 10_000;
+const MAX_BACK_OFF_MS = 10_000;
 /** Number of orders of the least size that each wallet can pay with its initial funds, on either side. */
 const FUNDED_ORDERS = 500n;
 /** Dead-man timeout, which cancels the quotes of a demo that was killed; each turn renews it. */
@@ -81,10 +81,10 @@ export async function runLive(options: LiveOptions): Promise<number> {
 /** Signs in, accepts the terms and takes funds. */
 async function prepare(trader: Trader, markets: readonly LiveMarket[], services: Servers): Promise<void> {
   await trader.signInByTypedData();
-  const { termsVersion } = await services.engine.snapshots.state();
+  const { termsVersion } = await services.engine.reads.state();
   if (termsVersion !== null) await trader.acceptTerms(termsVersion);
-  for (const { market, leastSteps, startTicks } of markets) {
-    const steps = leastSteps * FUNDED_ORDERS;
+  for (const { market, minOrderSteps, startTicks } of markets) {
+    const steps = minOrderSteps * FUNDED_ORDERS;
     const funds = [
       [market.base, steps * market.baseAtomsPerStep],
       [market.quote, steps * startTicks * market.quoteAtomsPerLot],
@@ -122,7 +122,7 @@ async function keepTrading(
       if (error.message !== told) print(`${symbol}: ${error.message}. The demo tries again.`);
       told = error.message;
       failures += 1;
-      const backOffMs = Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), LONGEST_BACK_OFF_MS);
+      const backOffMs = Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), MAX_BACK_OFF_MS);
       pauseMs = backOffMs * (0.5 + 0.005 * pauses.below(100));
     }
     await pause(pauseMs, signal);

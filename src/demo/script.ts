@@ -3,7 +3,7 @@
 import { type Column, column, renderTable } from '../operator/table.ts';
 import type { Paint } from '../operator/terminal.ts';
 
-export interface Script {
+export interface StoryTeller {
   scene(title: string): void;
   say(text: string): void;
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void;
@@ -13,7 +13,7 @@ export interface Script {
 
 const WIDTH = 78;
 
-export function openScript(print: (line: string) => void, paint: Paint): Script {
+export function openScript(print: (line: string) => void, paint: Paint): StoryTeller {
   let scenes = 0;
   const block = (text: string): void => {
     for (const line of text.trimEnd().split('\n')) print(line === '' ? '' : `    ${line}`);

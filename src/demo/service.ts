@@ -25,7 +25,7 @@ export function tellNotRunning(baseUrl: string, print: (line: string) => void): 
 export async function withdrawAll({ wallet }: Pick<Trader, 'wallet'>, services: Servers): Promise<string[]> {
   const assets = await services.engine.markets.assets();
   const withdrawn: string[] = [];
-  for (const { asset, availableAtoms } of await services.engine.funds.balancesOf(wallet)) {
+  for (const { asset, availableAtoms } of await services.engine.funds.readBalances(wallet)) {
     if (availableAtoms === 0n) continue;
     const movement = { kind: 'debited', wallet, asset, amountAtoms: availableAtoms } as const;
     await moveFundsOnce(services, { ...movement, reference: `demo ${wallet} ${asset}` });

@@ -43,7 +43,7 @@ export async function setStage(engine: Engine): Promise<Stage> {
 export async function openMarkets(engine: Engine): Promise<{ market: Market; quotes: Quotes }[]> {
   const isOpen = ({ status, tradingEnabled, sellEnabled }: Market): boolean =>
     status === 'active' && tradingEnabled && sellEnabled;
-  const { markets, quotes } = await engine.snapshots.quotes((all) => all.filter(isOpen));
+  const { markets, quotes } = await engine.reads.quotes((all) => all.filter(isOpen));
   const open = markets.filter(isOpen);
   if (open.length === 0) throw new DemoStopped('no market is open: publish one with redbook market create');
   return open.map((market) => ({ market, quotes: quotes.get(market.symbol)! }));
@@ -57,13 +57,13 @@ export function presentTicks(market: Market, { bestBidTicks, bestAskTicks, lastT
   return lastTicks ?? bestBidTicks ?? bestAskTicks ?? (usualTicks > 0n ? usualTicks : 3000n);
 }
 
-interface Place {
+interface FreeLevels {
   readonly middleTicks: bigint;
   readonly levelTicks: bigint;
 }
 
 /** Finds a middle with all levels of the story strictly between the best bid and the best ask. */
-function findRoom(market: Market, quotes: Quotes): Place | undefined {
+function findRoom(market: Market, quotes: Quotes): FreeLevels | undefined {
   const { bestBidTicks: bid, bestAskTicks: ask } = quotes;
   const around = presentTicks(market, quotes);
   const levelTicks = powerOfTenBelow(around / 1000n);

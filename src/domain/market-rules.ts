@@ -49,9 +49,9 @@ export type MarketChange = Partial<
 
 const SYMBOL = /^([A-Z0-9]{1,16})\/([A-Z0-9]{1,16})$/;
 const ASSET_SYMBOL = /^[A-Z0-9]{1,16}$/;
-const HIGHEST_FEE_BPS = 1000;
+const MAX_FEE_BPS = 1000;
 export const DEFAULT_SCALE = 8;
-export const HIGHEST_SCALE = 9;
+export const MAX_SCALE = 9;
 
 const refuseRule = (message: string): never => {
   throw new OperatorRefusal('INVALID_MARKET', message);
@@ -78,7 +78,7 @@ export function checkAsset(asset: Asset): Asset {
       `${asset.symbol} is no asset symbol: upper-case letters and digits`,
     );
   }
-  if (!Number.isInteger(asset.scale) || asset.scale < 0 || asset.scale > HIGHEST_SCALE) {
+  if (!Number.isInteger(asset.scale) || asset.scale < 0 || asset.scale > MAX_SCALE) {
     throw new OperatorRefusal(
       'INVALID_ASSET',
       `the scale of ${asset.symbol} must be a whole number from 0 to 9`,
@@ -133,8 +133,8 @@ function checkSizes(market: Pick<Market, 'minOrderSize' | 'maxOrderSize'>): void
 }
 
 function checkChangeable(market: Market): Market {
-  if (!Number.isInteger(market.feeBps) || market.feeBps < 0 || market.feeBps > HIGHEST_FEE_BPS) {
-    refuseRule(`feeBps must be a whole number from 0 to ${HIGHEST_FEE_BPS}; got ${market.feeBps}`);
+  if (!Number.isInteger(market.feeBps) || market.feeBps < 0 || market.feeBps > MAX_FEE_BPS) {
+    refuseRule(`feeBps must be a whole number from 0 to ${MAX_FEE_BPS}; got ${market.feeBps}`);
   }
   checkSizes(market);
   readRule('referencePrice', market.referencePrice);

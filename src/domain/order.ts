@@ -39,7 +39,7 @@ export type EndReason = keyof typeof END_REASONS;
 export type RejectReason = Extract<EndReason, Uppercase<string>>;
 
 /** Market facts from which an order's amounts are computed; they never change for a market. */
-export interface Lot {
+export interface MarketUnits {
   readonly base: string;
   readonly quote: string;
   /** Base atoms in one size step. */
@@ -75,7 +75,7 @@ export interface OrderTerms {
   readonly createdAtMs: number;
   /** Sequence of the event that created it. */
   readonly sequence: number;
-  readonly lot: Lot;
+  readonly units: MarketUnits;
 }
 
 /** An order and its progress. */
@@ -105,13 +105,13 @@ export interface Trade {
   readonly timeMs: number;
   /** Sequence of the event that holds it. */
   readonly sequence: number;
-  readonly lot: Lot;
+  readonly units: MarketUnits;
 }
 
 /** An order as lists show it. Its counts are displayed and rarely calculated with. */
 export type ListedOrder = Omit<
   Order,
-  'wallet' | 'leverage' | 'lot' | 'priceTicks' | 'sizeSteps' | 'filledSteps'
+  'wallet' | 'leverage' | 'units' | 'priceTicks' | 'sizeSteps' | 'filledSteps'
 > & {
   /** null: a market order. */
   readonly priceTicks: Count | null;
@@ -180,7 +180,7 @@ export interface ClosedOrder {
 export interface LiveOrder
   extends Pick<
     OrderTerms,
-    'id' | 'wallet' | 'market' | 'side' | 'priceTicks' | 'sizeSteps' | 'clientOrderId' | 'sequence' | 'lot'
+    'id' | 'wallet' | 'market' | 'side' | 'priceTicks' | 'sizeSteps' | 'clientOrderId' | 'sequence' | 'units'
   > {
   readonly remainingSteps: bigint;
 }
@@ -196,11 +196,11 @@ export interface RestingOrder extends LiveOrder {
  */
 export const heldAtoms = (
   { side, priceTicks, remainingSteps }: Pick<RestingOrder, 'side' | 'priceTicks' | 'remainingSteps'>,
-  lot: Pick<Lot, 'baseAtomsPerStep' | 'quoteAtomsPerLot'>,
+  units: Pick<MarketUnits, 'baseAtomsPerStep' | 'quoteAtomsPerLot'>,
 ): bigint =>
   side === 'sell'
-    ? remainingSteps * lot.baseAtomsPerStep
-    : priceTicks * remainingSteps * lot.quoteAtomsPerLot;
+    ? remainingSteps * units.baseAtomsPerStep
+    : priceTicks * remainingSteps * units.quoteAtomsPerLot;
 
 export const isLive = (status: OrderStatus): boolean =>
   status === 'open' || status === 'resting' || status === 'partially_filled';
@@ -210,12 +210,12 @@ export const rejectReasonOf = ({ status, reason }: Pick<Order, 'status' | 'reaso
   status === 'rejected' ? (reason as RejectReason) : null;
 
 /** Returns the base atoms of a trade. */
-export const baseAtoms = (trade: Pick<Trade, 'sizeSteps' | 'lot'>): bigint =>
-  trade.sizeSteps * trade.lot.baseAtomsPerStep;
+export const baseAtoms = (trade: Pick<Trade, 'sizeSteps' | 'units'>): bigint =>
+  trade.sizeSteps * trade.units.baseAtomsPerStep;
 
 /** Returns price x size of a trade in quote atoms; exact. */
-export const notionalAtoms = (trade: Pick<Trade, 'priceTicks' | 'sizeSteps' | 'lot'>): bigint =>
-  trade.priceTicks * trade.sizeSteps * trade.lot.quoteAtomsPerLot;
+export const notionalAtoms = (trade: Pick<Trade, 'priceTicks' | 'sizeSteps' | 'units'>): bigint =>
+  trade.priceTicks * trade.sizeSteps * trade.units.quoteAtomsPerLot;
 
 /** Returns one order's side of a trade. */
 export function fillOf(trade: Trade, orderId: string): Fill {

@@ -49,7 +49,7 @@ export interface OrderRefusal {
 }
 
 /** An order measured on its market's grid; undefined: not on the grid. */
-interface Measured {
+interface MeasuredOrder {
   readonly request: MeasuredRequest;
   readonly market: Market;
   readonly grid: MarketGrid;
@@ -57,7 +57,7 @@ interface Measured {
   readonly sizeSteps: bigint | null | undefined;
 }
 
-type Check = (order: Measured) => boolean | string;
+type OrderCheck = (order: MeasuredOrder) => boolean | string;
 
 const MAX_LEVERAGE = 100;
 
@@ -65,7 +65,7 @@ const MAX_LEVERAGE = 100;
 export const feeAtomsOf = (notional: bigint, bps: number): bigint =>
   (notional * BigInt(bps) + 9999n) / 10000n;
 
-function isInexact({ market, priceTicks, sizeSteps }: Measured): boolean {
+function isInexact({ market, priceTicks, sizeSteps }: MeasuredOrder): boolean {
   if (sizeSteps == null) return false;
   if (sizeSteps * market.baseAtomsPerStep >= EXACT_LIMIT) return true;
   if (priceTicks == null) return false;
@@ -78,7 +78,7 @@ const offGrid = (name: 'price' | 'size', unit: string): string =>
   `${name} must be a multiple of ${name}Increment, ${unit}`;
 
 /** Checks in the documented order. A check returns true or a message in order to refuse. */
-const REFUSALS: readonly (readonly [code: ErrorCode, refuses: Check])[] = [
+const REFUSALS: readonly (readonly [code: ErrorCode, refuses: OrderCheck])[] = [
   [
     'MARKET_NOT_TRADING',
     ({ market }) => !market.tradingEnabled || market.status === 'halted' || market.status === 'delisted',
@@ -123,7 +123,7 @@ function invalidOrder(request: MeasuredRequest): string | undefined {
   return undefined;
 }
 
-function measure(request: MeasuredRequest, market: Market): Measured {
+function measure(request: MeasuredRequest, market: Market): MeasuredOrder {
   const grid = marketGrid(market);
   return {
     request,

@@ -4,4 +4,4 @@
 export const isValidText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 /** True for 1 to `most` characters (code points). */
-export const hasCharacters = (text: string, most: number): boolean => text !== '' && [...text].length <= most;
+export const hasCharacters = (text: string, max: number): boolean => text !== '' && [...text].length <= max;

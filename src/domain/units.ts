@@ -40,9 +40,9 @@ export type Decimal = ShortDecimal | LongDecimal;
 
 const DECIMAL_TEXT = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?$/;
 /** Longest decimal text that is read: far longer than any amount, short enough to stay cheap. */
-const LONGEST_TEXT = 400;
+const MAX_TEXT_LENGTH = 400;
 /** Highest exponent that is read: magnitudes from 10^309 on are not finite for any client that reads doubles. */
-const HIGHEST_EXPONENT = 308;
+const MAX_EXPONENT = 308;
 /** Below 10^15 every whole number is a double, and so is ten times it. */
 const SHORT_DIGITS = 15;
 const [CODE_0, CODE_POINT, CODE_MINUS] = [48, 46, 45];
@@ -70,9 +70,9 @@ function readShort(text: string): ShortDecimal | undefined {
 export function parseDecimal(text: string): Decimal | undefined {
   const short = readShort(text);
   if (short !== undefined) return short;
-  if (text.length > LONGEST_TEXT || !DECIMAL_TEXT.test(text)) return undefined;
+  if (text.length > MAX_TEXT_LENGTH || !DECIMAL_TEXT.test(text)) return undefined;
   const value = /[eE]/.test(text) ? readExponent(text) : readPlain(text);
-  return value !== undefined && exponentOf(value) <= HIGHEST_EXPONENT ? value : undefined;
+  return value !== undefined && exponentOf(value) <= MAX_EXPONENT ? value : undefined;
 }
 
 /** Reads digits with a point and a sign. */
@@ -83,12 +83,12 @@ function readPlain(text: string): LongDecimal {
 }
 
 /** Lowest exponent that is read: far below any amount, and its decimal still has a bounded size. */
-const LOWEST_EXPONENT = -1e6;
+const MIN_EXPONENT = -1e6;
 
 /** Reads digits with an exponent; undefined for a number that is infinite or too close to 0. */
 function readExponent(text: string): LongDecimal | undefined {
   const value = new Exact(text);
-  if (!value.isFinite() || value.e < LOWEST_EXPONENT || value.e > HIGHEST_EXPONENT) return undefined;
+  if (!value.isFinite() || value.e < MIN_EXPONENT || value.e > MAX_EXPONENT) return undefined;
   const places = value.decimalPlaces();
   return new LongDecimal(BigInt(value.times(`1e${places}`).toFixed()), places);
 }

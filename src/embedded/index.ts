@@ -14,7 +14,7 @@ import {
   unusable,
 } from './run/data-folder.ts';
 import { freePort } from './run/ports.ts';
-import { dropStrangersLock, openCluster, postgresProgram, postgresUrl } from './run/postgres.ts';
+import { openCluster, postgresProgram, postgresUrl, removeForeignLock } from './run/postgres.ts';
 import { identify, isAlive, type ProcessIdentity } from './run/process-identity.ts';
 import { redisProgram, redisUrl } from './run/redis.ts';
 import { type ServerProgram, type Supervised, supervise } from './run/supervise.ts';
@@ -40,12 +40,12 @@ interface ClaimedFolder {
    * port.
    * @throws StartRefusal when a server does not start, with what to do about it; the folder is free then
    */
-  start(options?: ServerOptions): Promise<EmbeddedServers>;
+  start(options?: OwnServersOptions): Promise<EmbeddedServers>;
   /** Releases the folder without starting servers. */
   release(): void;
 }
 
-interface ServerOptions {
+interface OwnServersOptions {
   readonly onProgress?: (line: string) => void;
   /** Address of an existing server, used in place of an embedded one. */
   readonly redisUrl?: string | undefined;
@@ -75,12 +75,12 @@ export function claimFolder(dataDir: string): ClaimedFolder {
 
 /** Claims the folder and starts the servers on it. */
 export async function startEmbedded(
-  options: ServerOptions & { readonly dataDir: string },
+  options: OwnServersOptions & { readonly dataDir: string },
 ): Promise<EmbeddedServers> {
   return claimFolder(options.dataDir).start(options);
 }
 
-async function startServers(folder: DataFolder, options: ServerOptions): Promise<EmbeddedServers> {
+async function startServers(folder: DataFolder, options: OwnServersOptions): Promise<EmbeddedServers> {
   const { onProgress = () => {} } = options;
   const given = (url: string): RunningServer => ({ url, stop: async () => {} });
   const started = await Promise.allSettled([
@@ -172,7 +172,7 @@ async function startPostgres(
   const logFile = join(folder.path, 'postgres.log');
   const cluster = await openCluster({ path, logFile, password, durable, onProgress });
   const { port, server } = await startOnFreePort(folder, 'postgres', onProgress, (port) => {
-    dropStrangersLock(cluster);
+    removeForeignLock(cluster);
     return postgresProgram(cluster, port);
   });
   onProgress(`Postgres is ready on 127.0.0.1:${port}.`);

@@ -7,12 +7,12 @@ import { bytes16, bytesOf, layout, text8, u8, u16, u48, u56 } from '../redis/lay
 export const CANCELLING_CALL = layout({
   epoch: u16,
   /** Sequence of the last event that the replica knows. The script does nothing on a server with older data. */
-  leastSequence: u48,
+  minSequence: u48,
   marketNumber: u16,
   basePerStep: u56,
   quotePerLot: u56,
   /** Number of named orders after which the call begins no further request. */
-  mostOrders: u16,
+  maxOrders: u16,
   /** Version and symbol of the rules that the replica knows. */
   rules: text8,
 });

@@ -3,7 +3,6 @@
 import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
-import { Batches, Ticket, UNTOUCHED } from './batches.ts';
 import {
   CANCELLING_CALL,
   CANCELLING_REQUEST,
@@ -12,6 +11,7 @@ import {
   CLOSE_OUTCOMES,
 } from './cancelling-call.ts';
 import { exactNumber, REFERENCE_BYTES, readClosed, readOrderId, walletBytes } from './codec.ts';
+import { CommandQueue, Ticket, UNTOUCHED } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
 import { neverSent } from './failures.ts';
 import { marketKeys } from './keys.ts';
@@ -59,7 +59,7 @@ const OPERATORS = '';
 export class OrderCancels {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
-  readonly #batches = new Batches<Buffer, Buffer>({
+  readonly #queue = new CommandQueue<Buffer, Buffer>({
     run: (market, requests) => this.#call(market, requests),
     late: neverSent,
     // A request costs a turn for each order that it names.
@@ -140,7 +140,7 @@ export class OrderCancels {
     const { stamp, references } = await this.#core.whileCurrent(() =>
       this.#core.scripts.run(FIND_LIVE_ORDERS, {
         epoch: this.#core.lifecycle.epoch,
-        leastSequence: this.#core.lifecycle.leastSequence,
+        minSequence: this.#core.lifecycle.minSequence,
         wallet: walletBytes(wallet),
         marketNumber: marketNumber ?? '',
         after: after ?? '',
@@ -189,7 +189,7 @@ export class OrderCancels {
       cause: CAUSES.indexOf(cause),
       references,
     });
-    const outcome = await this.#batches.add(market, request, ticket);
+    const outcome = await this.#queue.add(market, request, ticket);
     switch (outcome[0]) {
       case CLOSE_OUTCOMES.closed:
         return readClosed(outcome.subarray(RECORDS_AT), () => market, cause);
@@ -205,14 +205,14 @@ export class OrderCancels {
   }
 
   async #call(market: Market, requests: Buffer[]): Promise<(Buffer | typeof UNTOUCHED)[]> {
-    const { epoch, leastSequence, tenure } = this.#core.lifecycle;
+    const { epoch, minSequence, tenure } = this.#core.lifecycle;
     const call = CANCELLING_CALL.pack({
       epoch,
-      leastSequence,
+      minSequence,
       marketNumber: market.number,
       basePerStep: exactNumber(market.baseAtomsPerStep),
       quotePerLot: exactNumber(market.quoteAtomsPerLot),
-      mostOrders: MAX_ORDERS_OF_CALL,
+      maxOrders: MAX_ORDERS_OF_CALL,
       rules: rulesText(market),
     });
     const outcomes = await this.#core.scripts.run(CANCEL_ORDERS, { ...marketKeys(market), call, requests });

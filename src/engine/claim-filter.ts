@@ -7,8 +7,8 @@ import {
   FilterBits,
   type FilterLoad,
   filterKeys,
-  LARGEST_FILTER_BYTES,
   loadOf,
+  MAX_FILTER_BYTES,
   writeFilterState,
 } from './filter-layout.ts';
 import { FilterRebuild, type FilterRebuilt, type FilterSource, fillFilter } from './filter-rebuild.ts';
@@ -90,7 +90,7 @@ export class EngineClaimFilter {
   async name(): Promise<string | null> {
     const { text, current, next } = await this.#core.filter.read();
     const isLayout = [current, next ?? current].every(
-      ({ bytes }) => Number.isInteger(Math.log2(bytes)) && bytes <= LARGEST_FILTER_BYTES,
+      ({ bytes }) => Number.isInteger(Math.log2(bytes)) && bytes <= MAX_FILTER_BYTES,
     );
     return isLayout && (text === '' || text === writeFilterState(current, next)) ? text : null;
   }

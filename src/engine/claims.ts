@@ -33,7 +33,7 @@ export interface Claim {
 export const LOOK_COUNTS_MS = 300_000;
 
 /** A time of one epoch of the engine, in Unix milliseconds. */
-export interface Moment {
+export interface EngineMoment {
   readonly epoch: number;
   readonly timeMs: number;
 }
@@ -42,16 +42,18 @@ export interface Moment {
  * Returns the moment of a lookup in Postgres as scripts take it; 0 for none. A lookup under another epoch does not
  * count, because an engine rebuilt since then remembers no id that was settled since.
  */
-export const checkedAtMs = (checked: Moment | undefined, { epoch }: { readonly epoch: number }): number =>
-  checked?.epoch === epoch ? checked.timeMs : 0;
+export const checkedAtMs = (
+  checked: EngineMoment | undefined,
+  { epoch }: { readonly epoch: number },
+): number => (checked?.epoch === epoch ? checked.timeMs : 0);
 
 function claimOf(kind: string, id: string): Claim {
   // One call that returns text takes a third of the time of a hash object and its buffer.
   const digest = Buffer.from(hash('sha256', `${kind}:${id}`, 'binary'), 'binary');
   const mask = Buffer.allocUnsafe(8).fill(0);
   for (let bit = 0; bit < BITS_PER_ID; bit += 1) {
-    const place = digest[DIGEST_BYTES + 4 + bit]! % 64;
-    mask[place >> 3]! |= 1 << (place & 7);
+    const position = digest[DIGEST_BYTES + 4 + bit]! % 64;
+    mask[position >> 3]! |= 1 << (position & 7);
   }
   return { field: digest.subarray(0, DIGEST_BYTES), hash: digest.readUInt32BE(DIGEST_BYTES), mask };
 }

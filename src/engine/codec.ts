@@ -16,7 +16,7 @@ export const REFERENCE_BYTES = 17;
 const WALLET_BYTES = 20;
 /** Bytes of one fill of an event or a reply: the maker's place (35) | steps (7) | fee (7). */
 export const FILL_BYTES = 49;
-const HIGHEST_KEY = 2n ** 53n - 1n;
+const MAX_KEY = 2n ** 53n - 1n;
 
 /** Returns an amount as scripts take it: 2^53 stands for any larger amount, which no order reaches. */
 export const exactNumber = (amount: bigint): number => Number(amount < EXACT_LIMIT ? amount : EXACT_LIMIT);
@@ -52,8 +52,7 @@ function writeUint56(bytes: Buffer, value: bigint, at: number): void {
   bytes.writeUInt32BE(Number(value & 0xffffffffn), at + 3);
 }
 
-const priceOfKey = (side: Side, priceKey: bigint): bigint =>
-  side === 'buy' ? HIGHEST_KEY - priceKey : priceKey;
+const priceOfKey = (side: Side, priceKey: bigint): bigint => (side === 'buy' ? MAX_KEY - priceKey : priceKey);
 
 /** Returns the price in the first seven bytes of a level or a member. */
 export const priceOfKeyBytes = (bytes: Buffer, side: Side): bigint => priceOfKey(side, uint56(bytes, 0));
@@ -81,8 +80,8 @@ export function orderIdOf(order: {
   return bytes.toString('hex');
 }
 
-/** Place of an order in its book: the first 35 bytes of its member. */
-interface Place {
+/** Position of an order in its book: the first 35 bytes of its member. */
+interface BookPosition {
   readonly id: string;
   readonly wallet: string;
   readonly side: Side;
@@ -90,14 +89,14 @@ interface Place {
 }
 
 /** A resting order as its book holds it. */
-export interface RestingOrder extends Place {
+export interface BookMember extends BookPosition {
   readonly remainingSteps: bigint;
   /** True if the order had fills, according to its book. */
   readonly hadFills: boolean;
 }
 
 /** Reads price key (7) | epoch (2) | sequence (6) | wallet (20). */
-function readPlace(bytes: Buffer, marketNumber: number, side: Side): Place {
+function readPosition(bytes: Buffer, marketNumber: number, side: Side): BookPosition {
   const book = Buffer.alloc(2);
   book.writeUInt16BE(marketNumber * 2 + (side === 'sell' ? 1 : 0));
   return {
@@ -109,8 +108,8 @@ function readPlace(bytes: Buffer, marketNumber: number, side: Side): Place {
 }
 
 /** Reads a member of a book: its place (35) | whether it had fills (1) | remaining steps (7). */
-export const readBookMember = (member: Buffer, marketNumber: number, side: Side): RestingOrder => ({
-  ...readPlace(member, marketNumber, side),
+export const readBookMember = (member: Buffer, marketNumber: number, side: Side): BookMember => ({
+  ...readPosition(member, marketNumber, side),
   remainingSteps: uint56(member, 36),
   hadFills: member[35] !== 0,
 });
@@ -149,11 +148,11 @@ export const readLiveMember = (
 /** Reads the fills of the order that an event placed, in the order of execution. */
 export function readFills(fills: Buffer, order: OrderTerms, market: Market, firstTradeId: number): Trade[] {
   if (fills.length === 0) return [];
-  const { id, wallet, side, createdAtMs, sequence, lot } = order;
+  const { id, wallet, side, createdAtMs, sequence, units } = order;
   const makerSide = side === 'buy' ? 'sell' : 'buy';
   const trades: Trade[] = [];
   for (let at = 0; at < fills.length; at += FILL_BYTES) {
-    const maker = readPlace(fills.subarray(at), market.number, makerSide);
+    const maker = readPosition(fills.subarray(at), market.number, makerSide);
     trades.push({
       tradeId: firstTradeId + trades.length,
       market: market.symbol,
@@ -167,7 +166,7 @@ export function readFills(fills: Buffer, order: OrderTerms, market: Market, firs
       makerWallet: maker.wallet,
       timeMs: createdAtMs,
       sequence,
-      lot,
+      units,
     });
   }
   return trades;

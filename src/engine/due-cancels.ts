@@ -56,9 +56,9 @@ export class EngineDueCancels {
   }
 
   /** Takes up to `most` due switches. A switch that is not ended within `leaseMs` is taken again by the next call. */
-  async take(most: number, leaseMs: number): Promise<DueCancels> {
+  async take(max: number, leaseMs: number): Promise<DueCancels> {
     const { taken, ...times } = await this.#core.whileCurrent(() =>
-      this.#core.scripts.run(TAKE_DUE_CANCELS, { epoch: this.#core.lifecycle.epoch, most, leaseMs }),
+      this.#core.scripts.run(TAKE_DUE_CANCELS, { epoch: this.#core.lifecycle.epoch, max, leaseMs }),
     );
     const switches = taken.map(({ wallet, cutOff }) => ({
       wallet: walletText(wallet),

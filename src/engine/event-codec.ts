@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
-import type { Lot, OrderTerms } from '../domain/order.ts';
+import type { MarketUnits, OrderTerms } from '../domain/order.ts';
 import { FORMS, SENT } from '../order/fields.ts';
 import { type Members, maker, membersOf } from '../order/maker.ts';
 import { layout, type RecordOf, u8, u16, u48 } from '../redis/layout.ts';
@@ -35,17 +35,17 @@ const BODY_AT = 7;
 /** An order's match and terms, then its fills and the closed records of its wallet's own orders. */
 const ORDER_PLACED = layout({ ...MATCH.fields, fills: u16, ...TERMS.fields });
 
-/** Lots by market record. A change replaces the record, so every order of a market shares one lot. */
-const lots = new WeakMap<Market, Lot>();
+/** By market record. A change replaces the record, so every order of a market shares one object. */
+const unitsByMarket = new WeakMap<Market, MarketUnits>();
 
 /** The market facts that an order's amounts are made of. */
-export function lotOf(market: Market): Lot {
-  const known = lots.get(market);
+export function marketUnits(market: Market): MarketUnits {
+  const known = unitsByMarket.get(market);
   if (known !== undefined) return known;
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
-  const lot = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
-  lots.set(market, lot);
-  return lot;
+  const units = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
+  unitsByMarket.set(market, units);
+  return units;
 }
 
 /** One entry as Redis replies it: its id, and its only field with its value. */
@@ -131,7 +131,7 @@ export const TERMS_MEMBERS: Members<[sent: SentTerms, placed: PlacedTerms], Orde
   sizeSteps: (_sent, { sizeSteps }) => sizeSteps,
   createdAtMs: (_sent, { timeMs }) => timeMs,
   sequence: (_sent, { sequence }) => sequence,
-  lot: (_sent, { market }) => lotOf(market),
+  units: (_sent, { market }) => marketUnits(market),
 };
 
 const placedTerms = maker<[sent: SentTerms, placed: PlacedTerms], OrderTerms>(TERMS_MEMBERS);

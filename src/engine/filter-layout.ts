@@ -16,7 +16,7 @@ const BLOCK_BITS = BLOCK_BYTES * 8;
 /** Bytes of one string of the filter. */
 export const FILTER_PART_BYTES = 16 * MIB;
 /** Largest filter. 32 bits of hash could address a larger one, which only hundreds of millions of ids would need. */
-export const LARGEST_FILTER_BYTES = 1024 * MIB;
+export const MAX_FILTER_BYTES = 1024 * MIB;
 /** Gives about one false "maybe" in a hundred at eight million ids. */
 export const DEFAULT_FILTER_BYTES = 16 * MIB;
 

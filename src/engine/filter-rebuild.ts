@@ -9,7 +9,7 @@ import {
   type FilterLayout,
   type FilterLoad,
   filterKeys,
-  LARGEST_FILTER_BYTES,
+  MAX_FILTER_BYTES,
   writeFilterState,
 } from './filter-layout.ts';
 import { MERGE_FILTER, NUMBER_FILTER, SET_FILTER } from './scripts.ts';
@@ -111,7 +111,7 @@ export class FilterRebuild {
       await rebuild.#sweep();
       return rebuild;
     } catch (error) {
-      await letGo(core, [next]);
+      await deleteFilters(core, [next]);
       throw error;
     }
   }
@@ -134,22 +134,22 @@ export class FilterRebuild {
 
   async putInForce(): Promise<void> {
     await exchange(this.#core, this.#epoch, this.#text, writeFilterState(this.next));
-    await letGo(this.#core, [this.former]);
+    await deleteFilters(this.#core, [this.former]);
   }
 
   /** Removes the new filter, if the engine can be reached. */
   async abandon(): Promise<void> {
     await exchange(this.#core, this.#epoch, this.#text, writeFilterState(this.former)).catch(() => undefined);
-    await letGo(this.#core, [this.next]);
+    await deleteFilters(this.#core, [this.next]);
   }
 
   /** Removes what earlier rebuilds left. None of them can continue, because this one is published now. */
   async #sweep(): Promise<void> {
     const { generation } = this.next;
     const earlier = Array.from({ length: GENERATIONS_SWEPT }, (_, back) => generation - 1 - back);
-    await letGo(
+    await deleteFilters(
       this.#core,
-      earlier.filter((one) => one >= 0).map((one) => ({ generation: one, bytes: LARGEST_FILTER_BYTES })),
+      earlier.filter((one) => one >= 0).map((one) => ({ generation: one, bytes: MAX_FILTER_BYTES })),
     );
   }
 }
@@ -192,7 +192,7 @@ async function exchange(core: EngineCore, epoch: number, expected: string, text:
 }
 
 /** Removes the strings of filters that are not in force, as far as the engine can be reached. */
-async function letGo(core: EngineCore, layouts: readonly FilterLayout[]): Promise<void> {
+async function deleteFilters(core: EngineCore, layouts: readonly FilterLayout[]): Promise<void> {
   try {
     const { current, next } = await core.filter.read();
     const kept = new Set([current.generation, next?.generation]);

@@ -3,7 +3,7 @@
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
-import { checkedAtMs, type Moment, movementClaim } from './claims.ts';
+import { checkedAtMs, type EngineMoment, movementClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { readMovement } from './event-codec.ts';
@@ -28,7 +28,7 @@ type Movement =
   /** The reference was used before, for this movement. */
   | { readonly outcome: 'claimed'; readonly movement: AccountMoved }
   /** Only Postgres can tell if the reference was used: look there, then move again with this moment. */
-  | { readonly outcome: 'unchecked'; readonly moment: Moment };
+  | { readonly outcome: 'unchecked'; readonly moment: EngineMoment };
 
 export class EngineFunds {
   readonly #core: EngineCore;
@@ -45,7 +45,7 @@ export class EngineFunds {
    * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD;
    * OperatorRefusal SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
    */
-  async move(movement: AccountMoved, checked?: Moment, scale?: number): Promise<Movement> {
+  async move(movement: AccountMoved, checked?: EngineMoment, scale?: number): Promise<Movement> {
     const { kind, wallet, asset, amountAtoms, reference } = movement;
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
@@ -61,7 +61,7 @@ export class EngineFunds {
         asset,
         amount: amountAtoms.toString(),
         scale: scale ?? '',
-        mostSupply: (SUPPLY_LIMIT - amountAtoms).toString(),
+        maxSupply: (SUPPLY_LIMIT - amountAtoms).toString(),
         record,
         checkedAt: checkedAtMs(checked, this.#core.lifecycle),
         ...scriptClaim(id, this.#core.filter.state),
@@ -96,7 +96,7 @@ export class EngineFunds {
   }
 
   /** A wallet's balances in every asset at one moment; assets it never had are left out. */
-  async balancesOf(wallet: string): Promise<Balance[]> {
+  async readBalances(wallet: string): Promise<Balance[]> {
     const assets = await this.#markets.assets();
     if (assets.length === 0) return [];
     const found = await this.#core.scripts.run(READ_BALANCES, {

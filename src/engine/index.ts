@@ -11,16 +11,16 @@ import { EngineOrders } from './orders.ts';
 import { EngineOutbox } from './outbox.ts';
 import { EnginePages } from './pages.ts';
 import type { OrderLimits } from './placing.ts';
+import { EngineReads } from './reads.ts';
 import { EngineRebuilds } from './rebuild.ts';
-import { EngineSnapshots } from './snapshots.ts';
 import { EngineSwitches } from './switches.ts';
 
 export type { CancelledPage } from './cancelling.ts';
 export { claimName } from './claim-filter.ts';
-export type { Moment, UsedId } from './claims.ts';
+export type { EngineMoment, UsedId } from './claims.ts';
 export {
   BOOK_MEMBER_BYTES,
-  type RestingOrder,
+  type BookMember,
   readBookMember,
   readLiveMember,
   writeBookMember,
@@ -42,11 +42,11 @@ export type { EpochNotes } from './lifecycle.ts';
 export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
+export type { BookLevels, Level, Quotes } from './reads.ts';
 export type { Rebuilt } from './rebuild.ts';
 export { checkRights, MissingRights, namedRight } from './rights.ts';
 export { EngineMisconfigured } from './server-settings.ts';
-export type { BookLevels, Level, Quotes } from './snapshots.ts';
-export { ENGINE_FORMAT, HIGHEST_EPOCH } from './state.ts';
+export { ENGINE_FORMAT, MAX_EPOCH } from './state.ts';
 
 /**
  * One engine, as one replica uses it. Every method may throw `Refusal` SERVICE_UNAVAILABLE: the outcome of a command is
@@ -61,7 +61,7 @@ export interface Engine {
   readonly funds: EngineFunds;
   readonly switches: EngineSwitches;
   readonly outbox: EngineOutbox;
-  readonly snapshots: EngineSnapshots;
+  readonly reads: EngineReads;
   readonly pages: EnginePages;
   readonly claimFilter: EngineClaimFilter;
 }
@@ -83,7 +83,7 @@ export function openEngine(options: EngineOptions): Engine {
     funds: new EngineFunds(core, markets),
     switches: new EngineSwitches(core, cancels),
     outbox: new EngineOutbox(core, markets, options),
-    snapshots: new EngineSnapshots(core, markets),
+    reads: new EngineReads(core, markets),
     pages,
     claimFilter: new EngineClaimFilter(core),
   };

@@ -11,7 +11,7 @@ import { KEYS } from './keys.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import { OPEN_EPOCH } from './scripts.ts';
 import { checkServerSettings, rewriteLog, wrongSettings } from './server-settings.ts';
-import { ENGINE_FORMAT, HIGHEST_EPOCH, readState } from './state.ts';
+import { ENGINE_FORMAT, MAX_EPOCH, readState } from './state.ts';
 
 /** The knowledge of Postgres when an engine is opened. */
 interface KnownPosition extends Cursor {
@@ -74,7 +74,7 @@ export class EngineLifecycle {
   }
 
   /** Sequence of the last event that this process knows; an engine without it holds older data. */
-  get leastSequence(): number {
+  get minSequence(): number {
     return this.#sequence;
   }
 
@@ -157,7 +157,7 @@ export class EngineLifecycle {
           `the engine is at event ${reply.lastEvent}, Postgres at ${known?.epoch}-${known?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
         );
       case 'exhausted':
-        throw new EngineExhausted(`all ${HIGHEST_EPOCH} epochs are used up; no more order ids can be issued`);
+        throw new EngineExhausted(`all ${MAX_EPOCH} epochs are used up; no more order ids can be issued`);
       case 'begun':
       case 'rewrite':
       case 'unknown':

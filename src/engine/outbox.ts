@@ -104,7 +104,7 @@ interface StampsPart {
   /** Most stamps of this part. */
   readonly count: number;
   /** Most stamps after the part before that the reader takes. */
-  readonly most: number;
+  readonly max: number;
   /** Sequence up to which the reader finds the events in Postgres. */
   readonly settled: number;
 }
@@ -112,16 +112,16 @@ interface StampsPart {
 export class EngineOutbox {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
-  readonly #mostPerPage: number;
+  readonly #maxPerPage: number;
   /** Number of events of the next page; smaller while events are large. */
   #pageEvents: number;
 
   constructor(core: EngineCore, markets: EngineMarkets, { maxMakers }: { readonly maxMakers: number }) {
     this.#core = core;
     this.#markets = markets;
-    const most = Math.floor(MAX_PAGE_BYTES / (maxMakers * BYTES_PER_MAKER));
-    this.#mostPerPage = Math.max(1, Math.min(PAGE_EVENTS, most));
-    this.#pageEvents = this.#mostPerPage;
+    const max = Math.floor(MAX_PAGE_BYTES / (maxMakers * BYTES_PER_MAKER));
+    this.#maxPerPage = Math.max(1, Math.min(PAGE_EVENTS, max));
+    this.#pageEvents = this.#maxPerPage;
   }
 
   /**
@@ -160,14 +160,14 @@ export class EngineOutbox {
   }
 
   #setPage(events: number): void {
-    this.#pageEvents = Math.max(1, Math.min(this.#mostPerPage, Math.floor(events)));
+    this.#pageEvents = Math.max(1, Math.min(this.#maxPerPage, Math.floor(events)));
   }
 
   /**
    * Returns the events that touch the wallet and may not be in Postgres yet, oldest first.
    * @throws Refusal SERVICE_UNAVAILABLE when they are too many or too large because settlement is far behind
    */
-  async unsettledOf(wallet: string): Promise<EngineEvent[]> {
+  async readUnsettled(wallet: string): Promise<EngineEvent[]> {
     const pages: (readonly EngineEvent[])[] = [];
     for await (const { events } of this.unsettledPages(wallet)) pages.push(events);
     return pages.reverse().flat();
@@ -200,7 +200,7 @@ export class EngineOutbox {
     let settled: number | undefined;
     for (let after: Buffer = Buffer.alloc(0); ; ) {
       const count = found === 0 ? STAMPS_TOGETHER.first : STAMPS_TOGETHER.later;
-      const part = { after, count, most: MAX_UNSETTLED - found, settled: settled ?? 0 };
+      const part = { after, count, max: MAX_UNSETTLED - found, settled: settled ?? 0 };
       const stamps = await this.#unsettledStamps(wallet, part);
       if (stamps === undefined || found + stamps.length > MAX_UNSETTLED) {
         if (settled !== undefined) throw farBehind();
@@ -232,7 +232,7 @@ export class EngineOutbox {
       this.#core.scripts.run(FIND_UNSETTLED, {
         wallet: walletBytes(wallet),
         ...part,
-        leastSequence: this.#core.lifecycle.leastSequence,
+        minSequence: this.#core.lifecycle.minSequence,
       }),
     );
     return reply.outcome === 'too many' ? undefined : reply.stamps;

@@ -56,7 +56,7 @@ export type EngineHash =
   /** Digests in hex. */
   | { readonly of: 'claims'; readonly generation: 0 | 1 };
 
-interface Shape {
+interface FieldShape {
   readonly key: string;
   readonly nameOf: (field: Buffer) => string;
   readonly fieldOf: (name: string) => Buffer | string;
@@ -120,7 +120,7 @@ function balanceField(name: string): Buffer {
 const PRICE_BYTES = 7;
 const asText = (field: Buffer): string => field.toString();
 
-function shapeOf(hash: EngineHash): Shape {
+function shapeOf(hash: EngineHash): FieldShape {
   switch (hash.of) {
     case 'engine':
       return { key: KEYS.engine, nameOf: engineName, fieldOf: engineField };

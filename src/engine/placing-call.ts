@@ -44,7 +44,7 @@ export const END_CODES = [
 export const PLACING_CALL = layout({
   epoch: u16,
   /** Sequence of the last event that the replica knows. The script does nothing on a server with older data. */
-  leastSequence: u48,
+  minSequence: u48,
   marketNumber: u16,
   basePerStep: u56,
   quotePerLot: u56,
@@ -57,11 +57,11 @@ export const PLACING_CALL = layout({
   hasReference: u8,
   preOpen: u8,
   /** Most makers that one order may meet. */
-  mostMakers: u32,
+  maxMakers: u32,
   /** Number of makers after which the call begins no further order. */
-  mostMakersOfCall: u32,
+  maxMakersOfCall: u32,
   /** Most live orders of a wallet. */
-  mostLive: u32,
+  maxLive: u32,
   /** Version and symbol of the rules that the orders were measured by. */
   rules: text8,
   /** Layout of the claim filters; the filter offsets of the orders refer to it. */

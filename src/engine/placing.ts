@@ -9,9 +9,9 @@ import { FORMS, SENT } from '../order/fields.ts';
 import { type Members, maker, membersOf } from '../order/maker.ts';
 import type { OrderRequest } from '../order/request.ts';
 import type { RecordOf } from '../redis/layout.ts';
-import { Batches, type Ticket, UNTOUCHED } from './batches.ts';
-import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
+import { type Claim, checkedAtMs, type EngineMoment, orderClaim } from './claims.ts';
 import { exactNumber, readFills } from './codec.ts';
+import { CommandQueue, type Ticket, UNTOUCHED } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
 import { type PlacedTerms, type SentTerms, TERMS_MEMBERS } from './event-codec.ts';
 import { neverSent } from './failures.ts';
@@ -37,7 +37,7 @@ export interface PlaceOrder {
   /** True when the caller's country is blocked. */
   readonly restricted?: boolean;
   /** Moment of an earlier `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
-  readonly checked?: Moment;
+  readonly checked?: EngineMoment;
   /** Ticket of that outcome: the order keeps its place among those that wait. */
   readonly ticket?: Ticket;
 }
@@ -54,7 +54,7 @@ export type Placement =
   /** The client order id already belongs to this order. */
   | { readonly outcome: 'claimed'; readonly orderId: string }
   /** Only Postgres can tell if the client order id was used: look there, then place again with both. */
-  | { readonly outcome: 'unchecked'; readonly moment: Moment; readonly ticket: Ticket };
+  | { readonly outcome: 'unchecked'; readonly moment: EngineMoment; readonly ticket: Ticket };
 
 export interface OrderLimits {
   /** Most makers that one placement may meet. */
@@ -72,7 +72,7 @@ const MAX_MAKERS_OF_CALL = 200;
 const MAKERS_OF_A_TURN = 32;
 
 /** A measured order that waits for its call. */
-interface Measured {
+interface WaitingOrder {
   readonly command: PlaceOrder;
   readonly amounts: OrderAmounts;
 }
@@ -90,13 +90,13 @@ const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
 const wordOf = ({ bytes }: Outcome): string => bytes.toString('utf8', 1);
 
 /** Fields of a call that its market does not decide. */
-type OfTheMoment = 'epoch' | 'leastSequence' | 'layout';
+type OfTheMoment = 'epoch' | 'minSequence' | 'layout';
 
 export class PlacingCalls {
   readonly #core: EngineCore;
   readonly #limits: OrderLimits;
   readonly #rules = new WeakMap<Market, Omit<PlacingCall, OfTheMoment>>();
-  readonly #batches = new Batches<Measured, Outcome>({
+  readonly #queue = new CommandQueue<WaitingOrder, Outcome>({
     run: (market, orders) => this.#call(market, orders),
     late: neverSent,
     cost: (_order, { metInVain }) => Math.floor(metInVain / MAKERS_OF_A_TURN),
@@ -112,8 +112,8 @@ export class PlacingCalls {
    * @param ticket the same ticket each time that the order is tried
    * @throws Refusal when the script refused it; nothing was written then
    */
-  async place(market: Market, order: Measured, ticket: Ticket): Promise<Placement | Stale> {
-    const outcome = await this.#batches.add(market, order, ticket);
+  async place(market: Market, order: WaitingOrder, ticket: Ticket): Promise<Placement | Stale> {
+    const outcome = await this.#queue.add(market, order, ticket);
     switch (codeOf(outcome)) {
       case OUTCOMES.placed:
         return placedOf(market, order, outcome);
@@ -130,8 +130,8 @@ export class PlacingCalls {
     }
   }
 
-  async #call(market: Market, orders: Measured[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
-    const { epoch, leastSequence, tenure } = this.#core.lifecycle;
+  async #call(market: Market, orders: WaitingOrder[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
+    const { epoch, minSequence, tenure } = this.#core.lifecycle;
     const filter = this.#core.filter.state;
     const filters = new FilterKeys();
     // An order that cannot be packed fails alone.
@@ -144,7 +144,7 @@ export class PlacingCalls {
     });
     const sent = packed.filter((one): one is Buffer => one instanceof Buffer);
     if (sent.length === 0) return packed as Error[];
-    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, leastSequence, layout: filter.text });
+    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, minSequence, layout: filter.text });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const reply = await this.#core.scripts.run(PLACE_ORDERS, input);
     const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);
@@ -175,9 +175,9 @@ export class PlacingCalls {
         maxSteps: exactNumber(maxSteps ?? EXACT_LIMIT),
         hasReference: market.referencePrice === null ? 0 : 1,
         preOpen: market.status === 'pre_open' ? 1 : 0,
-        mostMakers: this.#limits.maxMakers,
-        mostMakersOfCall: MAX_MAKERS_OF_CALL,
-        mostLive: this.#limits.maxLiveOrders,
+        maxMakers: this.#limits.maxMakers,
+        maxMakersOfCall: MAX_MAKERS_OF_CALL,
+        maxLive: this.#limits.maxLiveOrders,
         rules: rulesText(market),
       };
       this.#rules.set(market, rules);
@@ -186,7 +186,7 @@ export class PlacingCalls {
   }
 }
 
-export const uncheckedAt = (moment: Moment, ticket: Ticket): Placement => ({
+export const uncheckedAt = (moment: EngineMoment, ticket: Ticket): Placement => ({
   outcome: 'unchecked',
   moment,
   ticket,
@@ -225,7 +225,7 @@ const NO_CLAIM: ScriptClaim = scriptClaim(null, {
 });
 
 /** An order with what its call says of it. */
-interface Packing extends Measured {
+interface Packing extends WaitingOrder {
   readonly claim: Claim | null;
   readonly block: ScriptClaim;
   readonly filters: FilterKeys;
@@ -233,7 +233,7 @@ interface Packing extends Measured {
 }
 
 /** Terms of an order as its call and its event carry them: of most fields, the members of its request. */
-const SENT_TERMS: Members<[order: Measured, market: Market], SentTerms> = {
+const SENT_TERMS: Members<[order: WaitingOrder, market: Market], SentTerms> = {
   ...membersOf(SENT, (name) => `command.request.${name}`),
   wallet: ({ command }) => command.wallet,
   market: (_order, market) => market.number,
@@ -263,7 +263,7 @@ const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLAC
 });
 
 function packOrder(
-  { command, amounts }: Measured,
+  { command, amounts }: WaitingOrder,
   market: Market,
   filter: FilterState,
   filters: FilterKeys,
@@ -285,7 +285,7 @@ const placedOrder = maker<[sent: SentTerms, placed: PlacedTerms, match: RecordOf
   updatedAtMs: (_sent, { timeMs }) => timeMs,
 });
 
-function placedOf(market: Market, measured: Measured, { bytes, epoch, timeMs }: Outcome): Placement {
+function placedOf(market: Market, measured: WaitingOrder, { bytes, epoch, timeMs }: Outcome): Placement {
   const match = PLACED.unpack(bytes);
   if (match.reason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
   const placed = { market, epoch, sequence: match.sequence, timeMs, sizeSteps: match.size };

@@ -12,7 +12,7 @@ import type { EngineImage } from './engine-image.ts';
 import { type FilterLayout, writeFilterState } from './filter-layout.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
-import { HIGHEST_EPOCH, rulesField, rulesText, STATE } from './state.ts';
+import { MAX_EPOCH, rulesField, rulesText, STATE } from './state.ts';
 import { walletField } from './switches.ts';
 
 /** Contents of a rebuilt engine. */
@@ -43,10 +43,10 @@ type Reserved = Map<string, Map<string, bigint>>;
 function epochAfter({ cursor, begunEpoch }: Pick<EngineImage, 'cursor' | 'begunEpoch'>): number {
   const epoch = Math.max(cursor.epoch, begunEpoch);
   const next = epoch + EPOCHS_SKIPPED;
-  if (next >= HIGHEST_EPOCH)
+  if (next >= MAX_EPOCH)
     throw new OperatorRefusal(
       'EPOCHS_EXHAUSTED',
-      `the engine is at epoch ${epoch} of ${HIGHEST_EPOCH}, and a rebuild skips ${EPOCHS_SKIPPED}: no more order ids can be issued`,
+      `the engine is at epoch ${epoch} of ${MAX_EPOCH}, and a rebuild skips ${EPOCHS_SKIPPED}: no more order ids can be issued`,
     );
   return next;
 }
@@ -111,7 +111,7 @@ async function fillBooks(
     await writer.add('zadd', bookKey(market, sideName), '0', member);
     await writer.add('zadd', KEYS.live, '0', writeLiveMember(id, wallet, order.clientOrderId));
     addTo(levels, levelsKey(market, sideName), levelOfMember(member).toString('hex'), steps);
-    addTo(reserved, side === 'buy' ? order.lot.quote : order.lot.base, wallet, reservedBy(order));
+    addTo(reserved, side === 'buy' ? order.units.quote : order.units.base, wallet, reservedBy(order));
     liveOrders += 1;
   }
   for (const [key, sums] of levels)
@@ -133,10 +133,10 @@ const inconsistent = (what: string): OperatorRefusal =>
 
 /** @throws OperatorRefusal LEDGER_INCONSISTENT for an order that no book can hold */
 function reservedBy(order: LiveOrder): bigint {
-  const { id, priceTicks, remainingSteps, lot } = order;
+  const { id, priceTicks, remainingSteps, units } = order;
   if (priceTicks === null || remainingSteps <= 0n)
     throw inconsistent(`order ${id} is live in the ledger and cannot rest`);
-  return heldAtoms({ ...order, priceTicks }, lot);
+  return heldAtoms({ ...order, priceTicks }, units);
 }
 
 /** Writes balances: what is not reserved is available, and the supply is the sum of all. */

@@ -118,7 +118,7 @@ export const FIND_CLAIM = describeScript({
 export const FIND_LIVE_ORDERS = describeScript({
   name: 'find_live_orders',
   keys: [],
-  args: ['epoch', 'leastSequence', 'wallet', 'marketNumber', 'after', 'count'],
+  args: ['epoch', 'minSequence', 'wallet', 'marketNumber', 'after', 'count'],
   read: currentOutcomes({
     found: ([stamp, references]: [Buffer, Buffer]) => ({ stamp, references }),
   }),
@@ -127,7 +127,7 @@ export const FIND_LIVE_ORDERS = describeScript({
 export const FIND_UNSETTLED = describeScript({
   name: 'find_unsettled',
   keys: [],
-  args: ['wallet', 'after', 'count', 'most', 'settled', 'leastSequence'],
+  args: ['wallet', 'after', 'count', 'max', 'settled', 'minSequence'],
   read: currentOutcomes({
     found: (stamps: Buffer[]) => ({ outcome: 'found', stamps }) as const,
     too_many: () => ({ outcome: 'too many' }) as const,
@@ -162,7 +162,7 @@ export const MOVE_FUNDS = describeScript({
     'asset',
     'amount',
     'scale',
-    'mostSupply',
+    'maxSupply',
     'record',
     'checkedAt',
     ...CLAIM_ARGS,
@@ -220,7 +220,7 @@ export const READ_BALANCES = describeScript({
 export const READ_BOOK = describeScript({
   name: 'read_book',
   keys: ['bids', 'asks', 'bidLevels', 'askLevels'],
-  args: ['most', 'marketNumber', 'symbol', 'marketVersion'],
+  args: ['max', 'marketNumber', 'symbol', 'marketVersion'],
   read: currentOutcomes({
     book: ([sequence, time, bids, asks]: [Buffer, Buffer, Buffer[], Buffer[]]) => ({
       sequence: Number(sequence),
@@ -351,7 +351,7 @@ export const SET_SWITCH = describeScript({
 export const TAKE_DUE_CANCELS = describeScript({
   name: 'take_due_cancels',
   keys: [],
-  args: ['epoch', 'most', 'leaseMs'],
+  args: ['epoch', 'max', 'leaseMs'],
   read: currentOutcomes({
     taken: ([time, due, lease, taken]: [Buffer, Buffer, Buffer, Buffer[]]) => ({
       timeMs: Number(time),

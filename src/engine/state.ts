@@ -23,7 +23,7 @@ export const STATE = layout({
 });
 
 /** The last epoch: stamps of later ones would begin like the end of a prefix (`lua/include/prefix_range.lua`). */
-export const HIGHEST_EPOCH = 65_279;
+export const MAX_EPOCH = 65_279;
 
 export type State = RecordOf<typeof STATE>;
 

@@ -84,7 +84,7 @@ export class EngineSwitches {
     });
   }
 
-  async accountOf(wallet: string): Promise<{ held: boolean; acceptedTerms: string | null }> {
+  async readAccount(wallet: string): Promise<{ held: boolean; acceptedTerms: string | null }> {
     const [held, terms] = await this.#core.scripts.call(() =>
       this.#core.redis.hmget(KEYS.engine, walletField('hold', wallet), walletField('terms', wallet)),
     );

@@ -1,6 +1,6 @@
 /** Orders waiting commands so that wallets take turns, and a wallet that causes more work waits for more rounds. */
 
-interface Lane<Item> {
+interface WalletLane<Item> {
   /** In order of arrival. */
   readonly items: Item[];
   /** Number of rounds that the wallet has to let pass. */
@@ -14,9 +14,9 @@ interface Lane<Item> {
  * Items are first planned and leave their lanes when they were used, because a call may not use all of them.
  */
 export class Turns<Item> {
-  readonly #lanes = new Map<string, Lane<Item>>();
+  readonly #lanes = new Map<string, WalletLane<Item>>();
   /** Lanes in the order of their next turns. */
-  #ring: Lane<Item>[] = [];
+  #ring: WalletLane<Item>[] = [];
   /** The planned turns: the lane's place in the ring, and the number of rounds before it. */
   #plan: { readonly at: number; readonly round: number }[] = [];
   #size = 0;
@@ -48,21 +48,21 @@ export class Turns<Item> {
 
   /**
    * Plans the next items, in turn.
-   * @param most most items
-   * @param mostOfLane most items of one wallet
+   * @param max most items
+   * @param maxOfLane most items of one wallet
    */
-  plan(most: number, mostOfLane: number): Item[] {
+  plan(max: number, maxOfLane: number): Item[] {
     const planned: Item[] = [];
     this.#plan = [];
-    for (let round = this.#leastOwed(); planned.length < most; round += 1) {
+    for (let round = this.#minOwed(); planned.length < max; round += 1) {
       const before = planned.length;
-      for (let at = 0; at < this.#ring.length && planned.length < most; at += 1) {
+      for (let at = 0; at < this.#ring.length && planned.length < max; at += 1) {
         const { items, owed } = this.#ring[at]!;
         const next = round - owed;
         if (next < 0 || next >= items.length) continue;
         planned.push(items[next]!);
         this.#plan.push({ at, round });
-        if (next + 1 === mostOfLane) return planned;
+        if (next + 1 === maxOfLane) return planned;
       }
       if (planned.length === before) break;
     }
@@ -93,13 +93,13 @@ export class Turns<Item> {
 
   /** Forgets wallets that neither wait nor owe rounds. */
   #forget(): void {
-    const isIdle = ({ items, owed }: Lane<Item>): boolean => items.length === 0 && owed === 0;
+    const isIdle = ({ items, owed }: WalletLane<Item>): boolean => items.length === 0 && owed === 0;
     if (!this.#ring.some(isIdle)) return;
     this.#ring = this.#ring.filter((lane) => !isIdle(lane));
     for (const [wallet, lane] of this.#lanes) if (isIdle(lane)) this.#lanes.delete(wallet);
   }
 
-  #leastOwed(): number {
+  #minOwed(): number {
     let least = Number.POSITIVE_INFINITY;
     for (const { items, owed } of this.#ring) if (items.length > 0) least = Math.min(least, owed);
     return least === Number.POSITIVE_INFINITY ? 0 : least;

@@ -5,12 +5,12 @@ import { WANTED } from './keys.ts';
 import { readMessage } from './message.ts';
 import { openSubscription } from './subscription.ts';
 
-/** A tick this far behind the last one is not late: the ticks were restarted in another Redis. */
-const COUNT_BEGAN_ANEW_TICKS = 30;
+/** A beat this far behind the last one is not late: the beats were restarted in another Redis. */
+const COUNT_BEGAN_ANEW_BEATS = 30;
 
-export interface Follower {
+export interface FrameFollower {
   /**
-   * Receives the frames of a channel in order of ticks, none twice and none older than the last. If a snapshot worker
+   * Receives the frames of a channel in order of beats, none twice and none older than the last. If a snapshot worker
    * is running, the newest frames arrive at once.
    */
   follow(channel: string, receive: (frames: readonly Buffer[]) => void): void;
@@ -20,20 +20,20 @@ export interface Follower {
 }
 
 /** @param subscriber a connection used for nothing else; the caller must close both connections */
-export function openFollower({ redis, subscriber }: { redis: Redis; subscriber: Redis }): Follower {
+export function openFollower({ redis, subscriber }: { redis: Redis; subscriber: Redis }): FrameFollower {
   const subscription = openSubscription(subscriber);
   return {
     follow(channel, receive) {
-      let lastTick = 0;
+      let lastBeat = 0;
       subscription.hear(channel, {
         // The worker resends its newest frames. Frames stored in Redis would be written to its disk.
         begun: () => void redis.publish(WANTED, channel).catch(() => undefined),
         message(bytes) {
           const message = readMessage(bytes);
           if (message === undefined) return;
-          const { tick, frames } = message;
-          if (tick <= lastTick && tick > lastTick - COUNT_BEGAN_ANEW_TICKS) return;
-          lastTick = tick;
+          const { beat, frames } = message;
+          if (beat <= lastBeat && beat > lastBeat - COUNT_BEGAN_ANEW_BEATS) return;
+          lastBeat = beat;
           receive(frames);
         },
       });

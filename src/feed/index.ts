@@ -3,8 +3,8 @@
  * frame to disk. Frames sent while a connection is broken are lost.
  */
 
-export { type Follower, openFollower } from './follower.ts';
+export { type BeatClaim, framesAgeMs } from './beats.ts';
+export { type FrameFollower, openFollower } from './follower.ts';
 export { GENERAL, type MarketView, marketChannel, viewOf } from './keys.ts';
 export { writeMessage } from './message.ts';
 export { openPublisher, type Publisher } from './publisher.ts';
-export { framesAgeMs, type TickClaim } from './ticks.ts';

@@ -1,19 +1,19 @@
 /**
- * Encodes messages of a channel: the tick number, then one frame per line. Our JSON contains no line feed, so a reader
+ * Encodes messages of a channel: the beat number, then one frame per line. Our JSON contains no line feed, so a reader
  * can split a message into frames without parsing them.
  */
 
 const LINE_FEED = 0x0a;
 
-export const writeMessage = (tick: number, frames: readonly string[]): string => [tick, ...frames].join('\n');
+export const writeMessage = (beat: number, frames: readonly string[]): string => [beat, ...frames].join('\n');
 
 interface Message {
-  readonly tick: number;
+  readonly beat: number;
   /** Slices of the message, not copies. */
   readonly frames: readonly Buffer[];
 }
 
-/** Returns undefined for bytes that no snapshot worker sends: without a tick number, a follower cannot tell their age. */
+/** Returns undefined for bytes that no snapshot worker sends: without a beat number, a follower cannot tell their age. */
 export function readMessage(message: Buffer): Message | undefined {
   const lines: Buffer[] = [];
   for (let from = 0; from <= message.length; ) {
@@ -23,6 +23,6 @@ export function readMessage(message: Buffer): Message | undefined {
     from = to + 1;
   }
   const [first, ...frames] = lines;
-  const tick = Number(first);
-  return Number.isSafeInteger(tick) && tick > 0 ? { tick, frames } : undefined;
+  const beat = Number(first);
+  return Number.isSafeInteger(beat) && beat > 0 ? { beat, frames } : undefined;
 }

@@ -1,19 +1,19 @@
 /** Restores channel subscriptions after broken connections. */
 
 import type { Redis } from 'ioredis';
-import { TICKS } from './keys.ts';
+import { BEATS } from './keys.ts';
 
 /** Interval of probes, which detect a dead connection: without them it looks like a silent one. */
 const PROBE_MS = 5_000;
 
-interface Listener {
+interface ChannelListener {
   message(message: Buffer): void;
   /** Called when the subscription is active, so that no later message is missed. Called again after each reconnect. */
   begun?(): void;
 }
 
 export interface Subscription {
-  hear(channel: string, listener: Listener): void;
+  hear(channel: string, listener: ChannelListener): void;
   leave(channel: string): void;
   /** True while messages can arrive. */
   isOpen(): boolean;
@@ -25,7 +25,7 @@ export interface Subscription {
  *   caller must close it
  */
 export function openSubscription(redis: Redis): Subscription {
-  const listeners = new Map<string, Listener>();
+  const listeners = new Map<string, ChannelListener>();
 
   /** After a failed subscription the state of the connection is unknown, so it reconnects. */
   const reconnect = (): void => {
@@ -50,7 +50,7 @@ export function openSubscription(redis: Redis): Subscription {
   redis.on('messageBuffer', receive);
   const probing = setInterval(() => {
     // In a cluster any node accepts subscriptions, but only the owner of a key reads it. Publishers use that node.
-    if (redis.status === 'ready') redis.exists(TICKS).catch(reconnect);
+    if (redis.status === 'ready') redis.exists(BEATS).catch(reconnect);
   }, PROBE_MS);
 
   return {

@@ -50,7 +50,7 @@ class Drafts implements OrderVisitor {
   placed(event: PlacedEvent): void {
     const { order, trades } = event;
     if (order.wallet !== this.#wallet) return;
-    const { wallet: _wallet, leverage: _leverage, lot: _lot, ...terms } = order;
+    const { wallet: _wallet, leverage: _leverage, units: _units, ...terms } = order;
     this.#put(
       { ...terms, ...lifeOfPlaced(event) },
       trades.map((trade) => fillOf(trade, order.id)),

@@ -26,7 +26,7 @@ interface Stores extends UnsettledStores {
 }
 
 /** Part of a list, with the position of the next part, which is null at the end. */
-interface Page<Item> {
+interface ListPart<Item> {
   readonly items: readonly Item[];
   readonly next: number | null;
 }
@@ -54,12 +54,12 @@ interface OrdersFilter {
  * pages show no order twice. They include every order that keeps the status from the first page to the last.
  * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
  */
-export async function ordersOf(
+export async function readOrders(
   { engine, ledger, settings }: Stores,
   wallet: string,
   { status, market, beforeSequence = Number.MAX_SAFE_INTEGER }: OrdersFilter,
   limit: number,
-): Promise<Page<OrderWithFills>> {
+): Promise<ListPart<OrderWithFills>> {
   const isAsked = (order: { readonly sequence: number; readonly market: string }): boolean =>
     order.sequence < beforeSequence && (market === undefined || order.market === market);
   const isListed = ({ order }: FoldedOrder): boolean =>
@@ -69,18 +69,19 @@ export async function ordersOf(
   const listedIn = (events: readonly EngineEvent[]): FoldedOrder[] =>
     foldOrders(NOTHING_SETTLED, events, wallet).filter(isListed);
   // The count is cheap. Each further placement adds one order to the list at most.
-  let fewestPlaced = limit + 1;
+  let minPlaced = limit + 1;
   const { events, isEnough, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     isEnough(newest) {
       const placed = newest.filter(places).length;
-      if (placed < fewestPlaced) return false;
+      if (placed < minPlaced) return false;
       const missing = limit + 1 - listedIn(newest).length;
-      fewestPlaced = placed + missing;
+      minPlaced = placed + missing;
       return missing <= 0;
     },
   });
-  const pageOfOrders = <Item extends { readonly order: ListedOrder }>(found: readonly Item[]): Page<Item> =>
-    pageOf(found, fitting(found.slice(0, limit), settings), ({ order }) => order.sequence);
+  const pageOfOrders = <Item extends { readonly order: ListedOrder }>(
+    found: readonly Item[],
+  ): ListPart<Item> => pageOf(found, fitting(found.slice(0, limit), settings), ({ order }) => order.sequence);
   if (isEnough) {
     const { items, next } = pageOfOrders(listedIn(events));
     return { items: withFills(items, new Map(), settings), next };
@@ -104,7 +105,7 @@ function pageOf<Item>(
   found: readonly Item[],
   items: readonly Item[],
   positionOf: (item: Item) => number,
-): Page<Item> {
+): ListPart<Item> {
   return { items, next: found.length > items.length ? positionOf(items.at(-1)!) : null };
 }
 
@@ -143,12 +144,12 @@ const withNewest = (
  * Returns a page of the wallet's trades, newest first.
  * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
  */
-export async function tradesOf(
+export async function readTrades(
   { engine, ledger }: Stores,
   wallet: string,
   filter: TradesFilter,
   limit: number,
-): Promise<Page<WalletTrade>> {
+): Promise<ListPart<WalletTrade>> {
   const { orderId } = filter;
   if (orderId !== undefined && !isOrderId(orderId)) return { items: [], next: null };
   const tradesIn = (events: readonly EngineEvent[]): WalletTrade[] =>
@@ -174,20 +175,20 @@ export async function tradesOf(
  * placement is settled: while the engine still has that event, it has all later ones, and they contain the whole order.
  * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
  */
-export async function orderOf(
+export async function findOrder(
   { engine, ledger, settings }: Stores,
   wallet: string,
   id: string,
 ): Promise<OrderWithFills | undefined> {
   if (!isOrderId(id)) return undefined;
-  const mostFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
+  const maxFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
   const { events, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     orderId: id,
     isEnough: (newest) => newest.some(creates(id)),
   });
   const { cursor, order } = events.some(creates(id))
     ? { cursor: BEFORE_ALL, order: null }
-    : reaching(settledTo, await ledger.orders.byId(wallet, id, mostFills));
+    : reaching(settledTo, await ledger.orders.byId(wallet, id, maxFills));
   const orders = order === null ? [] : [order];
   const found = foldOrders({ cursor, orders }, events, wallet).find((folded) => folded.order.id === id);
   if (found === undefined) return undefined;

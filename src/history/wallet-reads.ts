@@ -7,7 +7,7 @@ interface WalletReadsOptions {
   /** Maximum number of concurrent reads of all wallets. */
   readonly atOnce: number;
   /** Maximum number of different reads of one wallet that may wait. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   /** Timeout of the wait for a turn, in milliseconds. */
   readonly patienceMs?: number;
   /** Timeout of that wait and the read together: clients get an answer within three seconds. */
@@ -16,16 +16,16 @@ interface WalletReadsOptions {
   readonly admit?: (wallet: string) => void;
 }
 
-interface Waiting {
+interface WaitingRead {
   readonly reply: Promise<unknown>;
   begin(): Promise<void>;
   refuse(error: unknown): void;
 }
 
-interface Lane {
+interface ReadLane {
   isReading: boolean;
   /** Waiting reads by name, in order of arrival. */
-  readonly waiting: Map<string, Waiting>;
+  readonly waiting: Map<string, WaitingRead>;
 }
 
 const MAX_WALLETS = 1_000;
@@ -37,24 +37,24 @@ const RETRY_AFTER_SECONDS = 1;
  */
 export class WalletReads {
   readonly #atOnce: number;
-  readonly #mostWaiting: number;
+  readonly #maxWaiting: number;
   readonly #patienceMs: number;
   readonly #answerMs: number;
   readonly #admit: (wallet: string) => void;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, ReadLane>();
   /** Wallets that wait for a turn, in order. */
   readonly #turns = new Set<string>();
   #underWay = 0;
 
   constructor({
     atOnce,
-    mostWaiting = 64,
+    maxWaiting = 64,
     patienceMs = 2_000,
     answerMs = 2_700,
     admit = () => undefined,
   }: WalletReadsOptions) {
     this.#atOnce = atOnce;
-    this.#mostWaiting = mostWaiting;
+    this.#maxWaiting = maxWaiting;
     this.#patienceMs = patienceMs;
     this.#answerMs = answerMs;
     this.#admit = admit;
@@ -70,7 +70,7 @@ export class WalletReads {
     const lane = this.#laneOf(wallet);
     let waiting = lane.waiting.get(name);
     if (waiting === undefined) {
-      if (lane.waiting.size >= this.#mostWaiting) throw tooManyReads();
+      if (lane.waiting.size >= this.#maxWaiting) throw tooManyReads();
       waiting = this.#wait(lane, name, read);
       if (!lane.isReading) this.#turns.add(wallet);
       this.#beginNext();
@@ -80,16 +80,16 @@ export class WalletReads {
     });
   }
 
-  #laneOf(wallet: string): Lane {
+  #laneOf(wallet: string): ReadLane {
     const known = this.#lanes.get(wallet);
     if (known !== undefined) return known;
     if (this.#lanes.size >= MAX_WALLETS) throw tooBusy();
-    const lane = { isReading: false, waiting: new Map<string, Waiting>() };
+    const lane = { isReading: false, waiting: new Map<string, WaitingRead>() };
     this.#lanes.set(wallet, lane);
     return lane;
   }
 
-  #wait(lane: Lane, name: string, read: () => Promise<unknown>): Waiting {
+  #wait(lane: ReadLane, name: string, read: () => Promise<unknown>): WaitingRead {
     let resolve!: (reply: unknown) => void;
     let reject!: (error: unknown) => void;
     const reply = new Promise<unknown>((onReply, onError) => {
@@ -132,7 +132,7 @@ export class WalletReads {
     }
   }
 
-  async #begin(wallet: string, lane: Lane, next: Waiting): Promise<void> {
+  async #begin(wallet: string, lane: ReadLane, next: WaitingRead): Promise<void> {
     this.#underWay += 1;
     lane.isReading = true;
     await next.begin();

@@ -20,7 +20,7 @@ import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
 import { pageRoutes } from './page/index.ts';
-import { refusalAnswer } from './replies/error.ts';
+import { refusalReply } from './replies/error.ts';
 import {
   addHeader,
   type MessageClasses,
@@ -153,7 +153,7 @@ function closeApp(
   otherwise: readonly RequestHandler[] = [unknownRoute],
   probes = services.hasMetricsPort ? PROBES.filter(({ path }) => path !== METRICS_PATH) : PROBES,
 ): RequestListener {
-  // Probes have no request limit and each one queries the servers, so a burst of probes shares one answer.
+  // Probes have no request limit and each one queries the servers, so a burst of probes shares one reply.
   const shared = { ...services, ready: cappedReads(PROBE_BURST, () => services.ready()) };
   for (const { method, path, probe } of probes) {
     register(app, method, path, enter(path), async (_request, response) => {
@@ -179,7 +179,7 @@ function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines)
     if (refusal === undefined) return app(request, response);
     // A proxy that forwarded two Host headers, or none, may disagree with this server on where the next request begins.
     if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
-    send(response, refusalAnswer(refusal));
+    send(response, refusalReply(refusal));
   };
 }
 
@@ -229,10 +229,10 @@ function serve(
     const params = request.params as Record<string, string>;
     // Read once: Express parses the query string on each access.
     const query = request.url.includes('?') ? (request.query as Query) : NO_QUERY;
-    const answer = await endpoint.handle({ services, reads, wallet, params, query, body, restricted });
-    if (answer.isPublic) await sendPublic(request, response, answer);
-    else send(response, answer);
-    if (answer.bytes !== undefined) reads.unsent.add(wallet, answer.bytes.length, response);
+    const reply = await endpoint.handle({ services, reads, wallet, params, query, body, restricted });
+    if (reply.isPublic) await sendPublic(request, response, reply);
+    else send(response, reply);
+    if (reply.bytes !== undefined) reads.unsent.add(wallet, reply.bytes.length, response);
   };
 }
 

@@ -1,4 +1,4 @@
-/** Types and helpers of endpoints. An endpoint takes a call and returns an answer, and does not depend on Express. */
+/** Types and helpers of endpoints. An endpoint takes a call and returns a reply, and does not depend on Express. */
 
 import type { z } from 'zod';
 import type { Written } from '../contract/written.ts';
@@ -19,7 +19,7 @@ export interface HistoryReads {
 }
 
 /** A request that passed the checks of its route. */
-interface Call {
+interface PublicCall {
   readonly services: Services;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -30,47 +30,47 @@ interface Call {
 }
 
 /** A request with a session. */
-export interface WalletCall extends Call {
+export interface WalletCall extends PublicCall {
   readonly reads: HistoryReads;
   /** Lower case. */
   readonly wallet: string;
 }
 
-export interface Answer {
+export interface Reply {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
   /** The text as bytes, if several replies may share them. */
   readonly bytes?: Buffer;
-  /** True if caches may keep the answer for a second. The same object is then sent to every caller. */
+  /** True if caches may keep the reply for a second. The same object is then sent to every caller. */
   readonly isPublic?: true;
-  /** Cache-Control of a public answer that may be cached for longer. */
+  /** Cache-Control of a public reply that may be cached for longer. */
   readonly cacheControl?: string;
 }
 
-export interface Endpoint<Request = Call> {
+export interface Endpoint<Request = PublicCall> {
   /** Schema of the body if the endpoint reads one, otherwise of query and path. The API document uses it too. */
   readonly request?: z.ZodType;
   /** True if the endpoint reads a JSON body. */
   readonly readsBody?: true;
-  handle(call: Request): Promise<Answer>;
+  handle(call: Request): Promise<Reply>;
 }
 
 export type WalletEndpoint = Endpoint<WalletCall>;
 
 /** Endpoint that every process serves. It needs only the request id. */
-export type Probe = (services: ProbeServices, requestId: string) => Promise<Answer>;
+export type Probe = (services: ProbeServices, requestId: string) => Promise<Reply>;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Writes a reply. The call must name the schema. */
-export const json = <Schema extends z.ZodType = never>(value: Written<Schema>, status = 200): Answer =>
+export const json = <Schema extends z.ZodType = never>(value: Written<Schema>, status = 200): Reply =>
   jsonText(writeJson(value), status);
 
-export const jsonText = (text: string, status = 200): Answer => ({ status, contentType: JSON_TYPE, text });
+export const jsonText = (text: string, status = 200): Reply => ({ status, contentType: JSON_TYPE, text });
 
-/** Writes an answer that several requests may share. Its text is encoded to bytes once. */
-export function jsonForSeveral(text: string): Answer {
+/** Writes a reply that several requests may share. Its text is encoded to bytes once. */
+export function jsonForSeveral(text: string): Reply {
   return { ...jsonText(text), bytes: Buffer.from(text) };
 }
 
@@ -83,35 +83,35 @@ export const jsonPage = <Schema extends z.ZodType<{ nextCursor: string | null }>
   name: string & Exclude<keyof z.infer<Schema>, 'nextCursor'>,
   items: readonly string[],
   nextCursor: string | null,
-): Answer => jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
+): Reply => jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
 
 /** Writes a public reply. The call must name the schema. */
-export const publicJson = <Schema extends z.ZodType = never>(value: Written<Schema>): Answer =>
+export const publicJson = <Schema extends z.ZodType = never>(value: Written<Schema>): Reply =>
   publicJsonText(writeJson(value));
 
-export const publicJsonText = (text: string): Answer => ({ ...jsonText(text), isPublic: true });
+export const publicJsonText = (text: string): Reply => ({ ...jsonText(text), isPublic: true });
 
-const shared = new WeakMap<object, Map<string, Answer>>();
+const shared = new WeakMap<object, Map<string, Reply>>();
 
 /**
- * Returns an answer, which is written once for each source object.
- * @param name distinguishes answers of the same source
+ * Returns a reply, which is written once for each source object.
+ * @param name distinguishes replies of the same source
  */
-export function sharedAnswer(source: object, name: string, write: () => Answer): Answer {
-  let answers = shared.get(source);
-  if (answers === undefined) {
-    answers = new Map();
-    shared.set(source, answers);
+export function sharedReply(source: object, name: string, write: () => Reply): Reply {
+  let replies = shared.get(source);
+  if (replies === undefined) {
+    replies = new Map();
+    shared.set(source, replies);
   }
-  let answer = answers.get(name);
-  if (answer === undefined) {
-    answer = write();
-    answers.set(name, answer);
+  let reply = replies.get(name);
+  if (reply === undefined) {
+    reply = write();
+    replies.set(name, reply);
   }
-  return answer;
+  return reply;
 }
 
-export const plainText = (text: string): Answer => ({
+export const plainText = (text: string): Reply => ({
   status: 200,
   contentType: 'text/plain; charset=utf-8',
   text,

@@ -11,12 +11,12 @@ const [OPEN_OBJECT, CLOSE_OBJECT, BLANK] = [123, 125, 32];
 /** Number of digits that a double always preserves. */
 const KEPT_DIGITS = 15;
 /** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
-const [LEAST, MOST] = [1e-6, 1e15];
+const [MIN, MAX] = [1e-6, 1e15];
 
 /** No request of the API comes near. The library takes 10 ms for 16 KB of brackets or of short numbers. */
 const [MAX_DEPTH, MAX_MEMBERS] = [4, 64];
 
-interface Shape {
+interface TextShape {
   readonly quotes: number;
   /** False if the text has escapes, or a number that a double may not preserve. */
   readonly isPlain: boolean;
@@ -26,7 +26,7 @@ interface Shape {
 }
 
 /** Scans a text once. Depth and members are right as far as the text is valid JSON. */
-function shapeOf(text: string): Shape {
+function shapeOf(text: string): TextShape {
   let [quotes, digits, depth, level, members, last] = [0, 0, 0, 0, 0, 0];
   let isPlain = true;
   for (let at = 0; at < text.length; at += 1) {
@@ -61,7 +61,7 @@ function shapeOf(text: string): Shape {
  * preserve. JSON.parse takes a tenth of the time of the library, which scans a text character by character.
  * @returns undefined for any other text, valid or not
  */
-function readFlatObject(text: string, { quotes, isPlain, depth }: Shape): object | undefined {
+function readFlatObject(text: string, { quotes, isPlain, depth }: TextShape): object | undefined {
   if (!isPlain || depth > 1) return undefined;
   const object = parsed(text);
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return undefined;
@@ -70,7 +70,7 @@ function readFlatObject(text: string, { quotes, isPlain, depth }: Shape): object
     const value = (object as Record<string, unknown>)[key];
     expected += typeof value === 'string' ? 4 : 2;
     if (typeof value === 'number') {
-      if (!(value >= LEAST && value < MOST)) return undefined;
+      if (!(value >= MIN && value < MAX)) return undefined;
       (object as Record<string, unknown>)[key] = literal(String(value));
     } else if (typeof value === 'object' && value !== null) return undefined;
   }

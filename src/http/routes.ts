@@ -33,7 +33,7 @@ export type Route = OpenRoute | WalletRoute;
 interface OpenRoute {
   readonly method: Method;
   readonly path: string;
-  /** `public`: anyone, and caches may keep the answer. `login`: anyone outside the blocked countries. */
+  /** `public`: anyone, and caches may keep the reply. `login`: anyone outside the blocked countries. */
   readonly caller: 'anyone' | 'public' | 'login';
   readonly endpoint: Endpoint;
   /** Request limit of the route. Routes with the same bucket share its count. Routes without a bucket have no limit. */

@@ -66,10 +66,10 @@ export interface Services extends ProbeServices {
    * Redis that counts requests to limited routes. Replicas that share it share the limits. Its client should not queue
    * commands while it is unavailable.
    */
-  readonly limitsRedis: Redis;
+  readonly queueRedis: Redis;
   readonly settings: HttpSettings;
   /** Present if `settings.demoFaucet` is true. */
   readonly faucet?: Faucet | undefined;
   /** Tells settlement that there are new events. Coalesces calls, returns at once and never throws. */
-  wake(): void;
+  wakeSettlement(): void;
 }

@@ -5,7 +5,7 @@ import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
-import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
+import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import { type Ask, asking, LISTS_ARE_READ_WHOLE, takeClient } from './pool.ts';
 import { readSwitchesIn } from './switches.ts';
 
@@ -68,7 +68,7 @@ interface AuditedAccount {
   readonly reservedAtoms: bigint;
 }
 
-interface OrderRow extends LotRow {
+interface OrderRow extends MarketUnitsRow {
   id: string;
   wallet: string;
   market: string;
@@ -81,7 +81,7 @@ interface OrderRow extends LotRow {
 }
 
 const ORDERS = `select id, wallet, market, side, price_ticks, size_steps, filled_steps, closed_sequence,
-  client_order_id, ${LOT_COLUMNS} from orders`;
+  client_order_id, ${UNIT_COLUMNS} from orders`;
 
 const orderOf = (row: OrderRow): AuditedOrder => ({
   id: row.id,
@@ -92,7 +92,7 @@ const orderOf = (row: OrderRow): AuditedOrder => ({
   sizeSteps: row.size_steps,
   remainingSteps: row.closed_sequence === null ? row.size_steps - row.filled_steps : 0n,
   clientOrderId: row.client_order_id,
-  lot: lotOf(row),
+  units: marketUnits(row),
 });
 
 /** One pass over all entries, whatever the number of assets. */

@@ -12,7 +12,7 @@ import type { Cursor } from '../domain/event.ts';
 import type { KeptTimeframe } from './candle-rows.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
-import { askForTexts, type Prepared, prepared } from './pool.ts';
+import { askForTexts, type PreparedQuery, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 
 /** SQL that merges several candles: min and max of [time, price] are the first and the last price, without a sort. */
@@ -96,7 +96,7 @@ function startSql(timeframe: Timeframe): string {
  * Reads as many rows, newest first, as the requested buckets can have. If the rows cover more buckets, only the oldest
  * can be incomplete, and it is past the limit.
  */
-const historyOf = (timeframe: Timeframe): Prepared =>
+const historyOf = (timeframe: Timeframe): PreparedQuery =>
   prepared(
     withCursor(`select ${joinedLines('line', 'start_ms')} from (
       select start_ms, ${lineOf('start_ms', ...FOLDED)} as line
@@ -110,7 +110,7 @@ const historyOf = (timeframe: Timeframe): Prepared =>
 
 const HISTORIES = Object.fromEntries(
   TIMEFRAMES.map((timeframe) => [timeframe, historyOf(timeframe)]),
-) as Readonly<Record<Timeframe, Prepared>>;
+) as Readonly<Record<Timeframe, PreparedQuery>>;
 
 export type CandleQueries = ReturnType<typeof candleQueries>;
 

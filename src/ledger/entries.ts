@@ -44,19 +44,19 @@ export function bookTrade<Amount>(
   { base, notional, fee }: TradeAmounts<Amount>,
   book: (kind: EntryKind, account: string, asset: string, amount: Amount, reference: string) => void,
 ): void {
-  const { takerWallet, makerWallet, takerOrderId, makerOrderId, lot } = trade;
+  const { takerWallet, makerWallet, takerOrderId, makerOrderId, units } = trade;
   const isBuy = trade.takerSide === 'buy';
   if (base !== null) {
-    book('trade', takerWallet, lot.base, isBuy ? base.received : base.paid, takerOrderId);
-    book('trade', makerWallet, lot.base, isBuy ? base.paid : base.received, makerOrderId);
+    book('trade', takerWallet, units.base, isBuy ? base.received : base.paid, takerOrderId);
+    book('trade', makerWallet, units.base, isBuy ? base.paid : base.received, makerOrderId);
   }
   if (notional !== null) {
-    book('trade', takerWallet, lot.quote, isBuy ? notional.paid : notional.received, takerOrderId);
-    book('trade', makerWallet, lot.quote, isBuy ? notional.received : notional.paid, makerOrderId);
+    book('trade', takerWallet, units.quote, isBuy ? notional.paid : notional.received, takerOrderId);
+    book('trade', makerWallet, units.quote, isBuy ? notional.received : notional.paid, makerOrderId);
   }
   if (fee !== null) {
-    book('fee', takerWallet, lot.quote, fee.paid, takerOrderId);
-    book('fee', HOUSE, lot.quote, fee.received, takerOrderId);
+    book('fee', takerWallet, units.quote, fee.paid, takerOrderId);
+    book('fee', HOUSE, units.quote, fee.received, takerOrderId);
   }
 }
 

@@ -63,11 +63,11 @@ export const walkTrades = (
  * @param upTo sequence of the last event whose fills count
  */
 export function newestFills(orderId: string, limit: string, upTo?: string): string {
-  const walk = (role: FillRole, most: string): string =>
+  const walk = (role: FillRole, max: string): string =>
     walkTrades(`trade_id, ${lineOf(...fillFields(role))} as line`, {
       columns: [`${role}_order_id`],
       values: [orderId],
-      limit: most,
+      limit: max,
       ...(upTo !== undefined && { where: `sequence <= ${upTo}` }),
     });
   return `(

@@ -16,15 +16,15 @@ import type { Progress } from '../order/fields.ts';
 import { CopyRows, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
-import type { NewOrder } from './order-rows.ts';
+import type { NewOrderRow } from './order-rows.ts';
 import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 
 /** The columns of the rows of `movements`. */
 export const MOVEMENT_COLUMNS = 'sequence, kind, wallet, asset, amount_atoms, reference, time_ms';
 
-export interface Batch {
-  readonly newOrders: NewOrder[];
+export interface FoldedBatch {
+  readonly newOrders: NewOrderRow[];
   /** Orders of earlier batches, by id. */
   readonly changedOrders: Map<string, Progress>;
   /** Trades, their entries and those of movements, and candles. */
@@ -60,14 +60,14 @@ export function ordersOfEarlierBatches(events: readonly EngineEvent[]): string[]
  * @throws LedgerDiverged on the fill or the end of an order that is unknown or no longer live, and on a fill beyond its
  *   size
  */
-export function fold(events: readonly EngineEvent[], earlier: ReadonlyMap<string, Progress>): Batch {
+export function fold(events: readonly EngineEvent[], earlier: ReadonlyMap<string, Progress>): FoldedBatch {
   const fold = new Fold(earlier);
   for (const event of events) fold.apply(event);
   return fold.batch;
 }
 
 class Fold implements OrderVisitor {
-  readonly batch: Batch = {
+  readonly batch: FoldedBatch = {
     newOrders: [],
     changedOrders: new Map(),
     traded: new TradeRows(),

@@ -4,12 +4,12 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Count } from '../domain/units.ts';
 import { type ListedOrder, type OrderTerms, rejectReasonOf } from '../domain/order.ts';
+import type { Count } from '../domain/units.ts';
 import {
   CHANGING,
-  type FieldName,
   FIXED,
+  type FieldName,
   fieldOf,
   isNullable,
   type Kind,
@@ -19,11 +19,11 @@ import {
 import { type Members, maker, membersOf, type Part, writer } from '../order/maker.ts';
 import { NULL_FIELD, textField } from './copy.ts';
 import { lineOf, quoted } from './lines.ts';
-import { fieldsOfLot } from './lot.ts';
+import { unitFields } from './market-units.ts';
 import { numberArray, type Statement, type TextRow, textArray } from './round-trip.ts';
 import { storable } from './text.ts';
 
-export interface NewOrder {
+export interface NewOrderRow {
   readonly terms: OrderTerms;
   readonly progress: Progress;
 }
@@ -58,7 +58,7 @@ const kindOf = (name: FieldName): KindOfColumn => KINDS[fieldOf(name).kind];
 const columnOf = (name: FieldName): string => fieldOf(name).column!;
 
 /** A rejected order has its reason in `reject_reason`, which never changes, and none in `reason`. */
-const COMPUTED: Partial<Record<FieldName, (order: NewOrder) => unknown>> = {
+const COMPUTED: Partial<Record<FieldName, (order: NewOrderRow) => unknown>> = {
   rejectReason: ({ progress }) => rejectReasonOf(progress),
   reason: ({ progress }) => reasonOf(progress),
 };
@@ -72,12 +72,12 @@ const partsOf = (
   of: 'terms' | 'progress',
   before: string,
   writeOf: (name: FieldName) => (value: never) => string,
-): Part<[order: NewOrder]>[] =>
+): Part<[order: NewOrderRow]>[] =>
   names.map((name) => ({ before, value: COMPUTED[name] ?? `${of}.${name}`, write: writeOf(name) }));
 
 /** Writes a field of a row. */
 function copyOf(name: FieldName): (value: never) => string {
-  const copy = name === 'lot' ? fieldsOfLot : kindOf(name).copy;
+  const copy = name === 'units' ? unitFields : kindOf(name).copy;
   return (value: never) => (value === null ? NULL_FIELD : copy(value));
 }
 
@@ -117,11 +117,11 @@ const digestText = writer(partsOf(OTHERS, 'terms', '', (name) => witnessOf(name,
 
 /** Writes the second half of a witness, a second copy of the columns that change. */
 const changingText = writer(partsOf(CHANGING, 'progress', '', (name) => witnessOf(name, '/', '-'))) as (
-  order: Pick<NewOrder, 'progress'>,
+  order: Pick<NewOrderRow, 'progress'>,
 ) => string;
 
 /** Returns the row of an order. `order_witness` in the database makes the same witness of it. */
-export function orderRow(order: NewOrder): string {
+export function orderRow(order: NewOrderRow): string {
   const copied = copiedText(order);
   const digest = hash('sha256', `${copied}${digestText(order)}`, 'base64').slice(0, DIGEST_CHARACTERS);
   return `${copied}${restText(order)}\t${digest}${changingText(order)}`;

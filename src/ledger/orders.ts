@@ -9,7 +9,7 @@ import { readCursorText, withCursor } from './cursor.ts';
 import { newestFills, readFills } from './fills.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { LISTED_LINE, LISTED_MEMBERS } from './order-rows.ts';
-import { askForTexts, askOnce, type Prepared, prepared } from './pool.ts';
+import { askForTexts, askOnce, type PreparedQuery, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 import { storable } from './text.ts';
 import { endOf } from './walk.ts';
@@ -99,7 +99,7 @@ const statementsOf = (write: (page: string) => string, market: string) => ({
 function prepareEach<Name extends string>(
   write: (page: string) => string,
   pages: Record<Name, string>,
-): Record<Name, Prepared> {
+): Record<Name, PreparedQuery> {
   const written = Object.entries<string>(pages).map(([name, page]) => [
     name,
     prepared(withCursor(write(page))),
@@ -155,9 +155,9 @@ export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | '
     async byId(
       wallet: string,
       id: string,
-      mostFills: number,
+      maxFills: number,
     ): Promise<{ cursor: Cursor; order: SettledOrder | null }> {
-      const [cursor, line] = await askForTexts(orders, BY_ID, [id, wallet, mostFills]);
+      const [cursor, line] = await askForTexts(orders, BY_ID, [id, wallet, maxFills]);
       const [fields] = rowsOf(line);
       return { cursor: readCursorText(cursor), order: fields === undefined ? null : readOrder(fields) };
     },

@@ -164,13 +164,13 @@ async function snapshot<Result>(
 /** Runs one statement, which is a snapshot by itself. Errors as in `inSnapshot`. */
 export const askOnce = <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  sql: string | Prepared,
+  sql: string | PreparedQuery,
   parameters: readonly unknown[] = [],
 ): Promise<Row[]> => inTime(pool, statement<Row>(pool, sql, parameters));
 
 async function statement<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  sql: string | Prepared,
+  sql: string | PreparedQuery,
   parameters: readonly unknown[],
 ): Promise<Row[]> {
   const query = typeof sql === 'string' ? { text: sql } : sql;
@@ -182,12 +182,12 @@ async function statement<Row extends pg.QueryResultRow>(
 }
 
 /** A statement that each connection plans on first use. */
-export interface Prepared {
+export interface PreparedQuery {
   readonly name: string;
   readonly text: string;
 }
 
-export const prepared = (text: string): Prepared => ({
+export const prepared = (text: string): PreparedQuery => ({
   name: createHash('sha256').update(text).digest('base64url'),
   text,
 });
@@ -195,12 +195,12 @@ export const prepared = (text: string): Prepared => ({
 type Texts = readonly [first: string | null, second: string | null];
 
 /** Asks for one row of at most two texts. @returns null in place of each where there is no row. Errors as in `inSnapshot`. */
-export const askForTexts = (pool: pg.Pool, statement: Prepared, parameters: unknown[]): Promise<Texts> =>
+export const askForTexts = (pool: pg.Pool, statement: PreparedQuery, parameters: unknown[]): Promise<Texts> =>
   inTime(pool, texts(pool, statement, parameters));
 
 const NO_TEXTS: Texts = [null, null];
 
-async function texts(pool: pg.Pool, statement: Prepared, values: unknown[]): Promise<Texts> {
+async function texts(pool: pg.Pool, statement: PreparedQuery, values: unknown[]): Promise<Texts> {
   try {
     const { rows } = await pool.query({ ...statement, values, rowMode: 'array' });
     return (rows[0] as unknown as Texts | undefined) ?? NO_TEXTS;

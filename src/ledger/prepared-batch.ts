@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import type { Progress } from '../order/fields.ts';
 import { positionOf, READ_POSITION } from './cursor.ts';
-import { type Batch, fold, ordersOfEarlierBatches } from './fold.ts';
+import { type FoldedBatch, fold, ordersOfEarlierBatches } from './fold.ts';
 import { loadOrders, progressOf } from './order-rows.ts';
 import { roundTrip, type Statement, type TextRow } from './round-trip.ts';
 import { writeBatch } from './write-batch.ts';
@@ -16,14 +16,19 @@ import { writeBatch } from './write-batch.ts';
  */
 export class PreparedBatch {
   readonly #after: Cursor;
-  readonly #batch: Batch;
+  readonly #batch: FoldedBatch;
   readonly #statements: readonly Statement[];
   /** Sequence of the cursor when the orders were read, or before. */
   readonly #readAt: number;
   #before: PreparedBatch | undefined;
   #isWritten = false;
 
-  constructor({ after, before }: Preparing, batch: Batch, statements: readonly Statement[], readAt: number) {
+  constructor(
+    { after, before }: Preparing,
+    batch: FoldedBatch,
+    statements: readonly Statement[],
+    readAt: number,
+  ) {
     this.#after = after;
     this.#before = before;
     this.#batch = batch;

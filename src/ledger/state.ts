@@ -5,7 +5,7 @@ import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor } from './cursor.ts';
-import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
+import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import { askOnce, inSnapshot, streamRows } from './pool.ts';
 import type { Pools } from './pools.ts';
 import { readSwitchesIn } from './switches.ts';
@@ -17,7 +17,7 @@ interface AccountBalance {
   readonly atoms: bigint;
 }
 
-interface LiveOrderRow extends LotRow {
+interface LiveOrderRow extends MarketUnitsRow {
   id: string;
   wallet: string;
   market: string;
@@ -36,7 +36,7 @@ const BALANCES = `
 
 /** An order's remaining size follows from its trades up to the event. */
 const LIVE_ORDERS = `
-  select id, wallet, market, side, price_ticks, size_steps, client_order_id, sequence, ${LOT_COLUMNS},
+  select id, wallet, market, side, price_ticks, size_steps, client_order_id, sequence, ${UNIT_COLUMNS},
     (coalesce((select sum(size_steps) from trades where taker_order_id = orders.id and sequence <= $1), 0)
      + coalesce((select sum(size_steps) from trades where maker_order_id = orders.id and sequence <= $1), 0)
     )::text as filled_steps
@@ -54,7 +54,7 @@ const liveOrderOf = (row: LiveOrderRow): LiveOrder => ({
   remainingSteps: row.size_steps - BigInt(row.filled_steps),
   clientOrderId: row.client_order_id,
   sequence: Number(row.sequence),
-  lot: lotOf(row),
+  units: marketUnits(row),
 });
 
 export type StateQueries = ReturnType<typeof stateQueries>;

@@ -4,7 +4,7 @@ import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 import { CandleRows } from './candle-rows.ts';
 import { CopyRows, textField } from './copy.ts';
 import { bookTrade, type Entry, type Exchanged, transactionOfTrade } from './entries.ts';
-import { fieldsOfLot } from './lot.ts';
+import { unitFields } from './market-units.ts';
 
 /** The columns of the rows of `trades`. */
 export const TRADE_COLUMNS = `trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms,
@@ -47,7 +47,7 @@ export class TradeRows {
           trade.sizeSteps
         }\t${amounts.base}\t${amounts.notional}\t${amounts.fee}\t${trade.takerOrderId}\t${trade.makerOrderId}\t${
           trade.takerWallet
-        }\t${trade.makerWallet}\t${timeMs}\t${fieldsOfLot(trade.lot)}`,
+        }\t${trade.makerWallet}\t${timeMs}\t${unitFields(trade.units)}`,
       );
       this.candles.add(trade, notional);
       const transactionId = transactionOfTrade(trade);

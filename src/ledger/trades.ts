@@ -6,11 +6,11 @@ import type { SecondOfTrades } from '../domain/rolling-day.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { FILL_FIELDS, fillFields, readFill, walkTrades } from './fills.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
-import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
-import { askForTexts, inSnapshot, type Prepared, prepared } from './pool.ts';
+import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
+import { askForTexts, inSnapshot, type PreparedQuery, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 
-interface TradeRow extends LotRow {
+interface TradeRow extends MarketUnitsRow {
   trade_id: bigint;
   sequence: bigint;
   market: string;
@@ -26,7 +26,7 @@ interface TradeRow extends LotRow {
 }
 
 const TRADE_COLUMNS = `trade_id, sequence, market, taker_side, price_ticks, size_steps, fee_atoms, taker_order_id,
-  maker_order_id, taker_wallet, maker_wallet, time_ms, ${LOT_COLUMNS}`;
+  maker_order_id, taker_wallet, maker_wallet, time_ms, ${UNIT_COLUMNS}`;
 
 const tradeOf = (row: TradeRow): Trade => ({
   tradeId: Number(row.trade_id),
@@ -41,7 +41,7 @@ const tradeOf = (row: TradeRow): Trade => ({
   makerWallet: row.maker_wallet,
   timeMs: Number(row.time_ms),
   sequence: Number(row.sequence),
-  lot: lotOf(row),
+  units: marketUnits(row),
 });
 
 interface WalletTradesFilter {
@@ -88,7 +88,7 @@ const lineOfRole = (role: FillRole): string => lineOf(...fillFields(role), ...FU
 function newestTrades(
   listed: string,
   indexOf: (role: FillRole) => { readonly columns: readonly string[]; readonly values: readonly string[] },
-): Prepared {
+): PreparedQuery {
   const walk = (role: FillRole): string =>
     walkTrades(`trade_id, '${role}' as role`, { ...indexOf(role), before: '$3', limit: '$4' });
   return prepared(

@@ -5,14 +5,14 @@ import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
 import type { CandleRows } from './candle-rows.ts';
 import { CopyRows } from './copy.ts';
-import { type Batch, MOVEMENT_COLUMNS } from './fold.ts';
+import { type FoldedBatch, MOVEMENT_COLUMNS } from './fold.ts';
 import { changeOrders, ORDER_COLUMNS, orderRow } from './order-rows.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
 import { storable } from './text.ts';
 import { ENTRY_COLUMNS, TRADE_COLUMNS } from './trade-rows.ts';
 
 /** @param last the last event of the batch, to which the cursor moves */
-export const writeBatch = (batch: Batch, last: EngineEvent): readonly Statement[] => [
+export const writeBatch = (batch: FoldedBatch, last: EngineEvent): readonly Statement[] => [
   ...copy('orders', ORDER_COLUMNS, orderRows(batch)),
   ...changeOrders(batch.changedOrders),
   ...copy('trades', TRADE_COLUMNS, batch.traded.trades),
@@ -37,13 +37,13 @@ const copy = (table: string, columns: string, rows: CopyRows): Statement[] =>
     ? []
     : [{ name: `copy ${table}`, text: `copy ${table} (${columns}) from stdin`, copied: rows.buffers() }];
 
-function orderRows({ newOrders }: Batch): CopyRows {
+function orderRows({ newOrders }: FoldedBatch): CopyRows {
   const rows = new CopyRows();
   for (const order of newOrders) rows.add(orderRow(order));
   return rows;
 }
 
-function writeAssets({ assets }: Batch): Statement[] {
+function writeAssets({ assets }: FoldedBatch): Statement[] {
   if (assets.size === 0) return [];
   return [
     {
@@ -57,7 +57,7 @@ function writeAssets({ assets }: Batch): Statement[] {
 }
 
 /** Writes markets. Integers beyond 2^53 become strings, because not every reader of JSON keeps them. */
-function writeMarkets({ markets }: Batch): Statement[] {
+function writeMarkets({ markets }: FoldedBatch): Statement[] {
   if (markets.size === 0) return [];
   const changed = [...markets.values()];
   return [
@@ -133,7 +133,7 @@ function writeSwitches({ paused, termsVersion }: SwitchChanges): Statement[] {
   return statements;
 }
 
-const moveCursor = ({ newOrders, traded, movements }: Batch, last: EngineEvent): Statement => ({
+const moveCursor = ({ newOrders, traded, movements }: FoldedBatch, last: EngineEvent): Statement => ({
   name: 'move cursor',
   text: `
     update engine_cursor

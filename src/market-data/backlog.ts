@@ -7,10 +7,10 @@ import { joinSums, type SecondOfTrades } from '../domain/rolling-day.ts';
 /**
  * Sum of the trades of one incoming order, all at one time in one market. The single trades are kept only for a while.
  */
-export interface Execution extends Cursor, SecondOfTrades {
+export interface UnsettledExecution extends Cursor, SecondOfTrades {
   readonly takerSide: Side;
   readonly timeMs: number;
-  /** Null if the trades must be read from the stream: `UnsettledReader.tradesOf` reads them. */
+  /** Null if the trades must be read from the stream: `UnsettledReader.readTrades` reads them. */
   list: readonly Trade[] | null;
 }
 
@@ -23,7 +23,7 @@ interface WholeSecond extends SecondOfTrades {
 /** Unsettled executions of a market. */
 export interface Backlog {
   /** In order of execution. */
-  readonly executions: readonly Execution[];
+  readonly executions: readonly UnsettledExecution[];
   /**
    * Sums of the same executions by second, so that nobody has to add up a long backlog. Some executions of the first
    * second may be settled, and are in its sum all the same.
@@ -34,7 +34,10 @@ export interface Backlog {
 export const EMPTY: Backlog = { executions: [], seconds: [] };
 
 /** Returns the backlog with the executions that follow it. */
-export function longerBacklog({ executions, seconds }: Backlog, further: readonly Execution[]): Backlog {
+export function longerBacklog(
+  { executions, seconds }: Backlog,
+  further: readonly UnsettledExecution[],
+): Backlog {
   const sums = [...seconds];
   for (const execution of further) {
     const last = sums.at(-1);
@@ -45,7 +48,7 @@ export function longerBacklog({ executions, seconds }: Backlog, further: readonl
 }
 
 /** Leaves the trades out, which would otherwise stay in memory as long as the sum. */
-function secondOf(execution: Execution): WholeSecond {
+function secondOf(execution: UnsettledExecution): WholeSecond {
   const { market, second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades } =
     execution;
   const sum = { market, second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades };
@@ -61,7 +64,7 @@ export function backlogAfter(settled: Cursor, { executions, seconds }: Backlog):
     executions: left,
     seconds: between(
       seconds,
-      placeOf(seconds, ({ second }) => second >= first.second),
+      firstIndex(seconds, ({ second }) => second >= first.second),
     ),
   };
 }
@@ -70,22 +73,22 @@ export function backlogAfter(settled: Cursor, { executions, seconds }: Backlog):
 export function sumsAfter(cursor: Cursor, { executions, seconds }: Backlog): readonly SecondOfTrades[] {
   const whole = between(
     seconds,
-    placeOf(seconds, ({ firstSequence }) => firstSequence > cursor.sequence),
+    firstIndex(seconds, ({ firstSequence }) => firstSequence > cursor.sequence),
   );
   const end = whole[0]?.firstSequence ?? Number.POSITIVE_INFINITY;
-  const from = placeOf(executions, ({ sequence }) => sequence > cursor.sequence);
-  const to = placeOf(executions, ({ sequence }) => sequence >= end);
+  const from = firstIndex(executions, ({ sequence }) => sequence > cursor.sequence);
+  const to = firstIndex(executions, ({ sequence }) => sequence >= end);
   return [...between(executions, from, to), ...whole];
 }
 
 /** Returns the executions after a cursor. */
 export const executionsAfter = (
   { sequence }: Cursor,
-  executions: readonly Execution[],
-): readonly Execution[] =>
+  executions: readonly UnsettledExecution[],
+): readonly UnsettledExecution[] =>
   between(
     executions,
-    placeOf(executions, (execution) => execution.sequence > sequence),
+    firstIndex(executions, (execution) => execution.sequence > sequence),
   );
 
 const between = <Item>(items: readonly Item[], from: number, to = items.length): readonly Item[] =>
@@ -95,7 +98,7 @@ const between = <Item>(items: readonly Item[], from: number, to = items.length):
  * Returns the place of the first item that fulfils the condition, as all items after it do. A backlog may be long, and
  * the place is found in a few steps.
  */
-function placeOf<Item>(items: readonly Item[], isAfter: (item: Item) => boolean): number {
+function firstIndex<Item>(items: readonly Item[], isAfter: (item: Item) => boolean): number {
   let [from, to] = [0, items.length];
   while (from < to) {
     const middle = (from + to) >> 1;

@@ -12,7 +12,7 @@ import type { Ledger } from '../ledger/index.ts';
 import { sumsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 /** Cache of a bucket's closed minutes. A month is folded once, and then each new minute is added. */
-interface Kept {
+interface KeptMinutes {
   readonly bucketMs: number;
   readonly closed: Candle | null;
   /** Start of the first minute that `closed` does not contain. */
@@ -23,7 +23,7 @@ export class CurrentCandles {
   readonly #unsettled: Pick<UnsettledReader, 'read'>;
   readonly #ledger: Pick<Ledger, 'candles'>;
   /** Closed parts by market and timeframe. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptMinutes>();
 
   constructor(unsettled: Pick<UnsettledReader, 'read'>, ledger: Pick<Ledger, 'candles'>) {
     this.#unsettled = unsettled;
@@ -56,7 +56,7 @@ export class CurrentCandles {
     return priceTicks === undefined ? null : flatCandle(bucketMs, priceTicks);
   }
 
-  #keptOf(symbol: string, timeframe: Timeframe, bucketMs: number): Kept {
+  #keptOf(symbol: string, timeframe: Timeframe, bucketMs: number): KeptMinutes {
     const kept = this.#kept.get(`${symbol} ${timeframe}`);
     return kept?.bucketMs === bucketMs ? kept : { bucketMs, closed: null, fromMs: bucketMs };
   }

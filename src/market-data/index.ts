@@ -7,7 +7,7 @@ import { type PublicTrade, publicTradeOf, type Side } from '../domain/order.ts';
 import { cappedReads } from '../domain/shared-read.ts';
 import type { BookLevels, Engine, Quotes } from '../engine/index.ts';
 import type { CandleRange, Ledger } from '../ledger/index.ts';
-import type { Execution } from './backlog.ts';
+import type { UnsettledExecution } from './backlog.ts';
 import { readCandles } from './candle-history.ts';
 import { CurrentCandles } from './current-candles.ts';
 import { type Figures, RollingFigures } from './rolling-figures.ts';
@@ -83,8 +83,8 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
   const books = new Map<string, () => Promise<Book>>();
 
   const overview = async (): Promise<MarketOverview> => {
-    const [day, { paused }] = await Promise.all([figures.read(), engine.snapshots.state()]);
-    const { markets, quotes } = await engine.snapshots.quotes((all) =>
+    const [day, { paused }] = await Promise.all([figures.read(), engine.reads.state()]);
+    const { markets, quotes } = await engine.reads.quotes((all) =>
       all.filter(({ symbol }) => day.bySymbol.has(symbol)),
     );
     return { markets, paused, figures: day, quotes };
@@ -122,7 +122,7 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
       for (let at = executions.length - 1; at >= 0 && fresh.length < filter.limit; at -= 1) {
         const execution = executions[at]!;
         if (!passes(filter, execution)) continue;
-        fresh.push(...(await unsettled.tradesOf(execution)).map(publicTradeOf).toReversed());
+        fresh.push(...(await unsettled.readTrades(execution)).map(publicTradeOf).toReversed());
       }
       return [...fresh, ...trades].slice(0, filter.limit);
     },
@@ -136,12 +136,12 @@ const noMarket = (symbol: string): Refusal => new Refusal('NOT_FOUND', `there is
  * market look outdated.
  */
 async function readBook(engine: Engine, symbol: string, levels: number): Promise<Book> {
-  const [timeMs, book] = await Promise.all([engine.snapshots.time(), engine.snapshots.book(symbol, levels)]);
+  const [timeMs, book] = await Promise.all([engine.reads.time(), engine.reads.book(symbol, levels)]);
   if (book === undefined) throw noMarket(symbol);
   return { ...book, timeMs };
 }
 
-function passes({ side, fromSeconds, toSeconds }: TradeFilter, execution: Execution): boolean {
+function passes({ side, fromSeconds, toSeconds }: TradeFilter, execution: UnsettledExecution): boolean {
   const seconds = Math.floor(execution.timeMs / 1000);
   return (
     (side === undefined || execution.takerSide === side) &&

@@ -11,10 +11,10 @@ import {
   type Backlog,
   backlogAfter,
   EMPTY,
-  type Execution,
   executionsAfter,
   longerBacklog,
   sumsAfter,
+  type UnsettledExecution,
 } from './backlog.ts';
 
 /** Executions after a Postgres cursor, up to the end of the stream at one time. */
@@ -53,7 +53,7 @@ class NoCursor {
 /** Parts of the engine that the reader uses. */
 interface UnsettledSource {
   readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
-  readonly snapshots: Pick<Engine['snapshots'], 'time'>;
+  readonly reads: Pick<Engine['reads'], 'time'>;
   readonly outbox: Pick<Engine['outbox'], 'readEvents'>;
 }
 
@@ -75,10 +75,10 @@ export class UnsettledReader {
    */
   #backlogs: ReadonlyMap<string, Backlog> = new Map();
   /** Executions of the pages read since. Joining them page by page would copy a backlog once for each page. */
-  #fresh: Execution[] = [];
+  #fresh: UnsettledExecution[] = [];
   #freshTrades = 0;
   /** The newest executions of all markets, which have their trades. */
-  #listed: readonly Execution[] = [];
+  #listed: readonly UnsettledExecution[] = [];
   #timeMs = 0;
 
   constructor(engine: UnsettledSource, ledger: SettledPosition) {
@@ -94,10 +94,10 @@ export class UnsettledReader {
     // A closed engine may now be another server, so its events are not read.
     if (!this.#engine.lifecycle.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
     const [timeMs, settled] = await Promise.all([
-      this.#engine.snapshots.time(),
+      this.#engine.reads.time(),
       this.#ledger.settlement.cursor().catch((error: unknown) => new NoCursor(error)),
     ]);
-    if (!(settled instanceof NoCursor)) this.#letGo(settled);
+    if (!(settled instanceof NoCursor)) this.#forgetSettled(settled);
     // The events of an outage of Postgres are read during it, up to a limit. Otherwise all processes would read all of
     // them at its end, when settlement needs the processors.
     else if (this.#settled.sequence === 0 || this.#held() >= HELD_WHILE_AWAY) throw settled.cause;
@@ -111,7 +111,7 @@ export class UnsettledReader {
     return { timeMs: this.#timeMs, after: this.#settled, backlogs: this.#backlogs };
   });
 
-  #letGo(settled: Cursor): void {
+  #forgetSettled(settled: Cursor): void {
     const isBehind = settled.sequence < this.#settled.sequence;
     this.#settled = settled;
     if (isBehind || settled.sequence >= this.#last.sequence) this.#beginAgain();
@@ -168,7 +168,7 @@ export class UnsettledReader {
   }
 
   /** Returns the trades of an execution, in order. Reads them from the stream if they are no longer in memory. */
-  async tradesOf(execution: Execution): Promise<readonly Trade[]> {
+  async readTrades(execution: UnsettledExecution): Promise<readonly Trade[]> {
     if (execution.list !== null) return execution.list;
     const [event] = await this.#engine.outbox.readEvents(execution, 0, 1);
     // The event is gone from the stream, because it was settled seconds ago.
@@ -184,7 +184,7 @@ export class UnsettledReader {
   }
 }
 
-const executionOf = (event: EngineEvent): Execution[] =>
+const executionOf = (event: EngineEvent): UnsettledExecution[] =>
   event.kind === 'order_placed' && event.trades.length > 0
     ? [
         {
@@ -199,7 +199,7 @@ const executionOf = (event: EngineEvent): Execution[] =>
     : [];
 
 /** Returns the newest executions, up to `TRADES_KEPT` trades. The others let go of their trades. */
-function newestListed(executions: readonly Execution[]): readonly Execution[] {
+function newestListed(executions: readonly UnsettledExecution[]): readonly UnsettledExecution[] {
   let [from, kept] = [executions.length, 0];
   while (from > 0 && kept + executions[from - 1]!.trades <= TRADES_KEPT) {
     from -= 1;
@@ -209,8 +209,8 @@ function newestListed(executions: readonly Execution[]): readonly Execution[] {
   return from === 0 ? executions : executions.slice(from);
 }
 
-function byMarket(executions: readonly Execution[]): Map<string, Execution[]> {
-  const lists = new Map<string, Execution[]>();
+function byMarket(executions: readonly UnsettledExecution[]): Map<string, UnsettledExecution[]> {
+  const lists = new Map<string, UnsettledExecution[]>();
   for (const execution of executions) {
     const list = lists.get(execution.market);
     if (list === undefined) lists.set(execution.market, [execution]);
@@ -233,7 +233,7 @@ export const executionsBeyond = (
   cursor: Cursor,
   unsettled: UnsettledTrades,
   symbol: string,
-): readonly Execution[] => executionsAfter(cursor, backlogOf(cursor, unsettled, symbol).executions);
+): readonly UnsettledExecution[] => executionsAfter(cursor, backlogOf(cursor, unsettled, symbol).executions);
 
 /** Returns sums of the same executions. Each sum is of one second; several may be of the same one. */
 export const sumsBeyond = (

@@ -1,7 +1,7 @@
 /** Credits, debits, shows, holds and releases a wallet's account. */
 
 import type { Command } from 'commander';
-import { liveOrdersOf } from '../books/live-orders.ts';
+import { readLiveOrders } from '../books/live-orders.ts';
 import { assetOf, atomsOf, moveFundsOnce } from '../books/movements.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
@@ -13,11 +13,11 @@ import { readDecimal, readWallet } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
 import type { OperatorServices } from './services.ts';
 import { column, renderFacts, renderTable, shown } from './table.ts';
-import { type Answer, addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
 const WALLET = 'address: 0x and 40 hex digits, in any case';
 
-export function addAccountCommands(program: Command, perform: Perform): void {
+export function addAccountCommands(program: Command, perform: RunCommand): void {
   const account = addNoun(program, 'account', 'manage balances, deposits, withdrawals and holds of wallets');
   addMovement(account, perform, 'credited');
   addMovement(account, perform, 'debited');
@@ -45,7 +45,7 @@ export function addAccountCommands(program: Command, perform: Perform): void {
     .action((wallet: string) =>
       perform(async ({ engine }) => {
         await engine.switches.release(wallet);
-        return said(`${wallet} is not on hold`, { wallet, held: false });
+        return shortResult(`${wallet} is not on hold`, { wallet, held: false });
       }),
     );
 }
@@ -63,7 +63,7 @@ const MOVEMENTS = {
   },
 } as const;
 
-function addMovement(account: Command, perform: Perform, kind: AccountMoved['kind']): void {
+function addMovement(account: Command, perform: RunCommand, kind: AccountMoved['kind']): void {
   account
     .command(MOVEMENTS[kind].verb)
     .argument('<wallet>', WALLET, readWallet)
@@ -80,7 +80,7 @@ function addMovement(account: Command, perform: Perform, kind: AccountMoved['kin
 async function move(
   services: OperatorServices,
   asked: { kind: AccountMoved['kind']; wallet: string; asset: string; amount: Decimal; reference: string },
-): Promise<Answer> {
+): Promise<CommandResult> {
   const { amount, ...movement } = asked;
   const { kind, wallet, reference } = movement;
   try {
@@ -89,7 +89,7 @@ async function move(
     const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms }, asset.scale);
     const moved = formatScaled(amountAtoms, asset.scale);
     const sentence = MOVEMENTS[kind].sentence(`${moved} ${asset.symbol}`, wallet);
-    return said(
+    return shortResult(
       `${sentence} (reference ${shown(reference)})${duplicate ? ': already booked, nothing moved' : ''}`,
       { ...movement, amount: moved, duplicate },
     );
@@ -104,13 +104,13 @@ async function move(
   }
 }
 
-async function show(services: OperatorServices, wallet: string): Promise<Answer> {
+async function show(services: OperatorServices, wallet: string): Promise<CommandResult> {
   const { engine } = services;
   const [held, orders, account, state] = await Promise.all([
-    engine.funds.balancesOf(wallet),
-    liveOrdersOf(services, wallet),
-    engine.switches.accountOf(wallet),
-    engine.snapshots.state(),
+    engine.funds.readBalances(wallet),
+    readLiveOrders(services, wallet),
+    engine.switches.readAccount(wallet),
+    engine.reads.state(),
   ]);
   const markets = await engine.markets.all();
   const balances = held.map(({ asset, scale, availableAtoms, reservedAtoms }) => {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { readWholeNumber } from './arguments.ts';
-import { addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type RunCommand, shortResult } from './verb.ts';
 
-export function addAssetCommands(program: Command, perform: Perform): void {
+export function addAssetCommands(program: Command, perform: RunCommand): void {
   addNoun(program, 'asset', 'register assets')
     .command('set')
     .argument('<symbol>', 'asset symbol: upper-case letters and digits, like USDC')
@@ -11,7 +11,7 @@ export function addAssetCommands(program: Command, perform: Perform): void {
     .action((symbol: string, { scale }: { scale: number }) =>
       perform(async ({ engine }) => {
         const asset = await engine.markets.setAsset({ symbol, scale });
-        return said(`${asset.symbol} has ${asset.scale} decimals`, asset);
+        return shortResult(`${asset.symbol} has ${asset.scale} decimals`, asset);
       }),
     );
 }

@@ -5,9 +5,9 @@ import { rebuildClaimFilter } from '../books/claim-filter.ts';
 import type { FilterRebuilt } from '../engine/index.ts';
 import { readWholeNumber } from './arguments.ts';
 import { formatCounted } from './table.ts';
-import { addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type RunCommand, shortResult } from './verb.ts';
 
-export function addClaimsCommands(program: Command, perform: Perform): void {
+export function addClaimsCommands(program: Command, perform: RunCommand): void {
   const claims = addNoun(
     program,
     'claims',
@@ -27,7 +27,7 @@ knows CLAIM_FILTER_BYTES.`,
     .action(({ patience }: { patience: number }) =>
       perform(async (services) => {
         const rebuilt = await rebuildClaimFilter(services, { patienceMs: patience * 1_000 });
-        return said(describe(rebuilt), rebuilt);
+        return shortResult(describe(rebuilt), rebuilt);
       }),
     );
 }

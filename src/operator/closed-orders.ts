@@ -1,6 +1,6 @@
 import type { ClosedOrder } from '../domain/order.ts';
 import { column, renderTable } from './table.ts';
-import type { Answer } from './verb.ts';
+import type { CommandResult } from './verb.ts';
 
 const COLUMNS = [
   column('ORDER'),
@@ -14,7 +14,11 @@ const COLUMNS = [
  * Returns the answer of a command that took orders off the book.
  * @param sentence result of the command, like `ETH/USDC is clear`
  */
-export const closedOrders = (sentence: string, orders: readonly ClosedOrder[], facts: object): Answer => ({
+export const closedOrders = (
+  sentence: string,
+  orders: readonly ClosedOrder[],
+  facts: object,
+): CommandResult => ({
   document: {
     ...facts,
     cancelled: orders,

@@ -15,7 +15,7 @@ import { addStatusCommand } from './status.ts';
 import { isClosedByReader, paintFor, type Terminal, write } from './terminal.ts';
 import { addTermsCommands } from './terms.ts';
 import { addTradingCommands } from './trading.ts';
-import type { Perform } from './verb.ts';
+import type { RunCommand } from './verb.ts';
 
 export type { OperatorServices } from './services.ts';
 export type { Terminal } from './terminal.ts';
@@ -75,7 +75,7 @@ async function run(
     status = REFUSED;
     await reportCode(codeOf(error), messageOf(error), asksForJson(), terminal.err);
   };
-  const perform: Perform = async (work) => {
+  const perform: RunCommand = async (work) => {
     const json = asksForJson();
     const services = await open().catch((error: unknown) => {
       throw isCoded(error) ? error : new OperatorRefusal('SERVICE_UNAVAILABLE', messageOf(error));
@@ -113,7 +113,7 @@ async function run(
 }
 
 /** Adds the nouns to the program, and collects the help and the errors that commander would print. */
-function describe(program: Command, perform: Perform): { out: string; err: string } {
+function describe(program: Command, perform: RunCommand): { out: string; err: string } {
   const printed = { out: '', err: '' };
   program
     .description(

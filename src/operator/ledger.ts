@@ -10,16 +10,16 @@ import { EXPORT_FORMATS, type ExportFormat, exportText } from './ledger-export.t
 import { withProgress } from './progress.ts';
 import { column, formatCounted, renderTable, shown } from './table.ts';
 import { type Paint, write } from './terminal.ts';
-import { type Answer, addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
-export function addLedgerCommands(program: Command, perform: Perform): void {
+export function addLedgerCommands(program: Command, perform: RunCommand): void {
   const ledger = addNoun(program, 'ledger', 'check, export and rebuild the ledger');
   addReconcile(ledger, perform);
   addExport(ledger, perform);
   addRebuild(ledger, perform);
 }
 
-function addReconcile(ledger: Command, perform: Perform): void {
+function addReconcile(ledger: Command, perform: RunCommand): void {
   ledger
     .command('reconcile')
     .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
@@ -41,7 +41,7 @@ Without --json, a long reconcile prints its step on stderr every 15 seconds.`,
     );
 }
 
-const reconciled = (result: Reconciliation): Answer => {
+const reconciled = (result: Reconciliation): CommandResult => {
   const failed = result.checks.filter(({ count }) => count > 0);
   return {
     document: result,
@@ -92,7 +92,7 @@ interface ExportOptions {
   after?: string;
 }
 
-function addExport(ledger: Command, perform: Perform): void {
+function addExport(ledger: Command, perform: RunCommand): void {
   ledger
     .command('export')
     .requiredOption(
@@ -135,7 +135,7 @@ To continue an interrupted export, pass the entry id of its last whole line to -
     );
 }
 
-function addRebuild(ledger: Command, perform: Perform): void {
+function addRebuild(ledger: Command, perform: RunCommand): void {
   ledger
     .command('rebuild')
     .addHelpText(
@@ -159,7 +159,7 @@ Running processes open the engine when it is complete. An interrupted rebuild be
         const switches = keepsSwitches
           ? 'dead-man switches are as they were: those that are due fire when a process opens the engine'
           : 'dead-man switches are lost: clients must set theirs again';
-        return said(`${state}\n${switches}`, rebuilt);
+        return shortResult(`${state}\n${switches}`, rebuilt);
       }),
     );
 }

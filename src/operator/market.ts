@@ -9,7 +9,7 @@ import { readRule, readSwitch, readWholeNumber, withNulls } from './arguments.ts
 import { closedOrders } from './closed-orders.ts';
 import type { OperatorServices } from './services.ts';
 import { column, renderTable } from './table.ts';
-import { type Answer, addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
 interface CreateOptions {
   tickSize: string | null;
@@ -28,7 +28,7 @@ interface CreateOptions {
 const CHANGEABLE_RULES = ['minOrderSize', 'maxOrderSize', 'referencePrice'] as const;
 const RULES = ['tickSize', 'sizeStep', ...CHANGEABLE_RULES] as const;
 
-export function addMarketCommands(program: Command, perform: Perform): void {
+export function addMarketCommands(program: Command, perform: RunCommand): void {
   const market = addNoun(program, 'market', 'create and change markets');
   addCreate(market, perform);
   addSet(market, perform);
@@ -58,7 +58,7 @@ const selfTrade = (): Option =>
 const NULL_NOTE = `
 Use null for a rule that is not enforced. Tick size and size step cannot both be null.`;
 
-function addCreate(market: Command, perform: Perform): void {
+function addCreate(market: Command, perform: RunCommand): void {
   market
     .command('create')
     .argument('<symbol>', 'market symbol: BASE/QUOTE, upper-case')
@@ -93,7 +93,7 @@ function addCreate(market: Command, perform: Perform): void {
     );
 }
 
-function addSet(market: Command, perform: Perform): void {
+function addSet(market: Command, perform: RunCommand): void {
   market
     .command('set')
     .argument('<symbol>', 'market symbol, like ETH/USDC')
@@ -136,8 +136,8 @@ const recordOf = (market: Market): object => {
   return { ...record, baseToken: base.symbol, quoteToken: quote.symbol };
 };
 
-const published = (market: Market): Answer =>
-  said(
+const published = (market: Market): CommandResult =>
+  shortResult(
     `${market.symbol}: ${market.status}, version ${market.version}, tick ${market.tick}, step ${market.step}`,
     recordOf(market),
   );
@@ -158,7 +158,7 @@ const COLUMNS = [
   column('NETWORK'),
 ];
 
-const listed = (markets: readonly Market[]): Answer => {
+const listed = (markets: readonly Market[]): CommandResult => {
   const onOrOff = (on: boolean): string => (on ? 'on' : 'off');
   const rule = (text: string | null): string => text ?? '-';
   const rows = markets.map((market) => [

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type RunCommand, shortResult } from './verb.ts';
 
-export function addOrderCommands(program: Command, perform: Perform): void {
+export function addOrderCommands(program: Command, perform: RunCommand): void {
   addNoun(program, 'order', 'manage single orders')
     .command('void')
     .argument('<id>', 'id of a live order, 34 hex digits')
@@ -9,7 +9,10 @@ export function addOrderCommands(program: Command, perform: Perform): void {
     .action((id: string) =>
       perform(async ({ engine }) => {
         const order = await engine.orders.void(id);
-        return said(`order ${order.id} of ${order.wallet} on ${order.market} is ${order.status}`, order);
+        return shortResult(
+          `order ${order.id} of ${order.wallet} on ${order.market} is ${order.status}`,
+          order,
+        );
       }),
     );
 }

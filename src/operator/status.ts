@@ -7,11 +7,11 @@ import { withTimeLimit } from '../domain/time-limit.ts';
 import type { LastReconcile } from '../ledger/index.ts';
 import type { OperatorServices } from './services.ts';
 import { formatCounted, renderFacts } from './table.ts';
-import type { Answer, Perform } from './verb.ts';
+import type { CommandResult, RunCommand } from './verb.ts';
 
 const PATIENCE_MS = 3_000;
 
-export function addStatusCommand(program: Command, perform: Perform): void {
+export function addStatusCommand(program: Command, perform: RunCommand): void {
   program
     .command('status')
     .description('show settlement lag, last reconcile, snapshot age, replicas, queue depth and pause')
@@ -45,10 +45,10 @@ const inSeconds = ({ events, ageMs }: Lag): { events: number; seconds: number } 
   seconds: Math.round(ageMs / 100) / 10,
 });
 
-async function status(services: OperatorServices): Promise<Answer> {
+async function status(services: OperatorServices): Promise<CommandResult> {
   const { engine, ledger } = services;
   // The engine is asked first: an event that it adds between the two reads must not count as settlement lag.
-  const state = await unlessAway(engine.snapshots.state());
+  const state = await unlessAway(engine.reads.state());
   const [settled, reconciled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
     unlessAway(ledger.settlement.cursor()),
     unlessAway(ledger.checks.lastReconcile()),

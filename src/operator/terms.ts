@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { readTermsVersion } from './arguments.ts';
-import { addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type RunCommand, shortResult } from './verb.ts';
 
-export function addTermsCommands(program: Command, perform: Perform): void {
+export function addTermsCommands(program: Command, perform: RunCommand): void {
   const terms = addNoun(program, 'terms', 'set the terms that wallets must accept before they place orders');
   terms
     .command('require')
@@ -11,7 +11,9 @@ export function addTermsCommands(program: Command, perform: Perform): void {
     .action((version: string) =>
       perform(async ({ engine }) => {
         await engine.switches.requireTerms(version);
-        return said(`terms version ${JSON.stringify(version)} is required`, { requiredVersion: version });
+        return shortResult(`terms version ${JSON.stringify(version)} is required`, {
+          requiredVersion: version,
+        });
       }),
     );
   terms
@@ -20,7 +22,7 @@ export function addTermsCommands(program: Command, perform: Perform): void {
     .action(() =>
       perform(async ({ engine }) => {
         await engine.switches.requireTerms(null);
-        return said('no terms are required', { requiredVersion: null });
+        return shortResult('no terms are required', { requiredVersion: null });
       }),
     );
 }

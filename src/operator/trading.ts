@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type RunCommand, shortResult } from './verb.ts';
 
-export function addTradingCommands(program: Command, perform: Perform): void {
+export function addTradingCommands(program: Command, perform: RunCommand): void {
   const trading = addNoun(program, 'trading', 'pause and resume trading');
   trading
     .command('pause')
@@ -9,7 +9,7 @@ export function addTradingCommands(program: Command, perform: Perform): void {
     .action(() =>
       perform(async ({ engine }) => {
         await engine.switches.pause();
-        return said('trading is paused', { paused: true });
+        return shortResult('trading is paused', { paused: true });
       }),
     );
   trading
@@ -18,7 +18,7 @@ export function addTradingCommands(program: Command, perform: Perform): void {
     .action(() =>
       perform(async ({ engine }) => {
         await engine.switches.resume();
-        return said('trading goes on', { paused: false });
+        return shortResult('trading goes on', { paused: false });
       }),
     );
 }

@@ -6,7 +6,7 @@ import type { OperatorServices } from './services.ts';
 import type { Paint, Terminal } from './terminal.ts';
 
 /** Result of a command. */
-export interface Answer {
+export interface CommandResult {
   /** Document for `--json`. Its decimals are strings, which every reader reads exactly. */
   readonly document: object;
   /** Text for people. */
@@ -24,12 +24,15 @@ interface Invocation {
  * Opens the services, runs the work, prints its answer and closes the services. Work that has written its answer itself
  * returns none.
  */
-export type Perform = (
-  work: (services: OperatorServices, invocation: Invocation) => Promise<Answer | undefined>,
+export type RunCommand = (
+  work: (services: OperatorServices, invocation: Invocation) => Promise<CommandResult | undefined>,
 ) => Promise<void>;
 
 /** Returns an answer of a line or two for people, with its document. */
-export const said = (text: string, document: object): Answer => ({ document, text: () => `${text}\n` });
+export const shortResult = (text: string, document: object): CommandResult => ({
+  document,
+  text: () => `${text}\n`,
+});
 
 /** Adds a noun: a command that only has verbs. */
 export const addNoun = (program: Command, name: string, description: string): Command =>

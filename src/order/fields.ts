@@ -177,7 +177,7 @@ export const FIELDS = {
     example: FILL.createdAt,
   },
   sequence: { kind: 'number', column: 'sequence' },
-  lot: { kind: 'text', column: 'base, quote, base_atoms_per_step, quote_atoms_per_lot' },
+  units: { kind: 'text', column: 'base, quote, base_atoms_per_step, quote_atoms_per_lot' },
   /** The reason of a rejected order, which never changes. */
   rejectReason: { kind: 'word', column: 'reject_reason' },
   reduceOnly: {
@@ -321,7 +321,7 @@ export const FIXED = [
   'sizeSteps',
   'createdAtMs',
   'sequence',
-  'lot',
+  'units',
   'rejectReason',
   'leverage',
   'clientOrderId',

@@ -10,15 +10,15 @@ const SECRETS =
 const redacted = (text: string): string => text.replace(SECRETS, '[redacted]');
 
 /** Maximum logged length of a URL, and of an error's message and stack. These may contain a client's text. */
-const LONGEST_URL = 200;
-const LONGEST_MESSAGE = 1_000;
-const LONGEST_STACK = 4_000;
+const MAX_URL_LENGTH = 200;
+const MAX_MESSAGE_LENGTH = 1_000;
+const MAX_STACK_LENGTH = 4_000;
 
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length)}…` : text;
 
 /** Returns a URL for the log. The URL is redacted before it is cut, so that no part of a secret remains at its end. */
-export const loggedUrl = (url: string): string => cut(redacted(url), LONGEST_URL);
+export const loggedUrl = (url: string): string => cut(redacted(url), MAX_URL_LENGTH);
 
 interface ErrorRecord {
   readonly type: string;
@@ -34,12 +34,16 @@ interface ErrorRecord {
  */
 export function errorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error))
-    return { type: typeof error, message: cut(redacted(String(error)), LONGEST_MESSAGE), stack: undefined };
+    return {
+      type: typeof error,
+      message: cut(redacted(String(error)), MAX_MESSAGE_LENGTH),
+      stack: undefined,
+    };
   const { code } = error as { code?: unknown };
   return {
     type: error.name,
-    message: cut(redacted(error.message), LONGEST_MESSAGE),
-    stack: error.stack && cut(redacted(error.stack), LONGEST_STACK),
+    message: cut(redacted(error.message), MAX_MESSAGE_LENGTH),
+    stack: error.stack && cut(redacted(error.stack), MAX_STACK_LENGTH),
     ...(code !== undefined && { code }),
     ...(error.cause !== undefined && { cause: errorRecord(error.cause) }),
   };

@@ -8,14 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
 import { at, closeAll, FORGET, inTime, type QueueOptions } from './connection.ts';
 
-export { openSnapshotTicker } from './snapshot-ticker.ts';
+export { openBeatTimer } from './beat-timer.ts';
 
 const QUEUE = 'settlement';
 const TICKER = 'ticker';
 const WAKE_UP = 'wake-up';
 
 const COALESCE_MS = 50;
-const TICK_MS = 1_000;
+const WAKE_UP_MS = 1_000;
 const SLOW_TICK_MS = 2_000;
 /** Time without ticks after which the ticker is considered deleted and is created again. */
 const TICKER_LOST_MS = 3_000;
@@ -104,7 +104,9 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
     if (settingTicker) return;
     settingTicker = true;
     lastTickMs = Date.now();
-    await queue.upsertJobScheduler(TICKER, { every: TICK_MS }, { name: TICKER, opts: FORGET }).catch(onError);
+    await queue
+      .upsertJobScheduler(TICKER, { every: WAKE_UP_MS }, { name: TICKER, opts: FORGET })
+      .catch(onError);
     settingTicker = false;
   };
   void setTicker();

@@ -1,6 +1,6 @@
 /** Parses a Redis address from a setting: one server, a cluster, or the primary that Sentinels name. */
 
-export interface Endpoint {
+export interface HostPort {
   readonly host: string;
   readonly port: number;
 }
@@ -11,7 +11,7 @@ export interface RedisAddress {
    * Sentinels, which know the primary.
    */
   readonly kind: 'server' | 'cluster' | 'sentinel';
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly HostPort[];
   readonly tls: boolean;
   /** User of the Redis server. Sentinels are queried without a user. */
   readonly username?: string;

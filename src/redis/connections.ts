@@ -1,13 +1,13 @@
 /** Makes all connections to Redis. */
 
 import { Redis, type RedisOptions } from 'ioredis';
-import { type Endpoint, type RedisAddress, readRedisAddress } from './address.ts';
+import { type HostPort, type RedisAddress, readRedisAddress } from './address.ts';
 import { SentinelPrimaryConnector } from './sentinel-primary.ts';
 import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
 
 /** Timeout after which a dependency counts as unavailable, so that clients get a 503 within three seconds. */
 const ANSWER_WITHIN_MS = 2_000;
-const LONGEST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_000;
 
 /** Options of ioredis without the one whose type its own constructor rejects. */
 export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -15,7 +15,7 @@ export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
 /** Options of every connection. */
 const KEPT = {
   connectTimeout: ANSWER_WITHIN_MS,
-  retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
+  retryStrategy: (attempt: number) => Math.min(50 * attempt, MAX_PAUSE_MS),
   keepAlive: 10_000,
   noDelay: true,
   // A vanished machine closes no connection, so a connection without a reply for this long is dropped. The time is
@@ -44,35 +44,44 @@ const HONEST = {
 /** True if the server answers that it is not the right one to ask. The command did not run. */
 const isWrongServer = (error: Error): boolean => /^(MOVED|READONLY|CLUSTERDOWN)\b/.test(error.message);
 
-export interface Place {
+export interface RedisServer {
   readonly url: string;
   /** CA certificates for the server, in PEM form; default Node's own. */
   readonly ca?: string | undefined;
 }
 
 /** Called with the error of each failed connection attempt, and with null after each success. */
-export type Listener = (trouble: Error | null) => void;
+export type ConnectionListener = (trouble: Error | null) => void;
 
-function tellOutages(redis: Redis, tell: Listener): void {
+function tellOutages(redis: Redis, tell: ConnectionListener): void {
   redis.on('error', (error: Error) => tell(error));
   redis.on('ready', () => tell(null));
 }
 
 /** Makes a connection for commands. A lost connection is reported and fails the commands in flight. */
-export function connectRedis(place: Place | string, name: string, tell: Listener): Redis {
-  return connect(place, HONEST, name, tell);
+export function connectRedis(server: RedisServer | string, name: string, tell: ConnectionListener): Redis {
+  return connect(server, HONEST, name, tell);
 }
 
 /** Makes a connection for pub/sub. After a reconnect, its user must subscribe again. */
-export function connectSubscriber(place: Place | string, name: string, tell: Listener): Redis {
-  return connect(place, { ...HONEST, autoResubscribe: false }, name, tell);
+export function connectSubscriber(
+  server: RedisServer | string,
+  name: string,
+  tell: ConnectionListener,
+): Redis {
+  return connect(server, { ...HONEST, autoResubscribe: false }, name, tell);
 }
 
-function connect(place: Place | string, how: ServerOptions, name: string, tell: Listener): Redis {
+function connect(
+  server: RedisServer | string,
+  how: ServerOptions,
+  name: string,
+  tell: ConnectionListener,
+): Redis {
   const connectionName = `redbook-${name}`;
   const redis = new Redis({
     ...how,
-    ...serverOptions(place),
+    ...serverOptions(server),
     reconnectOnError: isWrongServer,
     connectionName,
   });
@@ -84,9 +93,9 @@ function connect(place: Place | string, how: ServerOptions, name: string, tell: 
  * Options for BullMQ, which makes its own connections. Its blocking reads wait for a lost server without a limit, and
  * commands that reached the wrong server are resent to the right one.
  */
-export const queueConnection = (place: Place | string): ServerOptions => ({
+export const queueConnection = (server: RedisServer | string): ServerOptions => ({
   ...KEPT,
-  ...serverOptions(place),
+  ...serverOptions(server),
   reconnectOnError: (error) => isWrongServer(error) && 2,
   maxRetriesPerRequest: null,
 });
@@ -94,8 +103,8 @@ export const queueConnection = (place: Place | string): ServerOptions => ({
 /**
  * Returns the ioredis options for a URL. They lead to one server, which is looked up in a cluster or at the Sentinels.
  */
-export function serverOptions(place: Place | string): ServerOptions {
-  const { url, ca } = typeof place === 'string' ? { url: place } : place;
+export function serverOptions(server: RedisServer | string): ServerOptions {
+  const { url, ca } = typeof server === 'string' ? { url: server } : server;
   const address = readRedisAddress(url);
   if (address === undefined) throw new Error('not the URL of a Redis');
   const { username, password, database } = address;
@@ -133,7 +142,7 @@ function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOpti
   }
 }
 
-async function slotsOf(node: Endpoint, login: ServerOptions): Promise<readonly SlotRange[]> {
+async function slotsOf(node: HostPort, login: ServerOptions): Promise<readonly SlotRange[]> {
   const asked = { enableOfflineQueue: true, enableReadyCheck: false, retryStrategy: () => null };
   const redis = new Redis({ ...HONEST, ...login, ...node, ...asked });
   redis.on('error', () => undefined); // each command fails with the error

@@ -139,18 +139,18 @@ export function layout<const F extends Record<string, Field<unknown>>>(fields: F
     pack: (record) => Buffer.from(scratch.subarray(0, packInto(scratch, 0, record))),
     unpack(bytes, at = 0) {
       const record: Record<string, unknown> = {};
-      let place = at;
+      let offset = at;
       for (let index = 0; index < names.length; index += 1) {
         const type = types[index]!;
-        record[names[index]!] = type.read(bytes, place);
-        place += type.sizeAt(bytes, place);
+        record[names[index]!] = type.read(bytes, offset);
+        offset += type.sizeAt(bytes, offset);
       }
       return record as Values;
     },
     sizeAt(bytes, at) {
-      let place = at;
-      for (const type of types) place += type.sizeAt(bytes, place);
-      return place - at;
+      let offset = at;
+      for (const type of types) offset += type.sizeAt(bytes, offset);
+      return offset - at;
     },
   };
 }

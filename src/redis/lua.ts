@@ -51,19 +51,19 @@ function namesIn(source: string, section: 'KEYS' | 'ARGV'): string[] {
     .flatMap((line) => line.trim().split('  ')[0]!.split(', '));
 }
 
-/** Replaces `KEYS.name`, `ARGV.name` and `PLACE(KEYS.name)` by the positions of these names in the header. */
+/** Replaces `KEYS.name`, `ARGV.name` and `POSITION(KEYS.name)` by the positions of these names in the header. */
 function withPlaces(name: string, source: string): string {
   const placesIn = (section: 'KEYS' | 'ARGV'): Map<string, number> =>
     new Map(namesIn(source, section).map((one, index) => [one.replace('...', ''), index + 1]));
-  const places = { KEYS: placesIn('KEYS'), ARGV: placesIn('ARGV') };
-  const placeOf = (section: 'KEYS' | 'ARGV', one: string): number => {
-    const place = places[section].get(one);
-    if (place === undefined) throw new Error(`${name}.lua: its header does not name ${section}.${one}`);
-    return place;
+  const positions = { KEYS: placesIn('KEYS'), ARGV: placesIn('ARGV') };
+  const positionOf = (section: 'KEYS' | 'ARGV', one: string): number => {
+    const position = positions[section].get(one);
+    if (position === undefined) throw new Error(`${name}.lua: its header does not name ${section}.${one}`);
+    return position;
   };
   return source
-    .replace(/\bPLACE\((KEYS|ARGV)\.(\w+)\)/g, (_all, section, one) => `${placeOf(section, one)}`)
-    .replace(/\b(KEYS|ARGV)\.(\w+)/g, (_all, section, one) => `${section}[${placeOf(section, one)}]`);
+    .replace(/\bPOSITION\((KEYS|ARGV)\.(\w+)\)/g, (_all, section, one) => `${positionOf(section, one)}`)
+    .replace(/\b(KEYS|ARGV)\.(\w+)/g, (_all, section, one) => `${section}[${positionOf(section, one)}]`);
 }
 
 const LUA_FILE = /^(\w+)\.lua$/;
@@ -86,7 +86,7 @@ export function readScripts(): void {
  * `lua/include/NAME.lua`. Each include is inserted once, at its first use, and may include others.
  *
  * `KEYS.name` and `ARGV.name` stand for the key and the argument with this name in the script's header, and
- * `PLACE(KEYS.name)` for its position.
+ * `POSITION(KEYS.name)` for its position.
  *
  * A line `--- define NAME VALUE` defines a constant. Its value replaces the name in the script: each outer local that a
  * function reads costs every run of the script, and a literal costs nothing.

@@ -12,7 +12,7 @@ import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { AbstractConnector, Command, type RedisOptions } from 'ioredis';
-import type { Endpoint } from './address.ts';
+import type { HostPort } from './address.ts';
 import { TAG } from './tag.ts';
 
 /** Slot of every Redbook key, because all keys have this tag. */
@@ -29,7 +29,7 @@ export type SlotRange = readonly [
  * Finds the owner of our slot in a CLUSTER SLOTS reply. If a node does not know its own name, uses the name by which it
  * was asked.
  */
-function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
+function ownerOf(ranges: readonly SlotRange[], asked: HostPort): HostPort {
   const range = ranges.find(([first, last]) => first <= SLOT && SLOT <= last);
   const primary = range?.[2];
   if (primary === undefined) throw new Error(`no node of the cluster serves slot ${SLOT}`);
@@ -37,9 +37,9 @@ function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
 }
 
 interface SlotOwnerOptions {
-  readonly nodes: readonly Endpoint[];
+  readonly nodes: readonly HostPort[];
   /** Runs CLUSTER SLOTS on a node. */
-  readonly slotsOf: (node: Endpoint) => Promise<readonly SlotRange[]>;
+  readonly slotsOf: (node: HostPort) => Promise<readonly SlotRange[]>;
   readonly pauseMs: (attempt: number) => number;
   readonly tls?: ConnectionOptions | undefined;
 }
@@ -68,7 +68,7 @@ export function slotOwnerConnector(options: SlotOwnerOptions): NonNullable<Redis
     }
 
     /** Retries without a limit, because ioredis does not reconnect after a connector has failed. */
-    async #find(tell: (event: string, error: Error) => void): Promise<Endpoint> {
+    async #find(tell: (event: string, error: Error) => void): Promise<HostPort> {
       for (let attempt = 1; ; attempt += 1) {
         for (const node of nodes) {
           if (!this.connecting) throw new Error('Connection is closed.');

@@ -44,10 +44,10 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
     engine,
     ledger,
     marketData,
-    limitsRedis: queueRedis,
+    queueRedis,
     settings: config,
     faucet: config.demoFaucet ? openFaucet({ engine, ledger }) : undefined,
-    wake: () => wakeUps.wake(),
+    wakeSettlement: () => wakeUps.wake(),
     auth: openAuth({
       redis: queueRedis,
       serviceName: config.serviceName,

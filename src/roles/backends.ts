@@ -9,8 +9,8 @@ import { type Metrics, openMetrics } from '../process/metrics.ts';
 import {
   connectRedis,
   connectSubscriber,
-  type Place,
   queueConnection,
+  type RedisServer,
   type ServerOptions,
 } from '../redis/connections.ts';
 import { readScripts } from '../redis/lua.ts';
@@ -57,8 +57,8 @@ export interface Backends extends Connections {
   readonly marketData: MarketData;
 }
 
-const engineAt = ({ redisUrl, redisCa }: RedisConfig): Place => ({ url: redisUrl, ca: redisCa });
-const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): Place => ({
+const engineAt = ({ redisUrl, redisCa }: RedisConfig): RedisServer => ({ url: redisUrl, ca: redisCa });
+const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): RedisServer => ({
   url: queueRedisUrl ?? redisUrl,
   ca: redisCa,
 });
@@ -90,7 +90,7 @@ export function openConnections(
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,
     observe: metrics.observeScript,
-    warn: onceAWhile((message) => logger.warn(message)),
+    warn: throttled((message) => logger.warn(message)),
   });
   return {
     role,
@@ -166,7 +166,7 @@ const TOLD_EVERY_MS = 10_000;
  * Throttles a repeated message. The engine is asked to open several times a second and gives the same warning each
  * time.
  */
-function onceAWhile(tell: (message: string) => void): (message: string) => void {
+function throttled(tell: (message: string) => void): (message: string) => void {
   let toldMs = 0;
   return (message) => {
     if (Date.now() - toldMs < TOLD_EVERY_MS) return;

@@ -8,9 +8,9 @@ import type { Backends } from './backends.ts';
 /** Runs until stopped. Does nothing while the engine is closed. */
 export function startCancelAfter(
   { engine, logger, metrics }: Backends,
-  wake: () => void,
+  wakeSettlement: () => void,
 ): Pick<DueCancelsWorker, 'stop'> {
-  const worker = startDueCancels({ engine, log: logger, wake });
+  const worker = startDueCancels({ engine, log: logger, wakeSettlement });
   metrics.counter(
     'redbook_cancel_after_total',
     'Dead-man switches that this process fired, by outcome: fired, or failed when orders could not be cancelled.',

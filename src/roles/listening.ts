@@ -21,7 +21,7 @@ export interface Listening {
 }
 
 /** Where to listen. */
-interface Place {
+interface ListenAddress {
   readonly port: number;
   /** IP address; absent for all interfaces. */
   readonly host?: string | undefined;
@@ -31,12 +31,12 @@ interface Place {
  * @param setting name of the setting for the port
  * @throws StartRefusal if the port is not available
  */
-export async function listen(server: Server, place: Place, setting = 'PORT'): Promise<Listening> {
+export async function listen(server: Server, wanted: ListenAddress, setting = 'PORT'): Promise<Listening> {
   const sockets = track(server);
-  await bind(server, place, setting);
+  await bind(server, wanted, setting);
   const address = server.address();
   return {
-    port: typeof address === 'object' && address !== null ? address.port : place.port,
+    port: typeof address === 'object' && address !== null ? address.port : wanted.port,
     turnAway() {
       server.prependListener('request', (_request, response: ServerResponse) => {
         response.setHeader('Connection', 'close');
@@ -64,7 +64,7 @@ export async function listen(server: Server, place: Place, setting = 'PORT'): Pr
  * @returns the port, or a free one for 0
  * @throws StartRefusal if the port is not available
  */
-export async function tryPort({ port, host }: Place): Promise<number> {
+export async function tryPort({ port, host }: ListenAddress): Promise<number> {
   const server = createServer();
   await bind(server, { port, host }, 'PORT');
   const found = (server.address() as AddressInfo).port;
@@ -77,7 +77,7 @@ const PORT_TROUBLES: Readonly<Record<string, (port: number) => string>> = {
   EACCES: (port) => `this user may not listen on port ${port}`,
 };
 
-function bind(server: Server, { port, host }: Place, setting: string): Promise<void> {
+function bind(server: Server, { port, host }: ListenAddress, setting: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRNOTAVAIL')

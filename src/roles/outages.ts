@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { Listener } from '../redis/connections.ts';
+import type { ConnectionListener } from '../redis/connections.ts';
 import { reasonOf } from './server-trouble.ts';
 
 const TOLD_EVERY_MS = 10_000;
@@ -28,7 +28,7 @@ export interface Outages {
    */
   expect(server: string, user: string): () => void;
   /** Returns the listener for one connection to a server that should be available. */
-  listener(server: string, user: string): Listener;
+  listener(server: string, user: string): ConnectionListener;
   /** Returns one sentence for each unavailable server. */
   sentences(): string[];
   close(): void;

@@ -36,8 +36,8 @@ export function reasonOf(error: unknown, secrets: readonly string[] = []): strin
   // A refusal for clients wraps the driver's error. A host with several addresses has one error per address.
   if (cause instanceof Error) return reasonOf(cause, secrets);
   const [line = ''] = error.message.split('\n');
-  const said = BY_TEXT.find(([pattern]) => pattern.test(line))?.[1];
-  if (said !== undefined) return said;
+  const known = BY_TEXT.find(([pattern]) => pattern.test(line))?.[1];
+  if (known !== undefined) return known;
   if (typeof code === 'string' && code in BY_CODE) return BY_CODE[code]!;
   if (errors?.[0] !== undefined) return reasonOf(errors[0], secrets);
   return hidden(line || error.name, secrets);

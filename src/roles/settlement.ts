@@ -7,7 +7,7 @@ import type { Engine, FilterLoad } from '../engine/index.ts';
 import type { LastReconcile, Ledger } from '../ledger/index.ts';
 import type { Metrics, Reading } from '../process/metrics.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
-import { createSettlement } from '../workers/settlement.ts';
+import { createSettlementWorker } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
@@ -15,7 +15,7 @@ import type { RunningRole } from './running-role.ts';
 export async function startSettlement(backends: Backends): Promise<RunningRole> {
   const { logger, metrics, engine, ledger, queueOptions } = backends;
   await backends.migrated();
-  const settlement = createSettlement({ engine, ledger: ledger.settlement, log: logger });
+  const settlement = createSettlementWorker({ engine, ledger: ledger.settlement, log: logger });
   const onError = queueTrouble(backends);
   // Before the engine is open, its events may belong to another server, so they are not read.
   const run = async (): Promise<void> => {

@@ -1,7 +1,7 @@
-/** The role snapshot: builds the frames of the streams. Any number of workers may run; one of them builds each tick. */
+/** The role snapshot: builds the frames of the streams. Any number of workers may run; one of them builds each beat. */
 
 import { openPublisher } from '../feed/index.ts';
-import { openSnapshotTicker } from '../queue/index.ts';
+import { openBeatTimer } from '../queue/index.ts';
 import { createSnapshots } from '../workers/snapshot.ts';
 import type { Backends } from './backends.ts';
 import { queueTrouble } from './outages.ts';
@@ -12,9 +12,9 @@ export async function startSnapshot(backends: Backends): Promise<RunningRole> {
   await backends.migrated();
   const publisher = openPublisher({ redis: queueRedis, subscriber: backends.openSubscriber('wanted') });
   const snapshots = createSnapshots({ engine, ledger, marketData, publisher, log: logger });
-  const ticker = openSnapshotTicker({
+  const ticker = openBeatTimer({
     connection: queueOptions,
-    tick: () => snapshots.tick(),
+    beat: () => snapshots.beat(),
     onError: queueTrouble(backends, 'snapshots'),
   });
   metrics.gauge('redbook_snapshot_age_seconds', 'Age of the newest frames, whoever built them.', async () => {
@@ -23,7 +23,7 @@ export async function startSnapshot(backends: Backends): Promise<RunningRole> {
   });
   metrics.gauge(
     'redbook_snapshot_build_seconds',
-    'Time that this process took for its last tick.',
+    'Time that this process took for its last beat.',
     async () => snapshots.buildMs() / 1_000,
   );
   return {

@@ -34,7 +34,7 @@ export function openStreamsOn(server: HttpServer, connections: Connections): Run
   );
   metrics.counter(
     'redbook_stream_frames_total',
-    'Frames of a tick that clients got (sent) or lost because they lagged (skipped).',
+    'Frames of a beat that clients got (sent) or lost because they lagged (skipped).',
     () => ({ ...streams.frameCounts() }),
     'outcome',
   );

@@ -7,7 +7,7 @@ import { OF_MIGRATIONS, type Outages } from './outages.ts';
 import type { ServerNames } from './server-names.ts';
 
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 /**
  * Interval of checks of the engine's format. It is short, so that an operator who has rebuilt the engine need not wait
  * long.
@@ -18,9 +18,9 @@ const FORMAT_PAUSE_MS = 500;
 export async function untilDone<T>(
   attempt: () => Promise<T>,
   onFailure: (error: unknown) => void = () => undefined,
-  longestPauseMs = LONGEST_PAUSE_MS,
+  maxPauseMs = MAX_PAUSE_MS,
 ): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return await attempt();
     } catch (error) {

@@ -3,21 +3,21 @@
 type Refused = 'full' | 'address full';
 
 export class Admission {
-  readonly #most: number;
-  readonly #mostPerAddress: number;
+  readonly #max: number;
+  readonly #maxPerAddress: number;
   readonly #byAddress = new Map<string, number>();
   #all = 0;
 
-  constructor(most: number, mostPerAddress: number) {
-    this.#most = most;
-    this.#mostPerAddress = mostPerAddress;
+  constructor(max: number, maxPerAddress: number) {
+    this.#max = max;
+    this.#maxPerAddress = maxPerAddress;
   }
 
   /** Takes a place, or returns the reason why none is free. Each taken place must be given back once. */
   take(address: string): Refused | undefined {
     const taken = this.#byAddress.get(address) ?? 0;
-    if (this.#all >= this.#most) return 'full';
-    if (taken >= this.#mostPerAddress) return 'address full';
+    if (this.#all >= this.#max) return 'full';
+    if (taken >= this.#maxPerAddress) return 'address full';
     this.#all += 1;
     this.#byAddress.set(address, taken + 1);
     return undefined;

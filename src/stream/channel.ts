@@ -20,7 +20,7 @@ export class Channel {
   #greeting: Buffer | undefined;
   #shownAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param greets true if the first frame of each tick is only for new clients */
+  /** @param greets true if the first frame of each beat is only for new clients */
   constructor(greets: boolean, maxLagMs: number, counts: FrameCounts) {
     this.#greets = greets;
     this.#maxLagMs = maxLagMs;
@@ -32,13 +32,13 @@ export class Channel {
     return performance.now() - this.#shownAtMs < FRESH_MS;
   }
 
-  /** Adds a client. Sends it the newest frames at once if they are fresh; otherwise it waits for the next tick. */
+  /** Adds a client. Sends it the newest frames at once if they are fresh; otherwise it waits for the next beat. */
   join(client: Client): void {
     this.clients.add(client);
     if (this.#greeting !== undefined && this.isFresh) this.#greet(client, this.#greeting);
   }
 
-  /** Sends a tick's frames to all clients. */
+  /** Sends a beat's frames to all clients. */
   show(frames: readonly Buffer[]): void {
     const greeting = textFrames(frames);
     const update = this.#greets ? textFrames(frames.slice(1)) : greeting;

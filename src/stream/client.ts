@@ -22,7 +22,7 @@ export class Client {
 
   /**
    * Writes encoded frames to the socket, so that all clients share the same bytes. The WebSocket object would build a
-   * header for each client and message. A client that has not read its last frames misses these, so at most one tick is
+   * header for each client and message. A client that has not read its last frames misses these, so at most one beat is
    * buffered for it. A client that lags for too long is disconnected.
    * @returns true if the frames were sent
    */

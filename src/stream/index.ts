@@ -8,7 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type ErrorCode, Refusal } from '../domain/errors.ts';
 import { type ClientAddressOf, clientAddresses } from '../edge/client-address.ts';
 import { requestIdOf } from '../edge/request-id.ts';
-import { type Follower, GENERAL, marketChannel } from '../feed/index.ts';
+import { type FrameFollower, GENERAL, marketChannel } from '../feed/index.ts';
 import { Admission } from './admission.ts';
 import { Channel, type FrameCounts } from './channel.ts';
 import { Client } from './client.ts';
@@ -18,7 +18,7 @@ import { readRequest, type StreamRefusal, type StreamRequest, unknownMarket } fr
 /** RFC 6455 (4.4): the reply to a client with an unsupported version lists the supported ones. */
 const VERSIONS = 'Sec-WebSocket-Version: 13, 8';
 const HEARTBEAT_MS = 30_000;
-const LONGEST_MESSAGE_BYTES = 1_024;
+const MAX_MESSAGE_BYTES = 1_024;
 const GOING_AWAY = 1001;
 /** Period over which the reconnects of dismissed clients are spread. */
 const RECONNECT_WITHIN_MS = 2_000;
@@ -36,7 +36,7 @@ export interface StreamSettings {
 }
 
 interface StreamOptions {
-  readonly follower: Follower;
+  readonly follower: FrameFollower;
   readonly settings: StreamSettings;
   readonly log: Pick<Logger, 'error'>;
   /** Rejects if neither the engine nor Redis can answer. */
@@ -69,7 +69,7 @@ class StreamServer implements Streams {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: LONGEST_MESSAGE_BYTES,
+    maxPayload: MAX_MESSAGE_BYTES,
   });
   readonly #admission: Admission;
   readonly #addressOf: ClientAddressOf;
@@ -184,7 +184,7 @@ class StreamServer implements Streams {
   }
 
   /**
-   * Returns the channel of a market. A channel is followed from its first client on, until a tick finds no client left.
+   * Returns the channel of a market. A channel is followed from its first client on, until a beat finds no client left.
    */
   #marketChannelOf(name: string): Channel {
     const known = this.#markets.get(name);

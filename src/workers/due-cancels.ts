@@ -12,7 +12,7 @@ interface DueCancelsOptions {
   };
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Called after each page that cancelled something. */
-  readonly wake: () => void;
+  readonly wakeSettlement: () => void;
   /** Lease of a taken switch: other processes leave it alone for this long, unless this process extends the lease. */
   readonly leaseMs?: number;
 }
@@ -44,8 +44,8 @@ const FIRST_PAGES_TOGETHER = 16;
 const LATER_PAGES_TOGETHER = 4;
 const LEASE_MS = 5_000;
 /** Every switch is set for at least 5 s, so polling this often finds each one before it is due. */
-const LONGEST_PAUSE_MS = 1_000;
-const SHORTEST_PAUSE_MS = 25;
+const MAX_PAUSE_MS = 1_000;
+const MIN_PAUSE_MS = 25;
 /** Jitter that spreads the polls of several processes that wait for the same switch. */
 const MAX_JITTER_MS = 25;
 /**
@@ -68,10 +68,10 @@ interface Firing {
 /**
  * Queue of firings that wait for a page. Firings take turns, so a wallet with many orders does not delay the others.
  */
-interface Lane {
+interface FiringLane {
   readonly waiting: Firing[];
   underWay: number;
-  readonly most: number;
+  readonly max: number;
 }
 
 export function startDueCancels(options: DueCancelsOptions): DueCancelsWorker {
@@ -92,13 +92,13 @@ class Worker {
   failed = 0;
   readonly #engine: DueCancelsOptions['engine'];
   readonly #log: DueCancelsOptions['log'];
-  readonly #wake: () => void;
+  readonly #wakeSettlement: () => void;
   readonly #leaseMs: number;
   readonly #stopping = new AbortController();
   /** Held switches by wallet, including those with a page in flight. */
   readonly #held = new Map<string, Firing>();
-  readonly #firstPages: Lane = { waiting: [], underWay: 0, most: FIRST_PAGES_TOGETHER };
-  readonly #laterPages: Lane = { waiting: [], underWay: 0, most: LATER_PAGES_TOGETHER };
+  readonly #firstPages: FiringLane = { waiting: [], underWay: 0, max: FIRST_PAGES_TOGETHER };
+  readonly #laterPages: FiringLane = { waiting: [], underWay: 0, max: LATER_PAGES_TOGETHER };
   readonly #pages = new Set<Promise<void>>();
   /** False after a failure. No page starts until a poll has reached the engine again. */
   #isReached = false;
@@ -109,10 +109,10 @@ class Worker {
    */
   #look = { timeMs: 0, at: 0, nextDueMs: null as number | null };
 
-  constructor({ engine, log, wake, leaseMs = LEASE_MS }: DueCancelsOptions) {
+  constructor({ engine, log, wakeSettlement, leaseMs = LEASE_MS }: DueCancelsOptions) {
     this.#engine = engine;
     this.#log = log;
-    this.#wake = wake;
+    this.#wakeSettlement = wakeSettlement;
     this.#leaseMs = leaseMs;
   }
 
@@ -153,18 +153,18 @@ class Worker {
       return pauseMs;
     } catch (error) {
       this.#fail(error);
-      return Math.min(LONGEST_PAUSE_MS, CLOSED_PAUSE_MS * 2 ** Math.min(this.#failures, 8));
+      return Math.min(MAX_PAUSE_MS, CLOSED_PAUSE_MS * 2 ** Math.min(this.#failures, 8));
     }
   }
 
-  async #take(most: number): Promise<number> {
-    if (most <= 0) return CLOSED_PAUSE_MS;
-    const { taken, timeMs, nextDueMs, nextLeaseMs } = await this.#engine.dueCancels.take(most, this.#leaseMs);
+  async #take(max: number): Promise<number> {
+    if (max <= 0) return CLOSED_PAUSE_MS;
+    const { taken, timeMs, nextDueMs, nextLeaseMs } = await this.#engine.dueCancels.take(max, this.#leaseMs);
     this.#look = { timeMs, at: performance.now(), nextDueMs };
     for (const due of taken) this.#hold(due);
-    if (taken.length === most) return SHORTEST_PAUSE_MS;
+    if (taken.length === max) return MIN_PAUSE_MS;
     const nextMs = Math.min(nextDueMs ?? Number.POSITIVE_INFINITY, nextLeaseMs ?? Number.POSITIVE_INFINITY);
-    return Math.max(SHORTEST_PAUSE_MS, Math.min(LONGEST_PAUSE_MS, nextMs - timeMs));
+    return Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, nextMs - timeMs));
   }
 
   #hold(due: DueCancel): void {
@@ -186,7 +186,7 @@ class Worker {
 
   #begin(): void {
     for (const lane of [this.#firstPages, this.#laterPages]) {
-      while (this.#isReached && !this.#stopping.signal.aborted && lane.underWay < lane.most) {
+      while (this.#isReached && !this.#stopping.signal.aborted && lane.underWay < lane.max) {
         const firing = lane.waiting.shift();
         if (firing === undefined) break;
         if (this.#isHeld(firing)) this.#beginPage(lane, firing);
@@ -194,7 +194,7 @@ class Worker {
     }
   }
 
-  #beginPage(lane: Lane, firing: Firing): void {
+  #beginPage(lane: FiringLane, firing: Firing): void {
     lane.underWay += 1;
     const page = this.#cancelPage(firing)
       .catch((error) => this.#again(firing, error))
@@ -215,7 +215,7 @@ class Worker {
     const { closed, failures, next } = await this.#engine.dueCancels.cancelPage(due, firing.next);
     firing.cancelled += closed.length;
     firing.failure ??= failures[0];
-    if (closed.length > 0) this.#wake();
+    if (closed.length > 0) this.#wakeSettlement();
     firing.next = next;
     if (next === null) await this.#end(firing);
     else if (this.#isHeld(firing)) this.#wait(firing);

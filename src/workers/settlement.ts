@@ -17,7 +17,7 @@ export interface EventSource {
     /** Trims events up to and including the cursor. The engine may delay it. */
     trim(cursor: Cursor): Promise<unknown>;
   };
-  readonly snapshots: {
+  readonly reads: {
     /** Returns the position of the last event in the stream. */
     state(): Promise<Cursor>;
   };
@@ -45,7 +45,7 @@ interface SettlementLag {
   lastSettledAtMs: number | null;
 }
 
-interface Settlement {
+interface SettlementWorker {
   /** Settles until no event is left. Never rejects: logs a failure, and a later call retries. */
   run(): Promise<void>;
   /** Rejects if the engine or Postgres is unavailable. */
@@ -98,13 +98,13 @@ const halfOf = (failed: readonly EngineEvent[]): BatchLimits => ({
   weight: Math.max(1, Math.floor(weightOfAll(failed) / 2)),
 });
 
-const doubled = ({ events, weight }: BatchLimits, most: BatchLimits): BatchLimits => ({
-  events: Math.min(most.events, events * 2),
-  weight: Math.min(most.weight, weight * 2),
+const doubled = ({ events, weight }: BatchLimits, max: BatchLimits): BatchLimits => ({
+  events: Math.min(max.events, events * 2),
+  weight: Math.min(max.weight, weight * 2),
 });
 
 /** Events read from the stream, starting with the one at the cursor. */
-interface Batch {
+interface EventBatch {
   readonly events: readonly EngineEvent[];
   /** Events after the cursor. */
   readonly fresh: readonly EngineEvent[];
@@ -114,26 +114,26 @@ interface Batch {
   readonly prepared?: PreparedBatch | undefined;
 }
 
-const NOTHING: Batch = { events: [], fresh: [], isFull: false };
+const NOTHING: EventBatch = { events: [], fresh: [], isFull: false };
 
 interface SettledBatch {
   readonly settled: Cursor;
   /** The next batch, if it is being read ahead. */
-  readonly ahead: Promise<Batch> | undefined;
+  readonly ahead: Promise<EventBatch> | undefined;
   /** False if the preparation of the next batch relies on what was not written. */
   readonly isAsPrepared: boolean;
   /** Earliest time of the next transaction, by `performance.now`. */
   readonly nextMs: number;
 }
 
-export const createSettlement = (options: SettlementOptions): Settlement => new Settler(options);
+export const createSettlementWorker = (options: SettlementOptions): SettlementWorker => new Settler(options);
 
-class Settler implements Settlement {
+class Settler implements SettlementWorker {
   readonly #engine: EventSource;
   readonly #ledger: SettlementOptions['ledger'];
   readonly #log: SettlementOptions['log'];
   readonly #heldWeight: number;
-  readonly #most: BatchLimits;
+  readonly #max: BatchLimits;
   #limits: BatchLimits;
   #diverged = false;
   #failures = 0;
@@ -151,8 +151,8 @@ class Settler implements Settlement {
     this.#ledger = ledger;
     this.#log = log;
     this.#heldWeight = heldWeight ?? HELD_WEIGHT;
-    this.#most = { events: batchSize ?? BATCH_SIZE, weight: Math.ceil(this.#heldWeight / 2) };
-    this.#limits = this.#most;
+    this.#max = { events: batchSize ?? BATCH_SIZE, weight: Math.ceil(this.#heldWeight / 2) };
+    this.#limits = this.#max;
   }
 
   async run(): Promise<void> {
@@ -180,11 +180,7 @@ class Settler implements Settlement {
     // Read the cursor first: events that are settled between the two reads then count as lag and never make it
     // negative.
     const cursor = await this.#ledger.cursor();
-    const { events, ageMs } = await lagBetween(
-      this.#engine.outbox,
-      await this.#engine.snapshots.state(),
-      cursor,
-    );
+    const { events, ageMs } = await lagBetween(this.#engine.outbox, await this.#engine.reads.state(), cursor);
     return { lagEvents: events, lagMs: ageMs, lastSettledAtMs: cursor.settledAtMs };
   }
 
@@ -212,11 +208,11 @@ class Settler implements Settlement {
    * @throws LedgerDiverged
    */
   async #checkEnd(cursor: Cursor): Promise<void> {
-    const newest = await this.#engine.snapshots.state();
+    const newest = await this.#engine.reads.state();
     // An engine of an earlier epoch was replaced by another one.
     if (newest.sequence <= cursor.sequence || newest.epoch < cursor.epoch) return;
     const { fresh } = await this.#read(cursor);
-    const now = await this.#engine.snapshots.state();
+    const now = await this.#engine.reads.state();
     const isSame = now.epoch === newest.epoch && now.sequence >= newest.sequence;
     const { sequence } = await this.#ledger.cursor();
     if (fresh.length > 0 || !isSame || sequence !== cursor.sequence) return;
@@ -226,7 +222,7 @@ class Settler implements Settlement {
   }
 
   /** Settles one batch. Returns undefined if everything is settled, or if another process settles. */
-  async #settleOne(batch: Batch): Promise<SettledBatch | undefined> {
+  async #settleOne(batch: EventBatch): Promise<SettledBatch | undefined> {
     const begunMs = performance.now();
     const ahead = this.#readAhead(batch);
     let settled: SettledTo;
@@ -242,12 +238,12 @@ class Settler implements Settlement {
     const last = batch.fresh.at(-1);
     this.#othersSettle = last !== undefined && settled.sequence < last.sequence;
     if (settled.sequence !== last?.sequence) return undefined;
-    this.#limits = doubled(this.#limits, this.#most);
+    this.#limits = doubled(this.#limits, this.#max);
     const isAsPrepared = batch.prepared?.isWritten === true;
     return { settled, ahead, isAsPrepared, nextMs: batch.isFull ? begunMs : begunMs + PACE_MS };
   }
 
-  async #read(after: Cursor, weight = this.#limits.weight): Promise<Batch> {
+  async #read(after: Cursor, weight = this.#limits.weight): Promise<EventBatch> {
     const count = this.#limits.events;
     const events = await this.#engine.outbox.readEvents(after, count, weight);
     const fresh = events.filter(({ sequence }) => sequence > after.sequence);
@@ -258,7 +254,7 @@ class Settler implements Settlement {
    * Makes the statements of a batch of a backlog.
    * @param before the batch before it, if that is being settled
    */
-  async #prepare(after: Cursor, batch: Batch, before?: PreparedBatch): Promise<Batch> {
+  async #prepare(after: Cursor, batch: EventBatch, before?: PreparedBatch): Promise<EventBatch> {
     if (!batch.isFull) return batch;
     return { ...batch, prepared: await this.#ledger.prepare(after, batch.events, before) };
   }
@@ -267,13 +263,13 @@ class Settler implements Settlement {
    * Reads a batch of one event, which finds out if another process still settles. While one works on a backlog, the
    * others would read a batch at each wake-up and then find the cursor locked.
    */
-  async #readOne(after: Cursor): Promise<Batch> {
+  async #readOne(after: Cursor): Promise<EventBatch> {
     const events = await this.#engine.outbox.readEvents(after, 1, 1);
     return { events, fresh: events.filter(({ sequence }) => sequence > after.sequence), isFull: false };
   }
 
   /** Reads a batch while no other is being settled. */
-  async #readNow(after: Cursor): Promise<Batch> {
+  async #readNow(after: Cursor): Promise<EventBatch> {
     return this.#prepare(after, await this.#read(after));
   }
 
@@ -281,7 +277,7 @@ class Settler implements Settlement {
    * Reads, decodes and prepares the next batch while Postgres writes this one, within their common weight limit.
    * Returns undefined if no event is left, or if there is no room for one.
    */
-  #readAhead({ fresh, isFull, prepared }: Batch): Promise<Batch> | undefined {
+  #readAhead({ fresh, isFull, prepared }: EventBatch): Promise<EventBatch> | undefined {
     const room = this.#heldWeight - weightOfAll(fresh);
     if (!isFull || room <= 0) return undefined;
     const last = fresh.at(-1)!;
@@ -292,7 +288,7 @@ class Settler implements Settlement {
     return ahead;
   }
 
-  async #readNext({ settled, ahead, isAsPrepared, nextMs }: SettledBatch): Promise<Batch> {
+  async #readNext({ settled, ahead, isAsPrepared, nextMs }: SettledBatch): Promise<EventBatch> {
     if (ahead !== undefined) return isAsPrepared ? ahead : this.#prepare(settled, await ahead);
     const waitMs = nextMs - performance.now();
     if (waitMs > 0) {
@@ -303,7 +299,7 @@ class Settler implements Settlement {
     return this.#readNow(settled);
   }
 
-  async #write({ events, fresh, isFull, prepared }: Batch): Promise<SettledTo> {
+  async #write({ events, fresh, isFull, prepared }: EventBatch): Promise<SettledTo> {
     const flush = !isFull || this.#unflushed + 1 >= BATCHES_PER_FLUSH;
     try {
       return await this.#ledger.settle(events, { flush, prepared });

@@ -1,18 +1,18 @@
-/** Builds and publishes the frames of the streams, once per tick over all replicas. */
+/** Builds and publishes the frames of the streams, once per beat over all replicas. */
 
 import type { Logger } from 'pino';
 import type { marketFrameSchema, snapshotFrameSchema } from '../contract/frames.ts';
 import type { WrittenText } from '../contract/written.ts';
+import { BEAT_MS } from '../domain/beat.ts';
 import type { Cursor } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
-import { TICK_MS } from '../domain/tick.ts';
 import type { Engine } from '../engine/index.ts';
 import {
+  type BeatClaim,
   GENERAL,
   type MarketView,
   marketChannel,
   type Publisher,
-  type TickClaim,
   viewOf,
   writeMessage,
 } from '../feed/index.ts';
@@ -32,7 +32,7 @@ const LATEST_TRADES = 60;
 interface SnapshotOptions {
   readonly engine: {
     readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen' | 'confirm'>;
-    readonly snapshots: Pick<Engine['snapshots'], 'quotes'>;
+    readonly reads: Pick<Engine['reads'], 'quotes'>;
   };
   readonly ledger: { readonly settlement: Pick<Ledger['settlement'], 'cursor'> };
   readonly marketData: MarketData;
@@ -42,18 +42,18 @@ interface SnapshotOptions {
 
 export interface Snapshots {
   /**
-   * Builds and publishes the current tick, unless another process has it. Rejects if the queue's Redis is unavailable.
+   * Builds and publishes the current beat, unless another process has it. Rejects if the queue's Redis is unavailable.
    */
-  tick(): Promise<{ taken: boolean; untilNextMs: number }>;
-  /** Returns the milliseconds that the last tick of this process took; 0 before the first. */
+  beat(): Promise<{ taken: boolean; untilNextMs: number }>;
+  /** Returns the milliseconds that the last beat of this process took; 0 before the first. */
   buildMs(): number;
 }
 
 type Sources = Pick<SnapshotOptions, 'engine' | 'ledger' | 'marketData'>;
-type Ticker = MarketPart['ticker'];
+type TickerText = MarketPart['ticker'];
 
 /**
- * All markets at one time. Each market is read once per tick, even if several of its timeframes are watched.
+ * All markets at one time. Each market is read once per beat, even if several of its timeframes are watched.
  *
  * After each read, the engine must be the one that was opened, and no older than Postgres or an earlier frame. Its server
  * can take over older data without breaking a connection, and screens would then go back in time.
@@ -64,16 +64,16 @@ class FrameSource {
   /** The cursor of Postgres before anything was read. */
   readonly #settled: Cursor;
   readonly #markets = new Map<string, Market>();
-  readonly #tickers = new Map<string, Ticker>();
+  readonly #tickers = new Map<string, TickerText>();
   readonly #parts = new Map<string, Promise<MarketPart>>();
   /** Frames of the general stream. */
-  readonly general: readonly [WrittenText<typeof snapshotFrameSchema>, ...Ticker[]];
+  readonly general: readonly [WrittenText<typeof snapshotFrameSchema>, ...TickerText[]];
 
   private constructor(
     { engine, marketData }: Sources,
     settled: Cursor,
     markets: readonly Market[],
-    tickers: readonly Ticker[],
+    tickers: readonly TickerText[],
   ) {
     this.#lifecycle = engine.lifecycle;
     this.#data = marketData;
@@ -88,7 +88,7 @@ class FrameSource {
   static async take(sources: Sources): Promise<FrameSource> {
     const { engine, ledger, marketData } = sources;
     const [settled, { bySymbol }] = await Promise.all([ledger.settlement.cursor(), marketData.figures()]);
-    const { markets, quotes } = await engine.snapshots.quotes((all) => all);
+    const { markets, quotes } = await engine.reads.quotes((all) => all);
     await engine.lifecycle.confirm(settled);
     const tickers = markets.map((market) =>
       tickerFrame(market, quotes.get(market.symbol)!, bySymbol.get(market.symbol)),
@@ -132,12 +132,12 @@ class FrameSource {
   }
 }
 
-/** A tick that this process has claimed. Each message is written once for all subscribers. */
-class PublishedTick {
+/** A beat that this process has claimed. Each message is written once for all subscribers. */
+class PublishedBeat {
   readonly #publisher: Publisher;
   readonly #number: number;
   readonly #source: Promise<FrameSource>;
-  /** End of the tick by performance.now(). */
+  /** End of the beat by performance.now(). */
   readonly #endsAtMs: number;
   readonly #messages = new Map<string, Promise<string | undefined>>();
 
@@ -148,7 +148,7 @@ class PublishedTick {
     this.#endsAtMs = endsAtMs;
   }
 
-  /** True if another process may claim the next tick. */
+  /** True if another process may claim the next beat. */
   get isOver(): boolean {
     return performance.now() >= this.#endsAtMs;
   }
@@ -178,27 +178,27 @@ class PublishedTick {
 
 export function createSnapshots(options: SnapshotOptions): Snapshots {
   const { engine, publisher, log } = options;
-  let current: PublishedTick | undefined;
+  let current: PublishedBeat | undefined;
   let building = false;
   let failing = false;
   let lastBuildMs = 0;
-  let tickEndsAtMs = 0;
+  let beatEndsAtMs = 0;
 
   /** Publishes one market. If its frame cannot be built, the other markets are still published. */
-  const publish = async (tick: PublishedTick, channel: string): Promise<void> => {
+  const publish = async (beat: PublishedBeat, channel: string): Promise<void> => {
     try {
-      await tick.publish(channel);
+      await beat.publish(channel);
     } catch (error) {
       log.warn({ err: error, channel }, 'frames could not be published');
     }
   };
 
-  const build = async (claim: TickClaim, tick: PublishedTick): Promise<void> => {
+  const build = async (claim: BeatClaim, beat: PublishedBeat): Promise<void> => {
     const begunAtMs = performance.now();
     try {
-      await tick.publish(GENERAL);
+      await beat.publish(GENERAL);
       const views = await publisher.watched();
-      await Promise.all(views.map((view) => publish(tick, marketChannel(view))));
+      await Promise.all(views.map((view) => publish(beat, marketChannel(view))));
       await publisher.finish(claim);
       if (failing) log.info('frames are published again');
       failing = false;
@@ -210,8 +210,8 @@ export function createSnapshots(options: SnapshotOptions): Snapshots {
   };
 
   const untilNextTickMs = (): number => {
-    const leftMs = (tickEndsAtMs - performance.now()) % TICK_MS;
-    return leftMs > 0 ? leftMs : leftMs + TICK_MS;
+    const leftMs = (beatEndsAtMs - performance.now()) % BEAT_MS;
+    return leftMs > 0 ? leftMs : leftMs + BEAT_MS;
   };
 
   publisher.onWanted((channel) => {
@@ -219,17 +219,17 @@ export function createSnapshots(options: SnapshotOptions): Snapshots {
   });
 
   return {
-    async tick() {
-      // A process that cannot build leaves the tick to another process.
+    async beat() {
+      // A process that cannot build leaves the beat to another process.
       if (building || !engine.lifecycle.isOpen()) return { taken: false, untilNextMs: untilNextTickMs() };
       building = true;
       let taken = false;
       try {
         const claim = await publisher.claim();
-        tickEndsAtMs = performance.now() + TICK_MS - (claim.timeMs % TICK_MS);
-        taken = claim.tick !== null;
-        if (claim.tick !== null) {
-          current = new PublishedTick(publisher, claim.tick, FrameSource.take(options), tickEndsAtMs);
+        beatEndsAtMs = performance.now() + BEAT_MS - (claim.timeMs % BEAT_MS);
+        taken = claim.beat !== null;
+        if (claim.beat !== null) {
+          current = new PublishedBeat(publisher, claim.beat, FrameSource.take(options), beatEndsAtMs);
           await build(claim, current);
         }
       } finally {

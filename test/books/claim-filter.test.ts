@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Claimed } from '../../src/engine/index.ts';
 import { changeState } from '../engine/fixture.ts';
-import { type Desk, marketRules, openDesk, WALLET } from '../operator/fixture.ts';
+import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
 
 const [ALICE, BOB] = [WALLET('a'), WALLET('b')];
 const KIB = 1024;
@@ -13,32 +13,33 @@ const SMALL = 64 * KIB;
 
 describe('books: rebuild of the claim filter', function () {
   this.timeout(30_000);
-  let desk: Desk;
+  let fixture: OperatorFixture;
 
   const opened = async (trading: number, operating: number): Promise<void> => {
-    desk = await openDesk({ trading, operating });
-    await desk.ask('market', 'create', 'ETH/USDC', ...marketRules());
+    fixture = await openOperatorFixture({ trading, operating });
+    await fixture.ask('market', 'create', 'ETH/USDC', ...marketRules());
     for (const wallet of [ALICE, BOB])
-      await desk.ask('account', 'credit', wallet, 'USDC', '1000000', '--reference', wallet);
+      await fixture.ask('account', 'credit', wallet, 'USDC', '1000000', '--reference', wallet);
   };
-  afterEach(() => desk.close());
+  afterEach(() => fixture.close());
 
   const place = async (clientOrderId: string, wallet = ALICE): Promise<void> => {
-    await desk.place({ wallet, price: '10', size: '0.01', clientOrderId });
+    await fixture.place({ wallet, price: '10', size: '0.01', clientOrderId });
   };
   const outcome = async (id: string, wallet = ALICE): Promise<Claimed['outcome']> =>
-    (await desk.engine.orders.find(wallet, id)).outcome;
+    (await fixture.engine.orders.find(wallet, id)).outcome;
   /** Deletes the claims that Postgres has from Redis, so that only the filter knows them. */
-  const forgetClaims = (): Promise<unknown> => desk.redis.del('{redbook}:claims:0', '{redbook}:claims:1');
-  const filterKeys = async (): Promise<string[]> => (await desk.redis.keys('{redbook}:claim-filter*')).sort();
-  const inForce = (): Promise<string | null> => desk.redis.hget('{redbook}:engine', 'filter');
+  const forgetClaims = (): Promise<unknown> => fixture.redis.del('{redbook}:claims:0', '{redbook}:claims:1');
+  const filterKeys = async (): Promise<string[]> =>
+    (await fixture.redis.keys('{redbook}:claim-filter*')).sort();
+  const inForce = (): Promise<string | null> => fixture.redis.hget('{redbook}:engine', 'filter');
 
   it('makes a larger filter with every id, which processes with another configured size use', async () => {
     await opened(SMALL, 32 * MIB);
     expect(await inForce()).to.equal(`0/${SMALL}`);
     for (let count = 0; count < 20; count += 1) await place(`a${count}`);
-    await desk.settle();
-    const rebuilt = await desk.ask('claims', 'rebuild');
+    await fixture.settle();
+    const rebuilt = await fixture.ask('claims', 'rebuild');
     expect(rebuilt).to.include({ bytes: 32 * MIB, formerBytes: SMALL, usedIds: 22 });
     expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:1:0', '{redbook}:claim-filter:1:1']);
     await forgetClaims();
@@ -47,22 +48,24 @@ describe('books: rebuild of the claim filter', function () {
     await place('later');
     await forgetClaims();
     expect(await outcome('later')).to.equal('unchecked');
-    expect(await desk.ask('account', 'credit', ALICE, 'USDC', '1000000', '--reference', ALICE)).to.include({
-      duplicate: true,
-    });
+    expect(await fixture.ask('account', 'credit', ALICE, 'USDC', '1000000', '--reference', ALICE)).to.include(
+      {
+        duplicate: true,
+      },
+    );
   });
 
   it('makes a smaller filter, and one of the same size to replace one that lost its bits', async () => {
     await opened(MIB, MIB);
     await place('a');
-    await desk.settle();
-    await desk.redis.del('{redbook}:claim-filter');
+    await fixture.settle();
+    await fixture.redis.del('{redbook}:claim-filter');
     await forgetClaims();
     expect(await outcome('a')).to.equal('unclaimed');
-    await desk.ask('claims', 'rebuild');
+    await fixture.ask('claims', 'rebuild');
     expect(await outcome('a')).to.equal('unchecked');
-    await desk.resizeFilter(SMALL);
-    expect(await desk.ask('claims', 'rebuild')).to.include({ bytes: SMALL, formerBytes: MIB });
+    await fixture.resizeFilter(SMALL);
+    expect(await fixture.ask('claims', 'rebuild')).to.include({ bytes: SMALL, formerBytes: MIB });
     expect(await outcome('a')).to.equal('unchecked');
     expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:2:0']);
   });
@@ -76,13 +79,13 @@ describe('books: rebuild of the claim filter', function () {
     };
     for (let count = 0; count < 30; count += 1) await next();
     let trading = true;
-    const { claimFilter } = desk.services.engine;
+    const { claimFilter } = fixture.services.engine;
     const rebuild = claimFilter.rebuild.bind(claimFilter);
     claimFilter.rebuild = (source) =>
       rebuild({
         untilSettled: async (sequence) => {
           for (let count = 0; count < 10; count += 1) await next();
-          const settling = desk.settleOnAndOn();
+          const settling = fixture.settleOnAndOn();
           await source.untilSettled(sequence);
           await settling.stop();
         },
@@ -98,7 +101,7 @@ describe('books: rebuild of the claim filter', function () {
         await sleep(5);
       }
     })();
-    await desk.ask('claims', 'rebuild');
+    await fixture.ask('claims', 'rebuild');
     trading = false;
     await orders;
     expect(ids.length).to.be.above(60);
@@ -111,7 +114,7 @@ describe('books: rebuild of the claim filter', function () {
   it('is refused while settlement is stalled, and keeps the old filter', async () => {
     await opened(SMALL, MIB);
     await place('a');
-    expect(await desk.refuse('claims', 'rebuild', '--patience', '0')).to.equal('SETTLEMENT_STALLED');
+    expect(await fixture.refuse('claims', 'rebuild', '--patience', '0')).to.equal('SETTLEMENT_STALLED');
     expect(await inForce()).to.equal(`0/${SMALL}`);
     expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter']);
     expect(await outcome('a')).to.equal('claimed');
@@ -120,17 +123,17 @@ describe('books: rebuild of the claim filter', function () {
   it('restarts after a killed rebuild and deletes its filter', async () => {
     await opened(SMALL, MIB);
     await place('a');
-    await desk.settle();
+    await fixture.settle();
     // The state that a process leaves if it is killed while it reads Postgres.
-    const { claimFilter } = desk.services.engine;
+    const { claimFilter } = fixture.services.engine;
     void claimFilter.rebuild({
       untilSettled: () => new Promise(() => undefined),
       usedIds: () => expect.fail(),
     });
     while ((await inForce())?.includes(' ') !== true) await sleep(5);
     await place('b');
-    await desk.settle();
-    await desk.ask('claims', 'rebuild');
+    await fixture.settle();
+    await fixture.ask('claims', 'rebuild');
     expect(await inForce()).to.equal(`2/${MIB}`);
     expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:2:0']);
     await forgetClaims();
@@ -140,8 +143,8 @@ describe('books: rebuild of the claim filter', function () {
   it('of two concurrent rebuilds ends the earlier one, and the later one has every id', async () => {
     await opened(SMALL, MIB);
     await place('a');
-    await desk.settle();
-    const { claimFilter } = desk.services.engine;
+    await fixture.settle();
+    const { claimFilter } = fixture.services.engine;
     let goOn = (): void => undefined;
     const earlier = claimFilter
       .rebuild({
@@ -152,7 +155,7 @@ describe('books: rebuild of the claim filter', function () {
       })
       .catch((error: { code: string }) => error.code);
     while ((await inForce())?.includes(' ') !== true) await sleep(5);
-    await desk.ask('claims', 'rebuild');
+    await fixture.ask('claims', 'rebuild');
     goOn();
     expect(await earlier).to.equal('REBUILD_REPLACED');
     expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:2:0']);
@@ -163,13 +166,13 @@ describe('books: rebuild of the claim filter', function () {
   it('ends if the engine was restarted meanwhile, because another server may lack the filled part', async () => {
     await opened(SMALL, MIB);
     await place('a');
-    await desk.settle();
-    const { claimFilter } = desk.services.engine;
+    await fixture.settle();
+    const { claimFilter } = fixture.services.engine;
     const ended = claimFilter
       .rebuild({
         untilSettled: async () => undefined,
         async *usedIds() {
-          await changeState(desk.redis, { epoch: 2 });
+          await changeState(fixture.redis, { epoch: 2 });
           yield { kind: 'order' as const, wallet: ALICE, clientOrderId: 'a' };
         },
       })
@@ -181,13 +184,13 @@ describe('books: rebuild of the claim filter', function () {
 
   it('rejects a size that exceeds the server’s memory', async () => {
     await opened(SMALL, 64 * MIB);
-    const { info } = desk.operating;
-    desk.operating.info = (async (...sections: string[]) =>
-      (await (info as (...args: string[]) => Promise<string>).apply(desk.operating, sections)).replace(
+    const { info } = fixture.operating;
+    fixture.operating.info = (async (...sections: string[]) =>
+      (await (info as (...args: string[]) => Promise<string>).apply(fixture.operating, sections)).replace(
         /^maxmemory:.*$/m,
         `maxmemory:${32 * MIB}`,
       )) as typeof info;
-    expect(await desk.refuse('claims', 'rebuild')).to.equal('ENGINE_TOO_SMALL');
+    expect(await fixture.refuse('claims', 'rebuild')).to.equal('ENGINE_TOO_SMALL');
     expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter']);
   });
 });

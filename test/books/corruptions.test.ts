@@ -10,26 +10,26 @@ import { reconcile } from '../../src/books/reconcile/index.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { readState, STATE } from '../../src/engine/state.ts';
 import { query, TABLES } from '../ledger/tables.ts';
-import { MAKER, openBusyDesk, TAKER } from '../operator/busy-desk.ts';
-import { type Desk, WALLET } from '../operator/fixture.ts';
+import { MAKER, openBusyFixture, TAKER } from '../operator/busy-fixture.ts';
+import { type OperatorFixture, WALLET } from '../operator/fixture.ts';
 
 const HELD = WALLET('e');
 const PREFIX = '{redbook}:';
 /** Small, because the filter is copied for each corruption. */
 const FILTER_BYTES = 2 ** 16;
 
-/** Opens a desk with data of every kind: held wallets, terms, all kinds of orders, client order ids. */
-async function openFullDesk(): Promise<Desk> {
-  const desk = await openBusyDesk({ trading: FILTER_BYTES, operating: FILTER_BYTES });
-  await desk.ask('account', 'hold', HELD);
-  await desk.ask('terms', 'require', '1');
-  for (const wallet of [MAKER, TAKER]) await desk.engine.switches.acceptTerms(wallet, '1');
+/** Opens a fixture with data of every kind: held wallets, terms, all kinds of orders, client order ids. */
+async function openFullFixture(): Promise<OperatorFixture> {
+  const fixture = await openBusyFixture({ trading: FILTER_BYTES, operating: FILTER_BYTES });
+  await fixture.ask('account', 'hold', HELD);
+  await fixture.ask('terms', 'require', '1');
+  for (const wallet of [MAKER, TAKER]) await fixture.engine.switches.acceptTerms(wallet, '1');
   // The ledger takes a time that is not before its last event's for one that settlement writes.
   await sleep(10);
-  await desk.place({ wallet: MAKER, side: 'sell', price: '3000', size: '2', clientOrderId: 'live' });
-  await desk.place({ wallet: MAKER, price: '3', size: '2' });
+  await fixture.place({ wallet: MAKER, side: 'sell', price: '3000', size: '2', clientOrderId: 'live' });
+  await fixture.place({ wallet: MAKER, price: '3', size: '2' });
   for (const timeInForce of ['FOK', 'IOC'] as const)
-    await desk.engine.orders.place({
+    await fixture.engine.orders.place({
       wallet: TAKER,
       request: {
         market: 'ETH/USDC',
@@ -44,10 +44,10 @@ async function openFullDesk(): Promise<Desk> {
         leverage: 2,
       },
     });
-  await desk.engine.dueCancels.set(MAKER, 60_000);
-  await desk.settle();
-  await reconcile(desk.services, { patienceMs: 0 });
-  return desk;
+  await fixture.engine.dueCancels.set(MAKER, 60_000);
+  await fixture.settle();
+  await reconcile(fixture.services, { patienceMs: 0 });
+  return fixture;
 }
 
 /** The corruption was made, or the server refused it. */
@@ -118,18 +118,18 @@ const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\
 
 describe('books: reconcile sees', function () {
   this.timeout(300_000);
-  let desk: Desk;
+  let fixture: OperatorFixture;
   let client: pg.Client;
   before(async () => {
-    desk = await openFullDesk();
-    client = new pg.Client({ connectionString: desk.databaseUrl });
+    fixture = await openFullFixture();
+    client = new pg.Client({ connectionString: fixture.databaseUrl });
     await client.connect();
     const copies = TABLES_WITH_RECORDS.map((table) => `create table saved.${table} as table ${table};`);
     await client.query(`create schema saved; ${copies.join(' ')}`);
   });
   after(async () => {
     await client.end();
-    await desk.close();
+    await fixture.close();
   });
 
   const restoreTable = async (table: string): Promise<void> => {
@@ -165,7 +165,7 @@ describe('books: reconcile sees', function () {
   /** Changes one value of each column, and deletes one row of each table. */
   async function postgresCorruptions(): Promise<Corruption[]> {
     const columns = await query<{ table_name: string; column_name: string; data_type: string }>(
-      desk.databaseUrl,
+      fixture.databaseUrl,
       `select table_name, column_name, data_type from information_schema.columns
        where table_schema = 'public' and table_name in (${TABLES_WITH_RECORDS.map((name) => `'${name}'`).join()})
        order by table_name, ordinal_position`,
@@ -176,7 +176,7 @@ describe('books: reconcile sees', function () {
       const rows = table === 'orders' ? ['live', 'filled', 'cancelled', 'rejected'] : [''];
       for (const [nth, kind] of rows.entries()) {
         const [row] = await query<{ ctid: string; key: string }>(
-          desk.databaseUrl,
+          fixture.databaseUrl,
           `select ctid::text, (${key ?? `'${table}'`})::text as key from ${table}
            ${kind === 'live' ? `where client_order_id = 'live'` : kind && `where status = '${kind}'`}
            order by ctid limit 1`,
@@ -222,14 +222,14 @@ describe('books: reconcile sees', function () {
       what,
       named,
       act: async () => {
-        for (const one of [key, `${PREFIX}assets`]) dumped.set(one, await desk.redis.dumpBuffer(one));
+        for (const one of [key, `${PREFIX}assets`]) dumped.set(one, await fixture.redis.dumpBuffer(one));
         await act();
         return 'done';
       },
       undo: async () => {
         for (const [one, value] of dumped) {
-          await desk.redis.del(one);
-          if (value !== null) await desk.redis.restore(one, 0, value);
+          await fixture.redis.del(one);
+          if (value !== null) await fixture.redis.restore(one, 0, value);
         }
       },
     };
@@ -242,15 +242,15 @@ describe('books: reconcile sees', function () {
       // The generations are 0 and 1.
       const other = STATE.pack({ ...readState(value), [name]: state[name]! + 2 });
       return inRedis(`${key} state: ${name}`, key, new RegExp(`\\b${name}\\b|event`), () =>
-        desk.redis.hset(key, 'state', other),
+        fixture.redis.hset(key, 'state', other),
       );
     }),
-    inRedis(`${key} state that is gone`, key, /epoch/, () => desk.redis.hdel(key, 'state')),
+    inRedis(`${key} state that is gone`, key, /epoch/, () => fixture.redis.hdel(key, 'state')),
   ];
 
   /** Changes each field of each hash, deletes it, and adds an extra field. */
   async function hashCorruptions(): Promise<Corruption[]> {
-    const { redis } = desk;
+    const { redis } = fixture;
     const corruptions: Corruption[] = [];
     for (const key of (await redis.keys(`${PREFIX}*`)).sort()) {
       if ((await redis.type(key)) !== 'hash') continue;
@@ -292,7 +292,7 @@ describe('books: reconcile sees', function () {
 
   /** Changes each part of a member of a book and of the live orders. */
   async function memberCorruptions(): Promise<Corruption[]> {
-    const { redis } = desk;
+    const { redis } = fixture;
     const parts = {
       [`${PREFIX}book:ETH/USDC:asks`]: {
         price: 6,
@@ -339,7 +339,7 @@ describe('books: reconcile sees', function () {
 
   /** Corruptions that change more than one place. */
   const otherCorruptions = (): Corruption[] => {
-    const { redis } = desk;
+    const { redis } = fixture;
     const filter = `${PREFIX}claim-filter`;
     const ddl = (what: string, sql: string, back: string, named: RegExp): Corruption => ({
       what,
@@ -461,7 +461,7 @@ describe('books: reconcile sees', function () {
 
   /** Differences that the second half of a reconcile reports. */
   const ledgerDifferences = async (): Promise<string[]> => {
-    const { checks } = await desk.ledger.checks.run();
+    const { checks } = await fixture.ledger.checks.run();
     return checks.flatMap(({ name, violations }) =>
       violations.map((one) => `${name}: ${one.subject}: expected ${one.expected}, found ${one.found}`),
     );
@@ -469,7 +469,7 @@ describe('books: reconcile sees', function () {
 
   const differences = async (): Promise<string[]> => {
     try {
-      const { checks } = await reconcile(desk.services, { patienceMs: 0 });
+      const { checks } = await reconcile(fixture.services, { patienceMs: 0 });
       return checks.flatMap(({ name, asset, differences: found }) =>
         found.map(
           (one) => `${name} ${asset ?? ''}: ${one.subject}: expected ${one.expected}, found ${one.found}`,

@@ -6,39 +6,39 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { KEYS } from '../../src/engine/keys.ts';
-import { createSettlement } from '../../src/workers/settlement.ts';
-import { Capture, type Desk, openDesk, WALLET } from '../operator/fixture.ts';
+import { createSettlementWorker } from '../../src/workers/settlement.ts';
+import { Capture, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
-type Settlement = ReturnType<typeof createSettlement>;
+type Settlement = ReturnType<typeof createSettlementWorker>;
 
 const CREDIT = ['account', 'credit', WALLET(1), 'NEW', '5', '--reference', 'one'] as const;
 
 describe('books: an entry that somebody added to the stream', function () {
   this.timeout(60_000);
-  let desk: Desk;
+  let fixture: OperatorFixture;
   let log: Capture;
 
   beforeEach(async () => {
-    [desk, log] = [await openDesk(), new Capture()];
-    await desk.run('asset', 'set', 'NEW', '--scale', '0');
+    [fixture, log] = [await openOperatorFixture(), new Capture()];
+    await fixture.run('asset', 'set', 'NEW', '--scale', '0');
   });
-  afterEach(() => desk.close());
+  afterEach(() => fixture.close());
 
   const openSettlement = (): Settlement =>
-    createSettlement({ engine: desk.engine, ledger: desk.ledger.settlement, log: pino({}, log) });
+    createSettlementWorker({ engine: fixture.engine, ledger: fixture.ledger.settlement, log: pino({}, log) });
 
   /** Adds an entry that is a thousand events ahead; returns its id and that of the engine's last event. */
   const addForeign = async (bytes: Buffer | string): Promise<{ entry: string; last: string }> => {
-    const { epoch, sequence } = await desk.engine.snapshots.state();
+    const { epoch, sequence } = await fixture.engine.reads.state();
     const entry = `${epoch}-${sequence + 1_000}`;
-    await desk.redis.xadd(KEYS.events, entry, 'e', bytes);
+    await fixture.redis.xadd(KEYS.events, entry, 'e', bytes);
     return { entry, last: `${epoch}-${sequence}` };
   };
 
   const expectRefused = async (): Promise<void> => {
     for (const command of [['trading', 'pause'], CREDIT]) {
-      const { status, stderr } = await desk.run(...command);
+      const { status, stderr } = await fixture.run(...command);
       expect([status, stderr], command[0]).to.deep.equal([
         1,
         'SERVICE_UNAVAILABLE: the matching engine cannot record events, and nothing was done: try again later\n',
@@ -47,11 +47,11 @@ describe('books: an entry that somebody added to the stream', function () {
   };
 
   const expectBooks = async (settlement: Settlement): Promise<void> => {
-    expect((await desk.run(...CREDIT)).status).to.equal(0);
+    expect((await fixture.run(...CREDIT)).status).to.equal(0);
     await settlement.run();
-    const [state, cursor] = [await desk.engine.snapshots.state(), await desk.ledger.settlement.cursor()];
+    const [state, cursor] = [await fixture.engine.reads.state(), await fixture.ledger.settlement.cursor()];
     expect(cursor.sequence).to.equal(state.sequence);
-    expect((await desk.run('ledger', 'reconcile')).status).to.equal(0);
+    expect((await fixture.run('ledger', 'reconcile')).status).to.equal(0);
   };
 
   it('that is no event: settlement waits, and goes on by itself once it is removed', async () => {
@@ -61,20 +61,20 @@ describe('books: an entry that somebody added to the stream', function () {
     await settlement.run();
     expect(log.text).to.include(`event ${entry} is not readable`);
     expect(settlement.diverged()).to.equal(false);
-    expect((await desk.ledger.settlement.cursor()).sequence).to.equal(0);
+    expect((await fixture.ledger.settlement.cursor()).sequence).to.equal(0);
 
-    await desk.redis.xdel(KEYS.events, entry);
+    await fixture.redis.xdel(KEYS.events, entry);
     await expectRefused();
-    await desk.redis.call('XSETID', KEYS.events, last);
+    await fixture.redis.call('XSETID', KEYS.events, last);
     await eventually('settlement goes on', async () => {
       await settlement.run();
-      return (await desk.ledger.settlement.cursor()).sequence === 1;
+      return (await fixture.ledger.settlement.cursor()).sequence === 1;
     });
     await expectBooks(settlement);
   });
 
   it('that reads like an event: settlement stops before it, and goes on when it is started again', async () => {
-    const [[, fields]] = (await desk.redis.xrangeBuffer(KEYS.events, '-', '+', 'COUNT', 1)) as [
+    const [[, fields]] = (await fixture.redis.xrangeBuffer(KEYS.events, '-', '+', 'COUNT', 1)) as [
       [Buffer, Buffer[]],
     ];
     const { entry, last } = await addForeign(fields[1]!);
@@ -83,10 +83,10 @@ describe('books: an entry that somebody added to the stream', function () {
     await settlement.run();
     expect(settlement.diverged()).to.equal(true);
     expect(log.text).to.match(/event 2 is missing: found 1001 after it/);
-    expect((await desk.ledger.settlement.cursor()).sequence).to.equal(1);
+    expect((await fixture.ledger.settlement.cursor()).sequence).to.equal(1);
 
-    await desk.redis.xdel(KEYS.events, entry);
-    await desk.redis.call('XSETID', KEYS.events, last);
+    await fixture.redis.xdel(KEYS.events, entry);
+    await fixture.redis.call('XSETID', KEYS.events, last);
     await expectBooks(openSettlement());
   });
 });

@@ -103,7 +103,7 @@ async function lose(exchange: Exchange, connections: 'broken' | 'kept'): Promise
 
 async function rebuild(exchange: Exchange): Promise<void> {
   const { engine, ledger } = exchange;
-  while ((await engine.snapshots.time().catch(() => 0)) === 0) await sleep(5);
+  while ((await engine.reads.time().catch(() => 0)) === 0) await sleep(5);
   await rebuildEngine({ engine, ledger });
   await engine.lifecycle.open(await ledger.settlement.cursor());
 }

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { untilMigrated } from '../../src/roles/waiting.ts';
 import { dump } from '../engine/fixture.ts';
-import { type Desk, marketRules, openDesk, WALLET } from '../operator/fixture.ts';
+import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { sharedRedis } from '../support/servers.ts';
@@ -24,38 +24,38 @@ async function engineCheck({ url }: Service): Promise<[status: number, engine: s
 
 describe('an engine of another format', function () {
   this.timeout(120_000);
-  let desk: Desk;
+  let fixture: OperatorFixture;
   const running: Service[] = [];
 
   beforeEach(async () => {
-    desk = await openDesk();
-    await desk.ask('market', 'create', 'ETH/USDC', ...marketRules());
-    await desk.ask('account', 'credit', ALICE, 'USDC', '100000', '--reference', 'in');
-    await desk.place({ wallet: ALICE, clientOrderId: 'first' });
-    await desk.engine.dueCancels.set(ALICE, 1);
-    await desk.settle();
+    fixture = await openOperatorFixture();
+    await fixture.ask('market', 'create', 'ETH/USDC', ...marketRules());
+    await fixture.ask('account', 'credit', ALICE, 'USDC', '100000', '--reference', 'in');
+    await fixture.place({ wallet: ALICE, clientOrderId: 'first' });
+    await fixture.engine.dueCancels.set(ALICE, 1);
+    await fixture.settle();
   });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((service) => service.end('SIGKILL')));
-    await desk.close();
+    await fixture.close();
   });
 
   /** Simulates an engine of a next release. */
   const setFormat = (format: string): Promise<unknown> =>
-    desk.redis.hset('{redbook}:engine', 'format', format);
+    fixture.redis.hset('{redbook}:engine', 'format', format);
 
   it('is refused by every role and by the operator; after a rebuild the same processes open it', async () => {
-    await desk.ask('account', 'credit', ALICE, 'USDC', '1', '--reference', 'not settled');
+    await fixture.ask('account', 'credit', ALICE, 'USDC', '1', '--reference', 'not settled');
     await setFormat('3');
-    const before = await dump(desk.redis);
-    expect((await desk.run('ledger', 'rebuild')).stderr).to.match(
+    const before = await dump(fixture.redis);
+    expect((await fixture.run('ledger', 'rebuild')).stderr).to.match(
       /^ENGINE_UNSETTLED: 1 event is not in Postgres yet/,
     );
 
     const settings = {
-      REDIS_URL: desk.redisUrl,
+      REDIS_URL: fixture.redisUrl,
       QUEUE_REDIS_URL: await sharedRedis(),
-      DATABASE_URL: desk.databaseUrl,
+      DATABASE_URL: fixture.databaseUrl,
       JWT_SECRET: 'a secret of the tests, 32 bytes or more',
       LOG_LEVEL: 'warn',
       WEB_HOSTS: 'redbook.example',
@@ -75,35 +75,35 @@ describe('an engine of another format', function () {
         PATIENCE_MS,
       );
     expect(await asking).to.include(SENTENCE);
-    const { engine } = desk.services;
-    await engine.lifecycle.open(await desk.ledger.settlement.cursor()).catch(() => undefined);
+    const { engine } = fixture.services;
+    await engine.lifecycle.open(await fixture.ledger.settlement.cursor()).catch(() => undefined);
     const reads = [
-      engine.snapshots.state(),
+      engine.reads.state(),
       engine.pages.readHead(),
       engine.markets.all(),
       engine.claimFilter.load(),
     ];
     for (const read of await Promise.allSettled(reads)) expect(read).to.deep.include({ status: 'rejected' });
     for (const { output } of roles) expect(output()).to.include(SENTENCE);
-    expect(await dump(desk.redis)).to.deep.equal(before);
+    expect(await dump(fixture.redis)).to.deep.equal(before);
 
-    await desk.settle();
-    await desk.ask('ledger', 'rebuild');
+    await fixture.settle();
+    await fixture.ask('ledger', 'rebuild');
     for (const { url } of roles) await eventually('it is ready', () => isReady(url), PATIENCE_MS);
     // The dead-man switch is long overdue.
-    await eventually('the switch has fired', async () => (await desk.redis.zcard('{redbook}:live')) === 0);
-    await desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
+    await eventually('the switch has fired', async () => (await fixture.redis.zcard('{redbook}:live')) === 0);
+    await fixture.engine.lifecycle.open(await fixture.ledger.settlement.cursor());
     await eventually('all is settled', async () => {
-      const { sequence } = await desk.ledger.settlement.cursor();
-      return sequence === (await desk.engine.snapshots.state()).sequence;
+      const { sequence } = await fixture.ledger.settlement.cursor();
+      return sequence === (await fixture.engine.reads.state()).sequence;
     });
-    await desk.ask('ledger', 'reconcile');
+    await fixture.ask('ledger', 'reconcile');
   });
 
   it('keeps the ledger as it is until it was replaced, for the release that still settles', async () => {
     await setFormat('3');
     let [checks, migrations] = [0, 0];
-    const { lifecycle } = desk.engine;
+    const { lifecycle } = fixture.engine;
     const migrated = untilMigrated({
       engine: {
         lifecycle: {
@@ -124,7 +124,7 @@ describe('an engine of another format', function () {
     });
     await eventually('the format was checked again', async () => checks > 2);
     expect(migrations).to.equal(0);
-    await desk.ask('ledger', 'rebuild');
+    await fixture.ask('ledger', 'rebuild');
     await migrated;
     expect(migrations).to.equal(1);
   });

@@ -7,8 +7,8 @@ import type { FollowedOrder, Follower } from '../../src/books/reconcile/follower
 import { reconcile } from '../../src/books/reconcile/index.ts';
 import { compareMembers, LiveOrders } from '../../src/books/reconcile/members.ts';
 import type { MemberPage } from '../../src/engine/index.ts';
-import { BUSY_MARKETS, MAKER, openBusyDesk, TAKER } from '../operator/busy-desk.ts';
-import { type Desk, openDesk, WALLET } from '../operator/fixture.ts';
+import { BUSY_MARKETS, MAKER, openBusyFixture, TAKER } from '../operator/busy-fixture.ts';
+import { type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
 import { seedRestingOrders } from '../support/resting-orders.ts';
 import { random, runSeed } from '../support/seed.ts';
 
@@ -18,25 +18,25 @@ const CHECKS = 40;
 
 describe('books: reconcile', function () {
   this.timeout(60_000);
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openBusyDesk();
-    await desk.ask('account', 'hold', HELD);
-    await desk.ask('terms', 'require', '1');
-    for (const wallet of TRADERS) await desk.engine.switches.acceptTerms(wallet, '1');
-    await desk.settle();
+    fixture = await openBusyFixture();
+    await fixture.ask('account', 'hold', HELD);
+    await fixture.ask('terms', 'require', '1');
+    for (const wallet of TRADERS) await fixture.engine.switches.acceptTerms(wallet, '1');
+    await fixture.settle();
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   const differences = async (): Promise<string[]> => {
-    const { checks } = await reconcile(desk.services, { patienceMs: 30_000 });
+    const { checks } = await reconcile(fixture.services, { patienceMs: 30_000 });
     return checks.flatMap(({ name, differences }) =>
       differences.map((one) => `${name}: ${one.subject}: ${one.expected} / ${one.found}`),
     );
   };
 
   it('passes and reports what it compared', async () => {
-    const { status, stdout, stderr } = await desk.run('ledger', 'reconcile');
+    const { status, stdout, stderr } = await fixture.run('ledger', 'reconcile');
     expect({ status, stderr }, stdout).to.deep.equal({ status: 0, stderr: '' });
     expect(stdout).to.match(/^CHECK +ASSET +COMPARED +RESULT$/m);
     expect(stdout).to.match(/^Redis = Postgres +USDC +6 balances up to event \d+ +holds$/m);
@@ -44,7 +44,7 @@ describe('books: reconcile', function () {
     expect(stdout).to.match(/^switches = their events +8 switches up to event \d+ +holds$/m);
     expect(stdout).to.match(/^transactions sum to zero +up to event \d+ +holds$/m);
     expect(stdout).to.match(new RegExp(`everything holds: ${CHECKS} checks, up to event \\d+\\n$`));
-    const { checks } = await desk.ask('ledger', 'reconcile');
+    const { checks } = await fixture.ask('ledger', 'reconcile');
     const ofAsset = checks.filter(({ asset }: { asset: string | null }) => asset === 'USDC');
     expect(ofAsset.map(({ name }: { name: string }) => name)).to.deep.equal([
       'conservation',
@@ -55,21 +55,21 @@ describe('books: reconcile', function () {
   });
 
   it('waits for settlement, and gives up if settlement is stalled', async () => {
-    await desk.place({ wallet: TAKER, price: '1' });
-    const { status, stderr, stdout } = await desk.run('ledger', 'reconcile', '--patience', '0', '--json');
+    await fixture.place({ wallet: TAKER, price: '1' });
+    const { status, stderr, stdout } = await fixture.run('ledger', 'reconcile', '--patience', '0', '--json');
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     expect(JSON.parse(stderr).code).to.equal('SETTLEMENT_STALLED');
-    const settlement = desk.settleOnAndOn();
+    const settlement = fixture.settleOnAndOn();
     expect(await differences()).to.deep.equal([]);
     await settlement.stop();
   });
 
   it('never reports a difference while trading goes on', async () => {
-    const settlement = desk.settleOnAndOn();
+    const settlement = fixture.settleOnAndOn();
     const dice = random(runSeed());
     for (const wallet of TRADERS)
       for (const asset of ['ETH', 'BTC', 'USDC'])
-        await desk.ask(
+        await fixture.ask(
           'account',
           'credit',
           wallet,
@@ -85,17 +85,17 @@ describe('books: reconcile', function () {
         const [market, side] = [dice.pick(BUSY_MARKETS), dice.pick(['buy', 'sell'] as const)];
         const price = String(2000 + dice.below(9) - 4);
         const clientOrderId = dice.chance(0.5) ? `load ${index} ${turn}` : null;
-        await desk.place({ wallet, market, side, price, size: `0.0${1 + dice.below(9)}`, clientOrderId });
-        if (dice.chance(0.2)) await desk.engine.orders.cancelAll(wallet, dice.chance(0.5) ? market : null);
+        await fixture.place({ wallet, market, side, price, size: `0.0${1 + dice.below(9)}`, clientOrderId });
+        if (dice.chance(0.2)) await fixture.engine.orders.cancelAll(wallet, dice.chance(0.5) ? market : null);
       }
     };
     const others = async (): Promise<void> => {
       for (let turn = 0; isTrading; turn += 1) {
-        await desk.ask('account', 'credit', HELD, 'ETH', '1', '--reference', `turn ${turn}`);
-        await desk.engine.switches.release(HELD);
-        await desk.engine.switches.hold(HELD);
-        await desk.engine.markets.change('ETH/USDC', { feeBps: turn % 20 });
-        await desk.ask('account', 'credit', WALLET(turn % 10), 'BTC', '1', '--reference', `new ${turn}`);
+        await fixture.ask('account', 'credit', HELD, 'ETH', '1', '--reference', `turn ${turn}`);
+        await fixture.engine.switches.release(HELD);
+        await fixture.engine.switches.hold(HELD);
+        await fixture.engine.markets.change('ETH/USDC', { feeBps: turn % 20 });
+        await fixture.ask('account', 'credit', WALLET(turn % 10), 'BTC', '1', '--reference', `new ${turn}`);
       }
     };
     const load = Promise.all([...TRADERS.map(trade), others()]);
@@ -112,51 +112,51 @@ describe('books: reconcile', function () {
   });
 
   it('reads new events while Postgres runs a long query', async () => {
-    const slow: typeof desk.ledger.audit = (work) =>
-      desk.ledger.audit((as) =>
+    const slow: typeof fixture.ledger.audit = (work) =>
+      fixture.ledger.audit((as) =>
         work({
           ...as,
           summary: async () => {
-            for (const price of ['1', '2']) await desk.place({ wallet: MAKER, price });
+            for (const price of ['1', '2']) await fixture.place({ wallet: MAKER, price });
             await new Promise((resolve) => setTimeout(resolve, 2_500));
-            await desk.settle();
-            await desk.redis.xtrim('{redbook}:events', 'MAXLEN', 1);
+            await fixture.settle();
+            await fixture.redis.xtrim('{redbook}:events', 'MAXLEN', 1);
             return as.summary();
           },
         }),
       );
     const { checks } = await reconcile(
-      { ...desk.services, ledger: { ...desk.ledger, audit: slow } },
+      { ...fixture.services, ledger: { ...fixture.ledger, audit: slow } },
       { patienceMs: 0 },
     );
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
   });
 
   it('includes events that are unsettled at its start, and names a missing event', async () => {
-    const audit: typeof desk.ledger.audit = (work) =>
-      desk.ledger.audit(async (as) => {
-        await desk.engine.switches.pause();
-        await desk.engine.switches.release(HELD);
-        await desk.engine.switches.hold(TAKER);
-        await desk.engine.switches.requireTerms('2');
-        await desk.engine.switches.acceptTerms(MAKER, '2');
-        await desk.engine.markets.change('ETH/USDC', { feeBps: 21 });
-        await desk.engine.switches.resume();
-        await desk.place({ wallet: MAKER, price: '1', clientOrderId: 'late' });
+    const audit: typeof fixture.ledger.audit = (work) =>
+      fixture.ledger.audit(async (as) => {
+        await fixture.engine.switches.pause();
+        await fixture.engine.switches.release(HELD);
+        await fixture.engine.switches.hold(TAKER);
+        await fixture.engine.switches.requireTerms('2');
+        await fixture.engine.switches.acceptTerms(MAKER, '2');
+        await fixture.engine.markets.change('ETH/USDC', { feeBps: 21 });
+        await fixture.engine.switches.resume();
+        await fixture.place({ wallet: MAKER, price: '1', clientOrderId: 'late' });
         return work(as);
       });
-    const late = { ...desk.services, ledger: { ...desk.ledger, audit } };
+    const late = { ...fixture.services, ledger: { ...fixture.ledger, audit } };
     const { checks } = await reconcile(late, { patienceMs: 0 });
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
-    await desk.settle();
-    const { sequence } = await desk.engine.snapshots.state();
-    const gone: typeof desk.ledger.audit = (work) =>
-      desk.ledger.audit(async (as) => {
-        for (const price of ['1', '2']) await desk.place({ wallet: MAKER, price });
-        await desk.redis.xtrim('{redbook}:events', 'MAXLEN', 1);
+    await fixture.settle();
+    const { sequence } = await fixture.engine.reads.state();
+    const gone: typeof fixture.ledger.audit = (work) =>
+      fixture.ledger.audit(async (as) => {
+        for (const price of ['1', '2']) await fixture.place({ wallet: MAKER, price });
+        await fixture.redis.xtrim('{redbook}:events', 'MAXLEN', 1);
         return work(as);
       });
-    const without = { ...desk.services, ledger: { ...desk.ledger, audit: gone } };
+    const without = { ...fixture.services, ledger: { ...fixture.ledger, audit: gone } };
     const lost = await reconcile(without, { patienceMs: 0 });
     expect(lost.checks[0]).to.deep.include({ name: 'one history', asset: null, count: 1 });
     expect(lost.checks[0]!.differences).to.deep.equal([
@@ -168,17 +168,17 @@ describe('books: reconcile', function () {
 describe('books: reconcile of a large book', function () {
   this.timeout(60_000);
   const ORDERS = 6_000;
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openDesk();
-    await seedRestingOrders(desk, { orders: ORDERS, wallets: 3_000 });
+    fixture = await openOperatorFixture();
+    await seedRestingOrders(fixture, { orders: ORDERS, wallets: 3_000 });
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   it('reads at most 2,000 members or fields in one command, and all accounts in one statement', async () => {
     const largest = new Map<string, number>();
-    const send = desk.operating.sendCommand.bind(desk.operating);
-    desk.operating.sendCommand = ((command, stream) => {
+    const send = fixture.operating.sendCommand.bind(fixture.operating);
+    fixture.operating.sendCommand = ((command, stream) => {
       void Promise.resolve(command.promise)
         .then((reply) =>
           largest.set(command.name, Math.max(largest.get(command.name) ?? 0, longestList(reply))),
@@ -187,8 +187,8 @@ describe('books: reconcile of a large book', function () {
       return send(command, stream);
     }) as typeof send;
     let accountReads = 0;
-    const audit: typeof desk.ledger.audit = (work) =>
-      desk.ledger.audit((as) =>
+    const audit: typeof fixture.ledger.audit = (work) =>
+      fixture.ledger.audit((as) =>
         work({
           ...as,
           accounts: () => {
@@ -197,8 +197,8 @@ describe('books: reconcile of a large book', function () {
           },
         }),
       );
-    const ledger = { ...desk.ledger, audit };
-    const { checks } = await reconcile({ ...desk.services, ledger }, { patienceMs: 0 });
+    const ledger = { ...fixture.ledger, audit };
+    const { checks } = await reconcile({ ...fixture.services, ledger }, { patienceMs: 0 });
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
     expect(accountReads).to.equal(1);
     const compared = checks.map(({ name, compared: what }) => `${name}: ${what}`).join('\n');
@@ -223,7 +223,7 @@ describe('books: reconcile while many orders are placed', () => {
     const order = (number: number): FollowedOrder => ({
       ...{ id: hex(number), wallet: MAKER, market: 'ETH/USDC', side: 'buy', priceTicks: 1n, sizeSteps: 1n },
       ...{ remainingSteps: 1n, clientOrderId: null },
-      lot: { base: 'ETH', quote: 'USDC', baseAtomsPerStep: 1n, quoteAtomsPerLot: 1n },
+      units: { base: 'ETH', quote: 'USDC', baseAtomsPerStep: 1n, quoteAtomsPerLot: 1n },
     });
     const ordersPlaced: FollowedOrder[] = [];
     let [pages, placements, seen] = [0, 0, 0];
@@ -261,7 +261,7 @@ describe('books: reconcile while many orders are placed', () => {
         scan: async () => page(),
         keyBytes: 2,
         has: () => true,
-        placeOf: ({ id }) => {
+        entryOf: ({ id }) => {
           placements += 1;
           return { key: id, member: id };
         },

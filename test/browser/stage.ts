@@ -130,7 +130,7 @@ async function openStage(): Promise<Stage> {
     as: (wallet) =>
       restOf(gateway.url, wallet === undefined ? {} : { authorization: `Bearer ${tokenOf(wallet)}` }),
     async settled() {
-      const { sequence } = await engine.snapshots.state();
+      const { sequence } = await engine.reads.state();
       await eventually('settled', async () => (await ledger.settlement.cursor()).sequence >= sequence);
     },
     async close() {

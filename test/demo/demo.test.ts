@@ -165,7 +165,7 @@ describe('demo', function () {
     };
     const quotesOf = async (symbol: string) => {
       const { bestBidTicks, bestAskTicks, lastTicks } = (
-        await fixture.engine.snapshots.quotes((all) => all)
+        await fixture.engine.reads.quotes((all) => all)
       ).quotes.get(symbol)!;
       return [bestBidTicks, bestAskTicks, lastTicks].map((ticks) => ticks?.toString());
     };

@@ -123,7 +123,7 @@ const WORK: Record<string, readonly Work[]> = {
   'queue-settlement': [{ jobs: [...ADD_JOBS, ...DO_JOBS], commands: ['bzpopmin'] }],
   'queue-snapshot': [
     { jobs: DO_JOBS, commands: ['bzpopmin'] },
-    { scripts: ['claim_tick'], commands: ['hget', 'hset', 'time', 'exists', 'pubsub|channels'] },
+    { scripts: ['claim_beat'], commands: ['hget', 'hset', 'time', 'exists', 'pubsub|channels'] },
     { commands: ['subscribe', 'unsubscribe', 'publish'] },
   ],
   'queue-operator': [{ jobs: ['getCounts'], commands: ['hset', 'hget', 'time'] }],

@@ -38,17 +38,17 @@ interface Call {
   readonly reply: Promise<Buffer[]>;
 }
 
-interface Bench {
+interface EngineFixture {
   readonly redis: Redis;
   readonly engine: Engine;
   readonly calls: { place_orders: Call[]; cancel_orders: Call[] };
-  /** Holds replies back from the engine until `letGo`. */
+  /** Holds replies back from the engine until `release`. */
   hold(): void;
-  letGo(): void;
+  release(): void;
   close(): void;
 }
 
-async function openRecorded(load: (name: string) => Script = loadScript): Promise<Bench> {
+async function openRecorded(load: (name: string) => Script = loadScript): Promise<EngineFixture> {
   const url = await sharedRedis();
   const [redis, connection] = [openRedis(url), openRedis(url, 'engine-all')];
   await redis.flushdb();
@@ -60,7 +60,7 @@ async function openRecorded(load: (name: string) => Script = loadScript): Promis
   // Loads both scripts, so that each call is one command from now on.
   const { order } = await place(engine, BOB, limit(M, 'buy', 1, 1));
   await engine.orders.cancel(BOB, order.id);
-  const calls: Bench['calls'] = { place_orders: [], cancel_orders: [] };
+  const calls: EngineFixture['calls'] = { place_orders: [], cancel_orders: [] };
   const recorder = record(connection, load, calls);
   const close = (): void => {
     redis.disconnect();
@@ -72,12 +72,12 @@ async function openRecorded(load: (name: string) => Script = loadScript): Promis
 function record(
   connection: Redis,
   load: (name: string) => Script,
-  calls: Bench['calls'],
-): Pick<Bench, 'hold' | 'letGo'> {
+  calls: EngineFixture['calls'],
+): Pick<EngineFixture, 'hold' | 'release'> {
   const names = new Map(
     (['place_orders', 'cancel_orders'] as const).map((name) => [load(name).sha, name] as const),
   );
-  let [gate, letGo] = [Promise.resolve(), (): void => undefined];
+  let [gate, release] = [Promise.resolve(), (): void => undefined];
   const send = connection.sendCommand.bind(connection);
   connection.sendCommand = (command: Command, ...rest: never[]) => {
     const [sha, keys, ...args] = command.args as [string, string, ...Buffer[]];
@@ -91,10 +91,10 @@ function record(
   return {
     hold() {
       gate = new Promise((resolve) => {
-        letGo = resolve;
+        release = resolve;
       });
     },
-    letGo: () => letGo(),
+    release: () => release(),
   };
 }
 
@@ -110,14 +110,14 @@ async function quote(engine: Engine, count: number): Promise<void> {
 
 describe('engine: orders of one turn', function () {
   this.timeout(120_000);
-  let bench: Bench;
-  afterEach(() => bench?.close());
+  let fixture: EngineFixture;
+  afterEach(() => fixture?.close());
 
   it('leave together at the end of the turn, 64 in a call, first come first, one call after the other', async () => {
-    bench = await openRecorded();
-    const { engine, calls } = bench;
+    fixture = await openRecorded();
+    const { engine, calls } = fixture;
     for (const wallet of MAKERS) await fund(engine, wallet, { USD: 10_000n });
-    bench.hold();
+    fixture.hold();
     const placing = Array.from({ length: 2 * MAX_TOGETHER + 2 }, (_none, index) =>
       place(engine, MAKERS[index % MAKERS.length]!, limit(M, 'buy', 1 + index, 1)),
     );
@@ -127,7 +127,7 @@ describe('engine: orders of one turn', function () {
     expect(calls.place_orders, 'when the turn has ended').to.have.length(1);
     for (let turns = 0; turns < 20; turns += 1) await turn();
     expect(calls.place_orders, 'while the first call is on its way').to.have.length(1);
-    bench.letGo();
+    fixture.release();
     const placed = await Promise.all(placing);
     expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([MAX_TOGETHER, MAX_TOGETHER, 2]);
     const sequences = placed.map(({ order }) => order.sequence);
@@ -135,17 +135,17 @@ describe('engine: orders of one turn', function () {
   });
 
   it('of one wallet leave 16 in a call, so that no other wallet waits for a long call', async () => {
-    bench = await openRecorded();
-    const { engine, calls } = bench;
+    fixture = await openRecorded();
+    const { engine, calls } = fixture;
     await fund(engine, ALICE, { USD: 10n });
-    bench.hold();
+    fixture.hold();
     const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
     await turn();
     await turn();
     for (let price = 2; price < 2 * MAX_OF_WALLET; price += 1)
       placing.push(place(engine, BOB, limit(M, 'buy', price, 1)));
     placing.push(place(engine, ALICE, limit(M, 'buy', 1, 1)));
-    bench.letGo();
+    fixture.release();
     await Promise.all(placing);
     expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([1, MAX_OF_WALLET + 1, 14]);
     const [, second] = calls.place_orders;
@@ -153,10 +153,10 @@ describe('engine: orders of one turn', function () {
   });
 
   it('that come while a call is on its way form the next one; another market does not wait', async () => {
-    bench = await openRecorded();
-    const { engine, calls } = bench;
+    fixture = await openRecorded();
+    const { engine, calls } = fixture;
     const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
-    bench.hold();
+    fixture.hold();
     for (let price = 2; price <= 6; price += 1) {
       await turn();
       await turn();
@@ -168,41 +168,41 @@ describe('engine: orders of one turn', function () {
     const pricesOf = (call: Call): number[] =>
       call.args.map((order) => Number(PLACING_ORDER.unpack(order).priceTicks));
     expect(calls.place_orders.map(pricesOf)).to.deep.equal([[1], [1]]);
-    bench.letGo();
+    fixture.release();
     await Promise.all(placing);
     expect(calls.place_orders.map(pricesOf)).to.deep.equal([[1], [1], [2, 3, 4, 5, 6]]);
   });
 
   it('wait for no timer', async () => {
-    bench = await openRecorded();
+    fixture = await openRecorded();
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
-    const placing = place(bench.engine, BOB, limit(M, 'buy', 1, 1));
+    const placing = place(fixture.engine, BOB, limit(M, 'buy', 1, 1));
     await Promise.resolve();
     expect(timers()).to.equal(before);
     await placing;
   });
 
   it('meet 200 makers in a call and those of one order more, and what is left out keeps its turn', async () => {
-    bench = await openRecorded();
-    await meetMany(bench, random(runSeed()));
+    fixture = await openRecorded();
+    await meetMany(fixture, random(runSeed()));
   });
 
   it('do so in the run that broken scripts are given', async () => {
-    bench = await openRecorded();
-    await meetMany(bench, random(1));
+    fixture = await openRecorded();
+    await meetMany(fixture, random(1));
   });
 
   it('are cancelled 16 requests of a wallet in a call, and 200 orders and those of one request more', async () => {
-    bench = await openRecorded();
-    await closeMany(bench, random(runSeed()));
+    fixture = await openRecorded();
+    await closeMany(fixture, random(runSeed()));
   });
 
   for (const fault of plantedFor('bounds')) {
     it(`finds a script that ${fault.name}`, async () => {
-      bench = await openRecorded(loadPlanted(fault));
+      fixture = await openRecorded(loadPlanted(fault));
       const scenario = fault.changes[0]!.target === 'place_orders' ? meetMany : closeMany;
-      const found = await scenario(bench, random(1)).then(
+      const found = await scenario(fixture, random(1)).then(
         () => undefined,
         (error: Error) => error.name,
       );
@@ -212,7 +212,7 @@ describe('engine: orders of one turn', function () {
 });
 
 /** Places orders that match up to MAX_MAKERS each, some of them killed, against a book deep enough for all. */
-async function meetMany({ engine, calls }: Bench, dice: Random): Promise<void> {
+async function meetMany({ engine, calls }: EngineFixture, dice: Random): Promise<void> {
   await quote(engine, 1_200);
   calls.place_orders.length = 0;
   const requests = Array.from({ length: 20 }, () => {
@@ -245,7 +245,7 @@ async function meetMany({ engine, calls }: Bench, dice: Random): Promise<void> {
 }
 
 /** Cancels single orders, then all orders of several wallets, page by page. */
-async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> {
+async function closeMany({ engine, calls }: EngineFixture, dice: Random): Promise<void> {
   await quote(engine, 700 + dice.below(60));
   const live = await Promise.all(
     Array.from({ length: MAX_TOGETHER + 6 }, (_none, index) =>
@@ -260,7 +260,7 @@ async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> 
   ]);
   calls.cancel_orders.length = 0;
   await Promise.all(MAKERS.map((wallet) => engine.orders.cancelAll(wallet, null)));
-  expect((await engine.snapshots.book(M, 1))!.asks).to.deep.equal([]);
+  expect((await engine.reads.book(M, 1))!.asks).to.deep.equal([]);
   let whole = 0;
   for (const { args, reply } of calls.cancel_orders) {
     const [, ...outcomes] = await reply;

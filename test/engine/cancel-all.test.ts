@@ -6,7 +6,16 @@ import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { LIMITS } from '../support/limits.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
-import { ALICE, type Bench, fund, limit, membersAsked, openBench, place, publishPlain } from './fixture.ts';
+import {
+  ALICE,
+  type EngineFixture,
+  fund,
+  limit,
+  membersAsked,
+  openEngineFixture,
+  place,
+  publishPlain,
+} from './fixture.ts';
 
 const [M, N] = ['ETH/USD', 'SOL/USD'];
 const PAGE = 100;
@@ -17,7 +26,7 @@ const LONG_ID = '\u{1f40b}'.repeat(124);
 
 describe('engine: all orders of a wallet', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
   let connection: Redis;
   let engine: Engine;
   /** Scripts of the engine, as they answer. */
@@ -26,7 +35,7 @@ describe('engine: all orders of a wallet', function () {
 
   beforeEach(async () => {
     scripts.length = 0;
-    bench = await openBench();
+    fixture = await openEngineFixture();
     connection = openRedis(await sharedRedis(), 'engine-all');
     const observe = (name: string): void => {
       scripts.push(name);
@@ -34,20 +43,20 @@ describe('engine: all orders of a wallet', function () {
     };
     engine = openEngine({ redis: connection, ...LIMITS, observe });
     await engine.lifecycle.open({ epoch: 0, sequence: 0 });
-    for (const market of [M, N]) await publishPlain(bench.engine, market);
-    await fund(bench.engine, ALICE, { USD: 10n ** 6n });
+    for (const market of [M, N]) await publishPlain(fixture.engine, market);
+    await fund(fixture.engine, ALICE, { USD: 10n ** 6n });
     for (let first = 0; first < LIVE; first += 10) await rest(M, first, 10);
   });
   afterEach(() => {
     connection.disconnect();
-    bench.close();
+    fixture.close();
   });
 
   const rest = (market: string, first: number, count: number): Promise<unknown> =>
     Promise.all(
       Array.from({ length: count }, (_none, index) =>
         place(
-          bench.engine,
+          fixture.engine,
           ALICE,
           limit(market, 'buy', 1 + ((first + index) % 7), 1, {
             clientOrderId: `${LONG_ID}${market[0]}${first + index}`,
@@ -68,7 +77,7 @@ describe('engine: all orders of a wallet', function () {
   it('are not read for a market in which it has none', async () => {
     await cancelAll(N);
     const before = connection.stream.bytesRead;
-    expect(await membersAsked(bench.redis, () => cancelAll(N))).to.equal(PAGE);
+    expect(await membersAsked(fixture.redis, () => cancelAll(N))).to.equal(PAGE);
     expect(connection.stream.bytesRead - before).to.be.below(200);
   });
 
@@ -77,7 +86,7 @@ describe('engine: all orders of a wallet', function () {
     await cancelAll(N);
     await rest(N, 10, 3);
     const before = connection.stream.bytesRead;
-    const asked = await membersAsked(bench.redis, async () => {
+    const asked = await membersAsked(fixture.redis, async () => {
       expect(await engine.orders.liveCount(ALICE)).to.equal(LIVE + 3);
     });
     expect(asked).to.equal(3 * PAGE);

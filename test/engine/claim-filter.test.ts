@@ -14,7 +14,16 @@ import {
 import { fillFilter } from '../../src/engine/filter-rebuild.ts';
 import { openEngine } from '../../src/engine/index.ts';
 import { LIMITS } from '../support/limits.ts';
-import { ALICE, type Bench, codeOf, fund, limit, openBench, place, publishPlain } from './fixture.ts';
+import {
+  ALICE,
+  codeOf,
+  type EngineFixture,
+  fund,
+  limit,
+  openEngineFixture,
+  place,
+  publishPlain,
+} from './fixture.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -100,24 +109,24 @@ describe('the claim filter', () => {
   });
 
   describe('of an engine', () => {
-    let bench: Bench;
+    let fixture: EngineFixture;
     beforeEach(async () => {
-      bench = await openBench({ claimFilterBytes: 128 * KIB });
-      await publishPlain(bench.engine, 'ETH/USDC');
-      await fund(bench.engine, ALICE, { USDC: 1_000_000n });
+      fixture = await openEngineFixture({ claimFilterBytes: 128 * KIB });
+      await publishPlain(fixture.engine, 'ETH/USDC');
+      await fund(fixture.engine, ALICE, { USDC: 1_000_000n });
     });
-    afterEach(() => bench.close());
+    afterEach(() => fixture.close());
 
     it('has the size that the first process was set to, for those of another setting too', async () => {
-      const other = openEngine({ redis: bench.redis, ...LIMITS, claimFilterBytes: 64 * KIB });
+      const other = openEngine({ redis: fixture.redis, ...LIMITS, claimFilterBytes: 64 * KIB });
       await other.lifecycle.open({ epoch: 0, sequence: 0 });
       for (let at = 0; at < 50; at += 1) {
-        const [placing, looking] = at % 2 === 0 ? [bench.engine, other] : [other, bench.engine];
+        const [placing, looking] = at % 2 === 0 ? [fixture.engine, other] : [other, fixture.engine];
         await place(placing, ALICE, limit('ETH/USDC', 'buy', 1, 1, { clientOrderId: `id ${at}` }));
         expect((await looking.orders.find(ALICE, `id ${at}`)).outcome).to.equal('claimed');
       }
-      expect(await bench.redis.strlen('{redbook}:claim-filter')).to.be.above(64 * KIB);
-      for (const engine of [bench.engine, other]) {
+      expect(await fixture.redis.strlen('{redbook}:claim-filter')).to.be.above(64 * KIB);
+      for (const engine of [fixture.engine, other]) {
         const load = await engine.claimFilter.load();
         expect(load.bytes).to.equal(128 * KIB);
         expect(load.ids).to.be.within(15, 120);
@@ -125,26 +134,26 @@ describe('the claim filter', () => {
     });
 
     it('tells its load by 64 KiB of it', async () => {
-      await bench.redis.hset('{redbook}:engine', 'filter', `5/${32 * MIB}`);
+      await fixture.redis.hset('{redbook}:engine', 'filter', `5/${32 * MIB}`);
       for (const part of [0, 1])
-        await bench.redis.setrange(`{redbook}:claim-filter:5:${part}`, 0, Buffer.alloc(16 * MIB, 0x0f));
-      await bench.redis.config('RESETSTAT');
-      const load = await bench.engine.claimFilter.load();
+        await fixture.redis.setrange(`{redbook}:claim-filter:5:${part}`, 0, Buffer.alloc(16 * MIB, 0x0f));
+      await fixture.redis.config('RESETSTAT');
+      const load = await fixture.engine.claimFilter.load();
       expect(load).to.include({ bytes: 32 * MIB, setRatio: 0.5 });
       expect(load.falsePositiveRatio).to.be.closeTo(0.5 ** 5, 1e-9);
-      expect(await bench.redis.info('commandstats')).to.match(/cmdstat_getrange:calls=16,/);
+      expect(await fixture.redis.info('commandstats')).to.match(/cmdstat_getrange:calls=16,/);
     });
   });
 
   it('is not made anew on a server that was emptied, where a lone field would pass for another format', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      await bench.redis.flushdb();
+      await fixture.redis.flushdb();
       const source = { untilSettled: async () => undefined, async *usedIds() {} };
-      expect(await codeOf(bench.engine.claimFilter.rebuild(source))).to.equal('REBUILD_REPLACED');
-      expect(await bench.redis.keys('*')).to.deep.equal([]);
+      expect(await codeOf(fixture.engine.claimFilter.rebuild(source))).to.equal('REBUILD_REPLACED');
+      expect(await fixture.redis.keys('*')).to.deep.equal([]);
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 });

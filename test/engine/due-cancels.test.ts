@@ -10,15 +10,15 @@ import { liveContents } from '../support/engine-contents.ts';
 import { LIMITS } from '../support/limits.ts';
 import {
   ALICE,
-  type Bench,
   BOB,
   CAROL,
   dump,
+  type EngineFixture,
   eventsOf,
   expectConserved,
   fund,
   limit,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
 } from './fixture.ts';
@@ -31,25 +31,25 @@ const walletOf = (index: number): string => `0x${index.toString(16).padStart(40,
 
 describe('engine: dead-man switches', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
   let one: Engine;
   let other: Engine;
   let scripts: string[];
 
   beforeEach(async () => {
     scripts = [];
-    bench = await openBench({ observe: (script) => scripts.push(script) });
-    one = bench.engine;
-    other = await bench.replica();
+    fixture = await openEngineFixture({ observe: (script) => scripts.push(script) });
+    one = fixture.engine;
+    other = await fixture.replica();
     await publishPlain(one, M);
     await publishPlain(one, N);
     for (const wallet of [ALICE, BOB]) await fund(one, wallet, { ETH: 10_000n, SOL: 10_000n });
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   /** Ages a switch, because a due one would otherwise take five seconds. */
   const age = (wallet: string, ms: number): Promise<unknown> =>
-    bench.redis.zincrby(KEYS.cancelAfter, -ms, walletBytes(wallet));
+    fixture.redis.zincrby(KEYS.cancelAfter, -ms, walletBytes(wallet));
   const makeDue = async (wallet: string): Promise<void> => {
     await one.dueCancels.set(wallet, HOUR_MS);
     await age(wallet, HOUR_MS + 1);
@@ -80,12 +80,12 @@ describe('engine: dead-man switches', function () {
 
   it('are one a wallet: set, renewed and switched off by any replica, and no event', async () => {
     const events = await eventsOf(one);
-    const beforeMs = await one.snapshots.time();
+    const beforeMs = await one.reads.time();
     const first = await one.dueCancels.set(ALICE, 5_000);
     expect(first! - beforeMs).to.be.within(5_000, 15_000);
     expect(await other.dueCancels.set(ALICE, 86_400_000)).to.be.at.least(first! + 86_395_000);
     expect(await one.dueCancels.set(BOB, 5_000)).to.be.a('number');
-    expect(await bench.redis.zcard(KEYS.cancelAfter)).to.equal(2);
+    expect(await fixture.redis.zcard(KEYS.cancelAfter)).to.equal(2);
     expect(await other.dueCancels.set(ALICE, 0)).to.equal(null);
     expect(await other.dueCancels.set(ALICE, 0)).to.equal(null);
     const { taken, timeMs, nextDueMs, nextLeaseMs } = await one.dueCancels.take(10, LEASE_MS);
@@ -103,8 +103,8 @@ describe('engine: dead-man switches', function () {
     for (const { taken } of looks) expect(taken.length).to.be.at.most(7);
     const taken = looks.flatMap((look) => look.taken.map(({ wallet }) => wallet));
     expect(taken.sort()).to.deep.equal(wallets);
-    expect(await bench.redis.zcard(KEYS.cancelAfter)).to.equal(0);
-    expect(await bench.redis.zcard(KEYS.cancelAfterLeases)).to.equal(100);
+    expect(await fixture.redis.zcard(KEYS.cancelAfter)).to.equal(0);
+    expect(await fixture.redis.zcard(KEYS.cancelAfterLeases)).to.equal(100);
   });
 
   it('cancel in pages what stood when they were taken, in every market, and nothing that came later', async () => {
@@ -148,7 +148,7 @@ describe('engine: dead-man switches', function () {
     await one.dueCancels.cancelPage(due, null);
     const later = await rest(ALICE, M, 3);
     expect((await other.dueCancels.take(10, LEASE_MS)).taken, 'under lease').to.deep.equal([]);
-    await bench.redis.zincrby(KEYS.cancelAfterLeases, -LEASE_MS, walletBytes(ALICE));
+    await fixture.redis.zincrby(KEYS.cancelAfterLeases, -LEASE_MS, walletBytes(ALICE));
     const again = await takeOne(other);
     expect(again).to.deep.equal(due);
     await cancelPages(other, again);
@@ -200,14 +200,10 @@ describe('engine: dead-man switches', function () {
 
   it('never fire when they are renewed in time, however many renewals race', async () => {
     let dueMs = 0;
-    for (
-      let renewedMs = Number.POSITIVE_INFINITY;
-      renewedMs >= dueMs;
-      renewedMs = await one.snapshots.time()
-    ) {
+    for (let renewedMs = Number.POSITIVE_INFINITY; renewedMs >= dueMs; renewedMs = await one.reads.time()) {
       await one.dueCancels.set(ALICE, HOUR_MS);
       await age(ALICE, HOUR_MS - 500);
-      dueMs = Number(await bench.redis.zscore(KEYS.cancelAfter, walletBytes(ALICE)));
+      dueMs = Number(await fixture.redis.zscore(KEYS.cancelAfter, walletBytes(ALICE)));
       const looks = Array.from({ length: 20 }, (_, index) =>
         [one, other][index % 2]!.dueCancels.take(10, LEASE_MS),
       );
@@ -216,8 +212,8 @@ describe('engine: dead-man switches', function () {
       );
       await Promise.all([...renewals, ...looks]);
     }
-    await sleep(dueMs + 10 - (await one.snapshots.time()));
-    expect(await one.snapshots.time()).to.be.greaterThan(dueMs);
+    await sleep(dueMs + 10 - (await one.reads.time()));
+    expect(await one.reads.time()).to.be.greaterThan(dueMs);
     expect((await other.dueCancels.take(10, LEASE_MS)).taken).to.deep.equal([]);
   });
 
@@ -232,7 +228,7 @@ describe('engine: dead-man switches', function () {
       const taken = (await Promise.all(calls)).flat();
       expect(taken.length).to.be.at.most(1);
       expect((await one.dueCancels.take(10, LEASE_MS)).taken, 'a renewed one').to.deep.equal([]);
-      expect(await bench.redis.zcard(KEYS.cancelAfter)).to.equal(1);
+      expect(await fixture.redis.zcard(KEYS.cancelAfter)).to.equal(1);
       for (const due of taken) await one.dueCancels.lease(due, null);
     }
   });
@@ -241,7 +237,7 @@ describe('engine: dead-man switches', function () {
     await rest(ALICE, M, 2);
     await rest(ALICE, N, 2);
     const reserved = Buffer.concat([walletBytes(ALICE), Buffer.from('r')]);
-    await bench.redis.hset(balancesKey('ETH'), reserved, '1');
+    await fixture.redis.hset(balancesKey('ETH'), reserved, '1');
     await makeDue(ALICE);
     const [page] = await cancelPages(one, await takeOne(one));
     expect(page!.closed.map(({ market }) => market)).to.deep.equal([N, N]);
@@ -256,7 +252,7 @@ describe('engine: dead-man switches', function () {
         Array.from({ length: 1_000 }, (_, index) => one.dueCancels.set(walletOf(at + index), HOUR_MS)),
       );
     }
-    const bytes = Number(await bench.redis.memory('USAGE', KEYS.cancelAfter, 'SAMPLES', 0));
+    const bytes = Number(await fixture.redis.memory('USAGE', KEYS.cancelAfter, 'SAMPLES', 0));
     expect(bytes / count).to.be.lessThan(200);
   });
 });
@@ -264,13 +260,13 @@ describe('engine: dead-man switches', function () {
 describe("engine: dead-man switches while the server's clock steps", function () {
   this.timeout(60_000);
   const START_MS = 1_800_000_000_000;
-  let bench: Bench;
+  let fixture: EngineFixture;
   let engine: Engine;
   let nowMs: number;
 
   const setClock = async (timeMs: number): Promise<void> => {
     nowMs = timeMs;
-    await bench.redis.hset(
+    await fixture.redis.hset(
       CLOCK_KEY,
       'seconds',
       Math.floor(nowMs / 1_000),
@@ -279,8 +275,8 @@ describe("engine: dead-man switches while the server's clock steps", function ()
     );
   };
   /** Time goes by, while processes look for due switches. @returns milliseconds until the first one was taken */
-  const untilTaken = async (mostMs: number): Promise<number | undefined> => {
-    for (let passedMs = 0; passedMs <= mostMs; passedMs += 500) {
+  const untilTaken = async (maxMs: number): Promise<number | undefined> => {
+    for (let passedMs = 0; passedMs <= maxMs; passedMs += 500) {
       if ((await engine.dueCancels.take(10, LEASE_MS)).taken.length > 0) return passedMs;
       await setClock(nowMs + 500);
     }
@@ -288,14 +284,14 @@ describe("engine: dead-man switches while the server's clock steps", function ()
   };
 
   beforeEach(async () => {
-    bench = await openBench();
+    fixture = await openEngineFixture();
     await setClock(START_MS);
-    const { redis } = bench;
+    const { redis } = fixture;
     engine = openEngine({ ...LIMITS, redis, load: loadOnSimulatedClock });
     await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     await publishPlain(engine, M);
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   it('fire in time when they are set while the clock is an hour ahead, and it steps back', async () => {
     await setClock(START_MS + HOUR_MS);
@@ -338,9 +334,9 @@ describe("engine: dead-man switches while the server's clock steps", function ()
   });
 
   it('cost no writes while none is set', async () => {
-    const before = await dump(bench.redis);
+    const before = await dump(fixture.redis);
     expect(await untilTaken(5_000)).to.equal(undefined);
     await setClock(START_MS);
-    expect(await dump(bench.redis)).to.deep.equal(before);
+    expect(await dump(fixture.redis)).to.deep.equal(before);
   });
 });

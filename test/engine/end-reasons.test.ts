@@ -3,19 +3,19 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { Market } from '../../src/domain/market.ts';
-import type { OrderRequest } from '../../src/order/request.ts';
 import { readEvent, type StreamEntry } from '../../src/engine/event-codec.ts';
 import { KEYS } from '../../src/engine/keys.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
-  type Bench,
   BOB,
   CAROL,
+  type EngineFixture,
   eventsOf,
   fund,
   limit,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   spend,
@@ -28,19 +28,19 @@ const REASON_AT = 8;
 const CAUSE_AT = 7;
 
 describe('engine: why an order ended', () => {
-  let bench: Bench;
+  let fixture: EngineFixture;
 
   beforeEach(async () => {
-    bench = await openBench({ maxMakers: 2 });
-    const { engine } = bench;
+    fixture = await openEngineFixture({ maxMakers: 2 });
+    const { engine } = fixture;
     await publishPlain(engine, M);
     for (const wallet of [ALICE, BOB, CAROL]) await fund(engine, wallet, { ETH: 100n, USD: 10_000n });
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   /** Places BOB's order on a book of asks of these wallets, one step each at 10, 11, 12. */
   const endOn = async (asks: readonly string[], order: OrderRequest): Promise<unknown[]> => {
-    const { engine } = bench;
+    const { engine } = fixture;
     for (const [at, wallet] of asks.entries()) await place(engine, wallet, limit(M, 'sell', 10 + at, 1));
     const { order: placed } = await place(engine, BOB, order);
     const [event] = (await eventsOf(engine)).slice(-1);
@@ -92,7 +92,7 @@ describe('engine: why an order ended', () => {
     });
 
   it('reads null from events of releases that recorded no reason', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     await endOn([ALICE], limit(M, 'buy', 20, 3, IOC));
     const { order } = await place(engine, ALICE, limit(M, 'sell', 30, 1));
     await engine.orders.cancel(ALICE, order.id);

@@ -14,18 +14,18 @@ import { random, runSeed } from '../support/seed.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import {
   ALICE,
-  type Bench,
   BOB,
   changeState,
   codeOf,
   dump,
+  type EngineFixture,
   eventsOf,
   expectConserved,
   fund,
   held,
   limit,
   movement,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   spec,
@@ -108,7 +108,7 @@ describe('engine: epochs', function () {
       const { order } = await place(engine, ALICE, limit(M, 'sell', 11, 2));
       await restart();
       await engine.lifecycle.open({ epoch: 2, sequence: 0 });
-      const book = await engine.snapshots.book(M, 10);
+      const book = await engine.reads.book(M, 10);
       expect(book?.asks.map(({ priceTicks }) => priceTicks)).to.deep.equal([11n]);
       await engine.orders.cancel(ALICE, order.id);
       expect(await held(engine, ALICE, 'ETH')).to.deep.equal([1_000n, 0n]);
@@ -159,10 +159,10 @@ describe('engine: epochs', function () {
       await fund(engine, ALICE, { ETH: 1_000n });
       await fund(engine, BOB, { USD: 10_000n });
       for (let epoch = 1; epoch <= 4; epoch += 1) {
-        expect((await engine.snapshots.state()).epoch).to.equal(epoch);
+        expect((await engine.reads.state()).epoch).to.equal(epoch);
         for (let trades = dice.below(5); trades >= 0; trades -= 1) await trade(engine);
         const before = { ids: await idsOf(engine), balance: await held(engine, ALICE, 'USD') };
-        const { sequence } = await engine.snapshots.state();
+        const { sequence } = await engine.reads.state();
 
         await restart();
         expect(engine.lifecycle.isOpen()).to.equal(false);
@@ -172,7 +172,7 @@ describe('engine: epochs', function () {
 
         expect(await idsOf(engine)).to.deep.equal(before.ids);
         expect(await held(engine, ALICE, 'USD')).to.deep.equal(before.balance);
-        expect((await engine.snapshots.state()).sequence).to.equal(sequence);
+        expect((await engine.reads.state()).sequence).to.equal(sequence);
       }
       // Opening again after a new epoch does not need Postgres.
       await engine.lifecycle.open(undefined);
@@ -188,79 +188,79 @@ describe('engine: epochs', function () {
   });
 
   it('opens only when it has every event that Postgres has', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      await publishPlain(bench.engine, M);
-      const { epoch, sequence } = await bench.engine.snapshots.state();
+      await publishPlain(fixture.engine, M);
+      const { epoch, sequence } = await fixture.engine.reads.state();
       // Looks like another run of the server to the engine.
-      const engine = openEngine({ redis: bench.redis, ...LIMITS });
+      const engine = openEngine({ redis: fixture.redis, ...LIMITS });
       for (const cursor of [
         { epoch, sequence: sequence + 1 },
         { epoch: epoch + 1, sequence },
       ]) {
-        await bench.redis.hset(KEYS.engine, 'server', 'of another run');
+        await fixture.redis.hset(KEYS.engine, 'server', 'of another run');
         const opened = await engine.lifecycle.open(cursor).catch((error: unknown) => error);
         expect(opened).to.be.instanceOf(EngineBehind);
         expect(engine.lifecycle.isOpen()).to.equal(false);
         expect(await codeOf(engine.switches.pause())).to.equal('SERVICE_UNAVAILABLE');
       }
       await engine.lifecycle.open({ epoch, sequence });
-      expect(await engine.snapshots.state()).to.deep.include({ epoch: epoch + 1, sequence });
+      expect(await engine.reads.state()).to.deep.include({ epoch: epoch + 1, sequence });
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('does not open again on a server whose data became older while it ran', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      await publishPlain(bench.engine, M);
-      const { epoch, sequence } = await bench.engine.snapshots.state();
+      await publishPlain(fixture.engine, M);
+      const { epoch, sequence } = await fixture.engine.reads.state();
       // The copy names the server as the one that its epoch began on.
-      const copy = await copyOf(bench.redis);
-      await fund(bench.engine, ALICE, { ETH: 100n });
-      await bench.engine.lifecycle.confirm();
-      await putBack(bench.redis, copy);
+      const copy = await copyOf(fixture.redis);
+      await fund(fixture.engine, ALICE, { ETH: 100n });
+      await fixture.engine.lifecycle.confirm();
+      await putBack(fixture.redis, copy);
       for (const cursor of [
         { epoch, sequence: sequence + 1 },
         { epoch: epoch + 1, sequence },
       ]) {
-        const opened = await openEngine({ redis: bench.redis, ...LIMITS })
+        const opened = await openEngine({ redis: fixture.redis, ...LIMITS })
           .lifecycle.open(cursor)
           .catch((error: unknown) => error);
         expect(opened).to.be.instanceOf(EngineBehind);
       }
-      expect(await codeOf(bench.engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
-      expect(bench.engine.lifecycle.isOpen()).to.equal(false);
+      expect(await codeOf(fixture.engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
+      expect(fixture.engine.lifecycle.isOpen()).to.equal(false);
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('does not stay open on a server whose data became older than what Postgres has', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      await publishPlain(bench.engine, M);
-      await bench.engine.lifecycle.confirm();
-      const copy = await copyOf(bench.redis);
-      await fund(bench.engine, ALICE, { ETH: 100n });
-      const settled = await bench.engine.snapshots.state();
-      await bench.engine.lifecycle.inspect(settled);
-      await putBack(bench.redis, copy);
+      await publishPlain(fixture.engine, M);
+      await fixture.engine.lifecycle.confirm();
+      const copy = await copyOf(fixture.redis);
+      await fund(fixture.engine, ALICE, { ETH: 100n });
+      const settled = await fixture.engine.reads.state();
+      await fixture.engine.lifecycle.inspect(settled);
+      await putBack(fixture.redis, copy);
       // This replica has not looked since the copy was made.
-      const other = await bench.replica();
+      const other = await fixture.replica();
       await other.lifecycle.confirm();
       expect(await codeOf(other.lifecycle.confirm(settled))).to.equal('SERVICE_UNAVAILABLE');
       expect(other.lifecycle.isOpen()).to.equal(false);
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('writes nothing on a server whose data became older than what a replica has seen', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine, redis } = bench;
+      const { engine, redis } = fixture;
       await publishPlain(engine, M);
       await fund(engine, ALICE, { ETH: 100n });
       const resting = await place(engine, ALICE, limit(M, 'sell', 11, 1));
@@ -282,36 +282,38 @@ describe('engine: epochs', function () {
       }
       for (const attempt of Object.values(attempts)) await attempt();
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('refuses to trade on a server that has lost everything while it ran', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      await publishPlain(bench.engine, M);
-      const { epoch, sequence } = await bench.engine.snapshots.state();
-      await bench.redis.flushdb();
-      expect(await codeOf(trade(bench.engine))).to.equal('SERVICE_UNAVAILABLE');
-      const opened = await bench.engine.lifecycle.open({ epoch, sequence }).catch((error: unknown) => error);
+      await publishPlain(fixture.engine, M);
+      const { epoch, sequence } = await fixture.engine.reads.state();
+      await fixture.redis.flushdb();
+      expect(await codeOf(trade(fixture.engine))).to.equal('SERVICE_UNAVAILABLE');
+      const opened = await fixture.engine.lifecycle
+        .open({ epoch, sequence })
+        .catch((error: unknown) => error);
       expect(opened).to.be.instanceOf(EngineBehind);
-      expect(await bench.redis.exists(KEYS.events, KEYS.live)).to.equal(0);
+      expect(await fixture.redis.exists(KEYS.events, KEYS.live)).to.equal(0);
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('goes on under an epoch that another replica began on the same server', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine } = bench;
+      const { engine } = fixture;
       await publishPlain(engine, M);
       await fund(engine, ALICE, { ETH: 100n });
       await fund(engine, BOB, { USD: 1_000n });
       await trade(engine);
-      await bench.redis.hset(KEYS.engine, 'server', 'of another run');
-      const { sequence } = await engine.snapshots.state();
-      const other = openEngine({ redis: bench.redis, ...LIMITS });
+      await fixture.redis.hset(KEYS.engine, 'server', 'of another run');
+      const { sequence } = await engine.reads.state();
+      const other = openEngine({ redis: fixture.redis, ...LIMITS });
       await other.lifecycle.open({ epoch: 1, sequence });
       await trade(engine);
       await trade(other);
@@ -323,66 +325,66 @@ describe('engine: epochs', function () {
         Array.from({ length: sequence + 4 }, (_, index) => index + 1),
       );
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   /** Leaves the state of a rebuild: a much later epoch, and nothing of the lost engine. */
-  const replaceEngine = async (bench: Bench, epoch: number): Promise<Engine> => {
-    await bench.redis.flushdb();
-    await changeState(bench.redis, { epoch });
-    const next = openEngine({ redis: bench.redis, ...LIMITS });
+  const replaceEngine = async (fixture: EngineFixture, epoch: number): Promise<Engine> => {
+    await fixture.redis.flushdb();
+    await changeState(fixture.redis, { epoch });
+    const next = openEngine({ redis: fixture.redis, ...LIMITS });
     await next.lifecycle.open({ epoch, sequence: 0 });
     return next;
   };
 
   it('tells replicas on kept connections that the engine was emptied, and that it must be opened again', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine } = bench;
+      const { engine } = fixture;
       await publishPlain(engine, M);
       let lost = 0;
       const stop = engine.lifecycle.onLost(() => {
         lost += 1;
       });
-      await bench.redis.flushdb();
+      await fixture.redis.flushdb();
       expect(await codeOf(engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
       expect([engine.lifecycle.isOpen(), lost]).to.deep.equal([false, 1]);
       expect(await codeOf(engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
       stop();
       expect(lost).to.equal(1);
       // A rebuilt engine that is not open yet has an epoch, but no trade ids to issue.
-      await changeState(bench.redis, { epoch: 105 });
+      await changeState(fixture.redis, { epoch: 105 });
       expect(await codeOf(engine.orders.cancelAll(ALICE, null))).to.equal('SERVICE_UNAVAILABLE');
       await engine.lifecycle.open({ epoch: 105, sequence: 0 });
-      expect((await engine.snapshots.state()).epoch).to.equal(106);
+      expect((await engine.reads.state()).epoch).to.equal(106);
       expect(await engine.orders.cancelAll(ALICE, null)).to.deep.equal([]);
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('does not say that a live order or a market does not exist while the engine is emptied', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine } = bench;
+      const { engine } = fixture;
       await publishPlain(engine, M);
       await fund(engine, ALICE, { ETH: 100n });
       const { order } = await place(engine, ALICE, limit(M, 'sell', 10, 3));
-      await bench.redis.flushdb();
+      await fixture.redis.flushdb();
       for (const _time of ['before the replica notices', 'afterwards'])
         expect(await codeOf(engine.orders.cancel(ALICE, order.id))).to.equal('SERVICE_UNAVAILABLE');
       expect(await codeOf(engine.markets.all())).to.equal('SERVICE_UNAVAILABLE');
       expect(await codeOf(engine.markets.bySymbol(M))).to.equal('SERVICE_UNAVAILABLE');
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('cancels all orders of an engine that was rebuilt between the look at them and its confirmation', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { redis, engine: other } = bench;
+      const { redis, engine: other } = fixture;
       await publishPlain(other, M);
       await fund(other, ALICE, { ETH: 100n });
       await place(other, ALICE, limit(M, 'sell', 10, 3));
@@ -393,27 +395,27 @@ describe('engine: epochs', function () {
       redis.hmgetBuffer = (async (...fields: Parameters<typeof confirm>) => {
         redis.hmgetBuffer = confirm;
         for (const key of [KEYS.engine, KEYS.live]) await redis.rename(`${key}:aside`, key);
-        const { epoch } = await other.snapshots.state();
+        const { epoch } = await other.reads.state();
         await changeState(redis, { epoch: epoch + 1 });
         return confirm(...fields);
       }) as typeof confirm;
       expect(await engine.orders.cancelAll(ALICE, null)).to.have.length(1);
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('meets no rules of an emptied engine under the same epoch, number and symbol', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine } = bench;
+      const { engine } = fixture;
       await publishPlain(engine, M, { feeBps: 1 });
-      const other = await bench.replica();
+      const other = await fixture.replica();
       const [remembered] = await other.markets.all();
-      const next = await replaceEngine(bench, 0);
+      const next = await replaceEngine(fixture, 0);
       await publishPlain(next, M, { feeBps: 1000 });
       const [market] = await next.markets.all();
-      expect([market?.number, (await next.snapshots.state()).epoch]).to.deep.equal([0, 1]);
+      expect([market?.number, (await next.reads.state()).epoch]).to.deep.equal([0, 1]);
       expect(market!.version).to.not.equal(remembered!.version);
       await fund(next, ALICE, { ETH: 100n });
       await fund(next, BOB, { USD: 1_000n });
@@ -421,68 +423,68 @@ describe('engine: epochs', function () {
       const { trades } = await place(other, BOB, limit(M, 'buy', 10, 3));
       expect(trades.map(({ feeAtoms }) => feeAtoms)).to.deep.equal([3n]);
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('reads events by the markets of their own engine', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      await publishPlain(bench.engine, M);
-      const reader = await bench.replica();
-      await fund(bench.engine, ALICE, { ETH: 100n });
-      await place(bench.engine, ALICE, limit(M, 'sell', 10, 3));
+      await publishPlain(fixture.engine, M);
+      const reader = await fixture.replica();
+      await fund(fixture.engine, ALICE, { ETH: 100n });
+      await place(fixture.engine, ALICE, limit(M, 'sell', 10, 3));
       expect((await eventsOf(reader)).at(-1)).to.have.nested.property('order.market', M);
-      const next = await replaceEngine(bench, 105);
+      const next = await replaceEngine(fixture, 105);
       await publishPlain(next, 'DOGE/USD');
       await fund(next, ALICE, { DOGE: 100n });
       const { order } = await place(next, ALICE, limit('DOGE/USD', 'sell', 10, 3));
       const [event] = (await eventsOf(reader)).slice(-1);
       expect(event).to.have.nested.property('order.market', 'DOGE/USD');
-      expect(event).to.have.nested.property('order.lot.base', 'DOGE');
+      expect(event).to.have.nested.property('order.units.base', 'DOGE');
       // The reader's connection is unchanged, and it remembers another market under the number.
       expect(await codeOf(place(reader, ALICE, limit(M, 'sell', 10, 3)))).to.equal('MARKET_NOT_FOUND');
       expect((await reader.orders.cancel(ALICE, order.id)).market).to.equal('DOGE/USD');
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('shows no book and no quotes of a market that is gone, or under rules that were lost', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      await publishPlain(bench.engine, M);
-      const reader = await bench.replica();
-      await fund(bench.engine, ALICE, { ETH: 100n });
-      await place(bench.engine, ALICE, limit(M, 'sell', 10, 3));
-      expect((await reader.snapshots.book(M, 5))?.asks).to.have.length(1);
-      const next = await replaceEngine(bench, 105);
+      await publishPlain(fixture.engine, M);
+      const reader = await fixture.replica();
+      await fund(fixture.engine, ALICE, { ETH: 100n });
+      await place(fixture.engine, ALICE, limit(M, 'sell', 10, 3));
+      expect((await reader.reads.book(M, 5))?.asks).to.have.length(1);
+      const next = await replaceEngine(fixture, 105);
       await next.markets.create(spec('DOGE/USD', { tickSize: '5' }));
-      expect(await reader.snapshots.book(M, 5)).to.equal(undefined);
-      const { markets, quotes } = await reader.snapshots.quotes((all) => all);
+      expect(await reader.reads.book(M, 5)).to.equal(undefined);
+      const { markets, quotes } = await reader.reads.quotes((all) => all);
       expect(markets.map(({ symbol, tick }) => [symbol, tick])).to.deep.equal([['DOGE/USD', '5']]);
       expect([...quotes.keys()]).to.deep.equal(['DOGE/USD']);
-      expect((await reader.snapshots.book('DOGE/USD', 5))?.market.tick).to.equal('5');
+      expect((await reader.reads.book('DOGE/USD', 5))?.market.tick).to.equal('5');
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('trusts no look into Postgres that was made under an earlier epoch', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine } = bench;
+      const { engine } = fixture;
       await publishPlain(engine, M);
       await fund(engine, ALICE, { ETH: 100n });
       const request = limit(M, 'sell', 10, 1, { clientOrderId: 'once' });
-      const other = await bench.replica();
+      const other = await fixture.replica();
       await place(engine, ALICE, request);
       // The rebuilt engine knows only that the id may have been used.
-      await bench.redis.del(...KEYS.claims);
+      await fixture.redis.del(...KEYS.claims);
       const unchecked = await other.orders.place({ wallet: ALICE, request });
       if (unchecked.outcome !== 'unchecked') throw new Error(`${unchecked.outcome}, not unchecked`);
-      await bench.redis.hset(KEYS.engine, 'server', 'of another run');
-      const { epoch, sequence } = await engine.snapshots.state();
+      await fixture.redis.hset(KEYS.engine, 'server', 'of another run');
+      const { epoch, sequence } = await engine.reads.state();
       await engine.lifecycle.open({ epoch, sequence });
       const again = await other.orders.place({ wallet: ALICE, request, checked: unchecked.moment });
       if (again.outcome !== 'unchecked') throw new Error(`${again.outcome}, not unchecked`);
@@ -491,29 +493,29 @@ describe('engine: epochs', function () {
         'placed',
       );
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('moves no amount that was made with a scale of a lost engine', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine } = bench;
+      const { engine } = fixture;
       await engine.markets.setAsset({ symbol: 'USD', scale: 2 });
       const credit = movement('credited', ALICE, 'USD', 150n);
-      const next = await replaceEngine(bench, 105);
+      const next = await replaceEngine(fixture, 105);
       await next.markets.setAsset({ symbol: 'USD', scale: 6 });
       expect(await codeOf(engine.funds.move(credit, undefined, 2))).to.equal('SCALE_CHANGED');
       expect((await engine.funds.move(credit, undefined, 6)).outcome).to.equal('moved');
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('accepts any number as the version of a market, and none of another symbol', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine, redis } = bench;
+      const { engine, redis } = fixture;
       await publishPlain(engine, M);
       await publishPlain(engine, 'DOGE/USD');
       for (const [number, symbol] of [M, 'DOGE/USD'].entries()) {
@@ -521,12 +523,12 @@ describe('engine: epochs', function () {
         await redis.hset(KEYS.markets, symbol, record.replace(/"version":\d+/, `"version":${number + 1}`));
         await redis.hset(KEYS.engine, `rules:${number}`, `${number + 1} ${symbol}`);
       }
-      const other = await bench.replica();
+      const other = await fixture.replica();
       await fund(engine, ALICE, { ETH: 100n, DOGE: 100n });
       await fund(engine, BOB, { USD: 10_000n });
       await trade(other);
-      expect((await other.snapshots.book(M, 5))?.asks).to.have.length(1);
-      expect((await other.snapshots.quotes((all) => all)).quotes.get(M)?.lastTicks).to.equal(10n);
+      expect((await other.reads.book(M, 5))?.asks).to.have.length(1);
+      expect((await other.reads.quotes((all) => all)).quotes.get(M)?.lastTicks).to.equal(10n);
       expect(await other.orders.cancelAll(ALICE, M)).to.have.length(1);
       const { version } = await engine.markets.change(M, { feeBps: 1000 });
       expect(version).to.be.above(2 ** 37);
@@ -542,14 +544,14 @@ describe('engine: epochs', function () {
         'SERVICE_UNAVAILABLE',
       );
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 
   it('sends a script again that the server has forgotten', async () => {
-    const bench = await openBench();
+    const fixture = await openEngineFixture();
     try {
-      const { engine, redis } = bench;
+      const { engine, redis } = fixture;
       await publishPlain(engine, M);
       await fund(engine, ALICE, { ETH: 1_000n });
       await fund(engine, BOB, { USD: 100_000n });
@@ -561,7 +563,7 @@ describe('engine: epochs', function () {
       expect([orders.length, trades.length >= 50]).to.deep.equal([100, true]);
       await expectConserved(engine, 'ETH');
     } finally {
-      bench.close();
+      fixture.close();
     }
   });
 });

@@ -7,11 +7,11 @@ import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
 import type { AccountMoved, EngineEvent } from '../../src/domain/event.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import type { Side } from '../../src/domain/order.ts';
-import type { OrderRequest } from '../../src/order/request.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, type EngineOptions, openEngine, type Placement } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { ENGINE_FORMAT, readState, STATE, type State } from '../../src/engine/state.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import { LIMITS } from '../support/limits.ts';
 import { marketSpec } from '../support/market-spec.ts';
@@ -24,7 +24,7 @@ export const CAROL = `0x${'ca'.repeat(20)}`;
 
 const EMPTY = { epoch: 0, sequence: 0 };
 
-export interface Bench {
+export interface EngineFixture {
   /** Direct access to Redis. */
   readonly redis: Redis;
   readonly engine: Engine;
@@ -33,7 +33,7 @@ export interface Bench {
   close(): void;
 }
 
-export async function openBench(options: Partial<EngineOptions> = {}): Promise<Bench> {
+export async function openEngineFixture(options: Partial<EngineOptions> = {}): Promise<EngineFixture> {
   const url = await sharedRedis();
   const redis = openRedis(url);
   const connections = [redis];
@@ -157,7 +157,7 @@ export async function refusalOf(command: Promise<unknown>): Promise<Refusal | Op
 
 /** `available` and `reserved` of a wallet in an asset, in atoms. */
 export async function held(engine: Engine, wallet: string, asset: string): Promise<[bigint, bigint]> {
-  const balance = (await engine.funds.balancesOf(wallet)).find((one) => one.asset === asset);
+  const balance = (await engine.funds.readBalances(wallet)).find((one) => one.asset === asset);
   return [balance?.availableAtoms ?? 0n, balance?.reservedAtoms ?? 0n];
 }
 

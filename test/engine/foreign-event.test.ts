@@ -7,26 +7,26 @@
 import { expect } from 'chai';
 import type { SelfTradePolicy } from '../../src/domain/market.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/order/request.ts';
 import { walletBytes } from '../../src/engine/codec.ts';
 import type { DueCancel } from '../../src/engine/due-cancels.ts';
 import { EventRefused } from '../../src/engine/failures.ts';
 import type { Engine } from '../../src/engine/index.ts';
 import { balancesKey, KEYS } from '../../src/engine/keys.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
-  type Bench,
   BOB,
   CAROL,
   changeState,
   dump,
+  type EngineFixture,
   eventsOf,
   expectConserved,
   fund,
   limit,
   movement,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   refusalOf,
@@ -40,7 +40,7 @@ const M = 'ETH/USD';
 interface Operation {
   readonly name: string;
   readonly market?: Partial<MarketSpec>;
-  prepare?(bench: Bench): Promise<unknown>;
+  prepare?(fixture: EngineFixture): Promise<unknown>;
   run(engine: Engine): Promise<unknown>;
   readonly appends: readonly string[];
 }
@@ -127,7 +127,7 @@ function cancelled(
   run: (engine: Engine, ids: readonly string[]) => Promise<unknown>,
 ): Operation {
   let ids: readonly string[] = [];
-  const prepare = async ({ engine }: Bench): Promise<void> => {
+  const prepare = async ({ engine }: EngineFixture): Promise<void> => {
     await live(engine);
     ids = await liveIds(engine);
   };
@@ -159,7 +159,7 @@ const CANCELS: readonly Operation[] = [
 ];
 
 /** Rests an ask whose reservation is missing. */
-async function unpayable({ engine, redis }: Bench): Promise<void> {
+async function unpayable({ engine, redis }: EngineFixture): Promise<void> {
   await asks(10)(engine);
   await redis.hincrby(balancesKey('ETH'), Buffer.concat([walletBytes(ALICE), Buffer.from('r')]), -1);
 }
@@ -182,7 +182,7 @@ const changed = (
   prepare?: (engine: Engine) => Promise<unknown>,
 ): Operation => ({
   name: kind,
-  ...(prepare && { prepare: ({ engine }: Bench) => prepare(engine) }),
+  ...(prepare && { prepare: ({ engine }: EngineFixture) => prepare(engine) }),
   run,
   appends: [kind],
 });
@@ -215,68 +215,68 @@ const CHANGES: readonly Operation[] = [
   ),
 ];
 
-const HIGHEST_ID = '18446744073709551615-18446744073709551615';
+const MAX_ID = '18446744073709551615-18446744073709551615';
 
 describe('engine: an event that somebody added by hand', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
   let warnings: string[];
 
   beforeEach(async () => {
     warnings = [];
-    bench = await openBench({ warn: (message) => warnings.push(message) });
+    fixture = await openEngineFixture({ warn: (message) => warnings.push(message) });
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   const prepare = async (market: Partial<MarketSpec> = {}): Promise<void> => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, M, { feeBps: 700, ...market });
     for (const wallet of [ALICE, BOB, CAROL]) await fund(engine, wallet, { USD: 1_000n, ETH: 1_000n });
   };
 
   /** Returns the id of the engine's own last event. */
   const lastId = async (): Promise<string> => {
-    const { epoch, sequence } = await bench.engine.snapshots.state();
+    const { epoch, sequence } = await fixture.engine.reads.state();
     return `${epoch}-${sequence}`;
   };
 
   const addForeign = async (entry?: string): Promise<string> => {
-    const { epoch, sequence } = await bench.engine.snapshots.state();
-    return (await bench.redis.xadd(KEYS.events, entry ?? `${epoch}-${sequence + 1_000}`, 'by', 'hand'))!;
+    const { epoch, sequence } = await fixture.engine.reads.state();
+    return (await fixture.redis.xadd(KEYS.events, entry ?? `${epoch}-${sequence + 1_000}`, 'by', 'hand'))!;
   };
 
   /** Removes the entry and sets the stream's last id back, as `docs/runbook.md` says. */
   const removeForeign = async (entry: string): Promise<void> => {
-    await bench.redis.xdel(KEYS.events, entry);
-    await bench.redis.call('XSETID', KEYS.events, await lastId());
+    await fixture.redis.xdel(KEYS.events, entry);
+    await fixture.redis.call('XSETID', KEYS.events, await lastId());
   };
 
   /** Runs a command that must be refused and write nothing. */
   const expectRefused = async (run: (engine: Engine) => Promise<unknown>): Promise<void> => {
-    const before = await dump(bench.redis);
-    const refusal = await refusalOf(run(bench.engine));
-    expect(await dump(bench.redis), 'the refused command wrote').to.deep.equal(before);
+    const before = await dump(fixture.redis);
+    const refusal = await refusalOf(run(fixture.engine));
+    expect(await dump(fixture.redis), 'the refused command wrote').to.deep.equal(before);
     expect(refusal).to.be.instanceOf(EventRefused).and.to.have.property('code', 'SERVICE_UNAVAILABLE');
     expect(refusal.message).to.include('nothing was done');
     expect(warnings.at(-1)).to.include('has an entry with a higher id');
   };
 
   const expectWhole = async (): Promise<void> => {
-    const events = await eventsOf(bench.engine);
+    const events = await eventsOf(fixture.engine);
     expect(events.map(({ sequence }) => sequence)).to.deep.equal(events.map((_event, index) => index + 1));
-    for (const asset of ['ETH', 'USD']) await expectConserved(bench.engine, asset);
+    for (const asset of ['ETH', 'USD']) await expectConserved(fixture.engine, asset);
   };
 
   for (const operation of [...ORDERS, ...CANCELS, ...CHANGES, FAILING]) {
     it(`refuses, and then takes: ${operation.name}`, async () => {
       await prepare(operation.market);
-      await operation.prepare?.(bench);
-      const { sequence } = await bench.engine.snapshots.state();
+      await operation.prepare?.(fixture);
+      const { sequence } = await fixture.engine.reads.state();
       const foreign = await addForeign();
       await expectRefused(operation.run);
       await removeForeign(foreign);
-      await operation.run(bench.engine);
-      const appended = (await eventsOf(bench.engine)).filter((event) => event.sequence > sequence);
+      await operation.run(fixture.engine);
+      const appended = (await eventsOf(fixture.engine)).filter((event) => event.sequence > sequence);
       expect(appended.map(({ kind }) => kind)).to.deep.equal(operation.appends);
       if (operation !== FAILING) await expectWhole();
     });
@@ -286,15 +286,15 @@ describe('engine: an event that somebody added by hand', function () {
   const expectAllRefused = async (
     commands: readonly ((engine: Engine) => Promise<unknown>)[],
   ): Promise<void> => {
-    const before = await dump(bench.redis);
-    const refusals = await Promise.all(commands.map((run) => refusalOf(run(bench.engine))));
-    expect(await dump(bench.redis), 'a refused command of the turn wrote').to.deep.equal(before);
+    const before = await dump(fixture.redis);
+    const refusals = await Promise.all(commands.map((run) => refusalOf(run(fixture.engine))));
+    expect(await dump(fixture.redis), 'a refused command of the turn wrote').to.deep.equal(before);
     for (const refusal of refusals) expect(refusal).to.be.instanceOf(EventRefused);
   };
 
   it('refuses every order of a turn, whatever becomes of the first, and then takes them', async () => {
     await prepare({ selfTrade: 'expire_maker' });
-    const { engine } = bench;
+    const { engine } = fixture;
     await live(engine);
     const turns: OrderRequest[][] = [
       [limit(M, 'buy', 9, 5, id), limit(M, 'sell', 8, 40), limit(M, 'buy', 12, 5, { timeInForce: 'IOC' })],
@@ -319,18 +319,18 @@ describe('engine: an event that somebody added by hand', function () {
 
   it('refuses the orders behind one whose settlement fails, and does not halt the market', async () => {
     await prepare();
-    await unpayable(bench);
+    await unpayable(fixture);
     const foreign = await addForeign();
     const placing = [10, 9, 8].map((price) => (engine: Engine) => rest(engine, CAROL, 'buy', price));
     await expectAllRefused(placing);
     await removeForeign(foreign);
-    expect((await bench.engine.markets.all())[0]?.status).to.equal('active');
-    await rest(bench.engine, CAROL, 'buy', 9);
+    expect((await fixture.engine.markets.all())[0]?.status).to.equal('active');
+    await rest(fixture.engine, CAROL, 'buy', 9);
   });
 
   it('refuses every cancel of a turn, and then takes them', async () => {
     await prepare();
-    const { engine } = bench;
+    const { engine } = fixture;
     await live(engine);
     const ids = await liveIds(engine);
     const foreign = await addForeign();
@@ -345,19 +345,19 @@ describe('engine: an event that somebody added by hand', function () {
     await expectWhole();
   });
 
-  for (const entry of ['*', HIGHEST_ID])
+  for (const entry of ['*', MAX_ID])
     it(`refuses every operation behind the id ${entry}`, async () => {
       await prepare();
-      await live(bench.engine);
+      await live(fixture.engine);
       const foreign = await addForeign(entry);
       await expectRefused((engine) => rest(engine, CAROL, 'buy', 9));
       await expectRefused((engine) => engine.orders.cancelAll(CAROL, null));
       await expectRefused((engine) => engine.switches.pause());
-      await bench.redis.xdel(KEYS.events, foreign); // leaves the stream's last id as it is
+      await fixture.redis.xdel(KEYS.events, foreign); // leaves the stream's last id as it is
       await expectRefused((engine) => rest(engine, CAROL, 'buy', 9));
       await removeForeign(foreign);
-      await rest(bench.engine, CAROL, 'buy', 9);
-      expect(await bench.engine.orders.cancelAll(CAROL, null)).to.have.length(6);
+      await rest(fixture.engine, CAROL, 'buy', 9);
+      expect(await fixture.engine.orders.cancelAll(CAROL, null)).to.have.length(6);
       await expectWhole();
     });
 
@@ -365,11 +365,11 @@ describe('engine: an event that somebody added by hand', function () {
     await prepare();
     const foreign = await addForeign();
     await expectRefused((engine) => rest(engine, CAROL, 'buy', 9));
-    const { epoch } = await bench.engine.snapshots.state();
-    await changeState(bench.redis, { epoch: epoch + 1 });
-    await rest(bench.engine, CAROL, 'buy', 9);
-    await bench.redis.xdel(KEYS.events, foreign);
-    expect(await bench.engine.orders.cancelAll(CAROL, null)).to.have.length(1);
+    const { epoch } = await fixture.engine.reads.state();
+    await changeState(fixture.redis, { epoch: epoch + 1 });
+    await rest(fixture.engine, CAROL, 'buy', 9);
+    await fixture.redis.xdel(KEYS.events, foreign);
+    expect(await fixture.engine.orders.cancelAll(CAROL, null)).to.have.length(1);
     await expectWhole();
   });
 });

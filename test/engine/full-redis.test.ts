@@ -70,9 +70,9 @@ describe('engine: a Redis that is full', function () {
     await engine.switches.resume();
     await engine.markets.change(M, { feeBps: 1 });
     expect(await held(engine, ALICE, 'ETH')).to.deep.equal([100n, 0n]);
-    expect(await engine.outbox.unsettledOf(ALICE)).to.not.deep.equal([]);
+    expect(await engine.outbox.readUnsettled(ALICE)).to.not.deep.equal([]);
     expect(await engine.orders.find(BOB, 'full')).to.deep.equal({ outcome: 'unclaimed' });
-    const { epoch, sequence } = await engine.snapshots.state();
+    const { epoch, sequence } = await engine.reads.state();
     await engine.outbox.trim({ epoch, sequence });
     expect(await eventsOf(engine)).to.have.length(sequence);
   });

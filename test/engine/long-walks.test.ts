@@ -9,13 +9,13 @@ import type { LIMITS } from '../support/limits.ts';
 import {
   ALICE,
   atMarket,
-  type Bench,
   BOB,
+  type EngineFixture,
   expectConserved,
   fund,
   limit,
   movement,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   spend,
@@ -40,14 +40,14 @@ async function quote(engine: Engine, count: number): Promise<void> {
 
 describe('engine: orders that meet many', function () {
   this.timeout(120_000);
-  let bench: Bench | undefined;
-  afterEach(() => bench?.close());
+  let fixture: EngineFixture | undefined;
+  afterEach(() => fixture?.close());
 
   const open = async (options: Partial<typeof LIMITS>): Promise<Engine> => {
-    bench = await openBench(options);
-    await publishPlain(bench.engine, M);
-    await fund(bench.engine, BOB, { USD: 10n ** 12n });
-    return bench.engine;
+    fixture = await openEngineFixture(options);
+    await publishPlain(fixture.engine, M);
+    await fund(fixture.engine, BOB, { USD: 10n ** 12n });
+    return fixture.engine;
   };
 
   for (const count of [7, 8, 9, 263, 264, 265, 520]) {

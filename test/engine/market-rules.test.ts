@@ -5,13 +5,13 @@ import type { Asset } from '../../src/domain/market.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import {
   ALICE,
-  type Bench,
   BOB,
   codeOf,
+  type EngineFixture,
   fund,
   held,
   limit,
-  openBench,
+  openEngineFixture,
   place,
   refusalOf,
   refusedWithoutWriting,
@@ -65,26 +65,26 @@ const REFUSED: readonly (readonly [Rules, message: RegExp])[] = [
 
 describe('engine: rules of markets', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
 
   beforeEach(async () => {
-    bench = await openBench();
+    fixture = await openEngineFixture();
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   const publish = async ({ base, quote, tickSize, sizeStep }: Rules, own: Partial<MarketSpec> = {}) => {
     const scales: Asset[] = [
       { symbol: 'ETH', scale: base },
       { symbol: 'USD', scale: quote },
     ];
-    for (const asset of scales) await bench.engine.markets.setAsset(asset);
-    return bench.engine.markets.create(spec('ETH/USD', { tickSize, sizeStep, ...own }));
+    for (const asset of scales) await fixture.engine.markets.setAsset(asset);
+    return fixture.engine.markets.create(spec('ETH/USD', { tickSize, sizeStep, ...own }));
   };
 
   for (const [published, tick, step] of PUBLISHED) {
     const { base, quote, tickSize, sizeStep } = published;
     it(`scales ${base} and ${quote}, tick ${tickSize}, step ${sizeStep}: the grid is ${tick} and ${step}`, async () => {
-      const { engine } = bench;
+      const { engine } = fixture;
       const market = await publish(published);
       expect([market.tick, market.step]).to.deep.equal([tick, step]);
       // One step at one tick trades exactly, to the last atom.
@@ -111,8 +111,8 @@ describe('engine: rules of markets', function () {
       expect(refusal.message).to.match(message);
       // Publishing the same rules again writes nothing, because the scales are already set.
       const again = (): Promise<unknown> =>
-        bench.engine.markets.create(spec('ETH/USD', { tickSize, sizeStep }));
-      expect(await refusedWithoutWriting(bench.redis, again)).to.equal('INVALID_MARKET');
+        fixture.engine.markets.create(spec('ETH/USD', { tickSize, sizeStep }));
+      expect(await refusedWithoutWriting(fixture.redis, again)).to.equal('INVALID_MARKET');
     });
   }
 
@@ -121,13 +121,13 @@ describe('engine: rules of markets', function () {
     const [, tick, step] = /tickSize to a multiple of (\S+) or sizeStep to a multiple of (\S+)$/.exec(
       refusal.message,
     )!;
-    const { engine } = bench;
+    const { engine } = fixture;
     await engine.markets.create(spec('ETH/USD', { tickSize: tick!, sizeStep: '0.00001' }));
     await engine.markets.create(spec('ETH/EUR', { tickSize: '0.01', sizeStep: step! }));
   });
 
   it('rounds a least size up and a largest size down to whole steps', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publish(rules(9, 6, '0.05', '0.003'), { minOrderSize: '0.004', maxOrderSize: '0.0119' });
     await fund(engine, ALICE, { ETH: 10n ** 9n });
     const sizes = ['0.003', '0.006', '0.009', '0.012'];
@@ -145,7 +145,7 @@ describe('engine: rules of markets', function () {
   });
 
   it('buys whole steps with a quote amount on a grid that is not published', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publish(rules(2, 3, '0.05', null));
     await fund(engine, ALICE, { ETH: 1_000n });
     await fund(engine, BOB, { USD: 10_000n });
@@ -159,7 +159,7 @@ describe('engine: rules of markets', function () {
   });
 
   it('refuses a quote amount that buys more than maxOrderSize, even when one step is more', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     const market = await publish(rules(9, 6, '0.05', '0.003'));
     await fund(engine, ALICE, { ETH: 10n ** 9n });
     await fund(engine, BOB, { USD: 10n ** 9n });

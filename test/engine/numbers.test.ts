@@ -7,17 +7,17 @@ import { assetContents } from '../support/engine-contents.ts';
 import {
   ALICE,
   atMarket,
-  type Bench,
   BOB,
   CAROL,
   codeOf,
   dump,
+  type EngineFixture,
   expectConserved,
   fund,
   held,
   limit,
   movement,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   refusedWithoutWriting,
@@ -36,17 +36,17 @@ function largestSize(price: bigint, bps: bigint): bigint {
 
 describe('engine: numbers at their edges', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
 
   beforeEach(async () => {
-    bench = await openBench();
+    fixture = await openEngineFixture();
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   const PRICES = [1n, 2n, 3n, 9_999n, 1_000_003n, 94_906_267n, 3_333_333_333_331n] as const;
   for (const bps of [0n, 1n, 7n, 333n, 1000n]) {
     it(`trades the largest exact notional exactly at a fee of ${bps} bps, and refuses one step more`, async () => {
-      const { engine, redis } = bench;
+      const { engine, redis } = fixture;
       await publishPlain(engine, 'ETH/USD', { feeBps: Number(bps) });
       for (const price of PRICES) {
         const size = largestSize(price, bps);
@@ -77,7 +77,7 @@ describe('engine: numbers at their edges', function () {
   }
 
   it('lets the largest exact order rest, be cut and be cancelled', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { USD: LIMIT - 1n });
     await fund(engine, BOB, { ETH: 5n });
@@ -90,7 +90,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('keeps the remaining size of a cut order exact, whatever its lowest bits', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { ETH: 2n ** 53n });
     await fund(engine, BOB, { USD: 100n });
@@ -105,7 +105,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('refuses a size of 2^53 base atoms, and a match whose total would pass it, before anything is written', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD', { referencePrice: '1' });
     await fund(engine, ALICE, { ETH: 2n ** 54n, USD: 2n ** 54n });
     await fund(engine, BOB, { ETH: 2n ** 54n, USD: 2n ** 56n });
@@ -137,7 +137,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('takes a quote amount of any length when the asks end first', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD', { feeBps: 1000 });
     await fund(engine, ALICE, { ETH: 3n });
     await fund(engine, BOB, { USD: 100n });
@@ -147,7 +147,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('refuses an order whose fills, fees and rest together pass 2^53', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD', { feeBps: 1 });
     const size = largestSize(1n, 1n);
     const rest = 20n;
@@ -168,7 +168,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('cancels orders that together hold more than 2^53 atoms', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { USD: 2n ** 58n, ETH: 2n ** 58n });
     const sizes = [LIMIT - 1n, LIMIT - 1n, ...Array.from({ length: 20 }, () => 3n)];
@@ -186,7 +186,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('adds up a level past 2^53 steps exactly', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { USD: 2n ** 58n });
     await fund(engine, BOB, { ETH: 100n });
@@ -194,15 +194,15 @@ describe('engine: numbers at their edges', function () {
       await place(engine, ALICE, limit('ETH/USD', 'buy', 1, LIMIT - 1n));
     }
     await place(engine, BOB, limit('ETH/USD', 'sell', 1, 3));
-    expect((await engine.snapshots.book('ETH/USD', 10))?.bids).to.deep.equal([
+    expect((await engine.reads.book('ETH/USD', 10))?.bids).to.deep.equal([
       { priceTicks: 1n, sizeSteps: 5n * (LIMIT - 1n) - 3n },
     ]);
     await engine.orders.cancelAll(ALICE, null);
-    expect(await engine.snapshots.book('ETH/USD', 10)).to.deep.include({ bids: [], asks: [] });
+    expect(await engine.reads.book('ETH/USD', 10)).to.deep.include({ bids: [], asks: [] });
   });
 
   it('expires own orders that together hold more than 2^53 atoms', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD', { selfTrade: 'expire_maker' });
     await fund(engine, ALICE, { USD: 2n ** 58n, ETH: 2n ** 58n });
     for (const size of [LIMIT - 1n, LIMIT - 1n, ...Array.from({ length: 20 }, () => 3n)]) {
@@ -215,7 +215,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('keeps balances past 2^53 atoms exact, and the supply at most 2^62', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD', { feeBps: 7 });
     const supply = 2n ** 62n;
     await fund(engine, ALICE, { USD: supply - 3n });
@@ -243,7 +243,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('holds an order against a balance exactly, above and below 2^53', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
     for (const atoms of [1n, LIMIT - 2n]) {
       await fund(engine, ALICE, { ETH: atoms });
@@ -260,7 +260,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('passes over a member of a damaged book that has nothing left, whatever the order', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { ETH: 10n });
     await fund(engine, BOB, { USD: 1_000n });
@@ -278,7 +278,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('takes an amount that no engine can have written for none, and writes nothing', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, BOB, { USD: 1_000n });
     const field = Buffer.concat([Buffer.from(BOB.slice(2), 'hex'), Buffer.from('a')]);
@@ -294,7 +294,7 @@ describe('engine: numbers at their edges', function () {
   });
 
   it('moves no funds where a balance or the supply is no amount, and writes nothing', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, BOB, { USD: 1_000n });
     const available = Buffer.concat([Buffer.from(BOB.slice(2), 'hex'), Buffer.from('a')]);

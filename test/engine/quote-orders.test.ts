@@ -3,28 +3,28 @@
 import { expect } from 'chai';
 import {
   ALICE,
-  type Bench,
   BOB,
+  type EngineFixture,
   fund,
   held,
   limit,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   spend,
 } from './fixture.ts';
 
 describe('engine: quote amounts', () => {
-  let bench: Bench;
+  let fixture: EngineFixture;
 
   beforeEach(async () => {
-    bench = await openBench();
+    fixture = await openEngineFixture();
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   for (const selfTrade of ['expire_maker', 'expire_both'] as const) {
     it(`leaves own asks alone that the amount no longer reaches (${selfTrade})`, async () => {
-      const { engine } = bench;
+      const { engine } = fixture;
       await publishPlain(engine, 'ETH/USD', { selfTrade });
       await fund(engine, ALICE, { ETH: 5n });
       await fund(engine, BOB, { ETH: 5n, USD: 100n });

@@ -2,19 +2,19 @@
 
 import { expect } from 'chai';
 import type { MarketChange } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/order/request.ts';
 import type { Engine } from '../../src/engine/index.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
-  type Bench,
   BOB,
   CAROL,
   dump,
+  type EngineFixture,
   fund,
   limit,
   movement,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   refusedWithoutWriting,
@@ -127,11 +127,11 @@ const OTHERS: readonly Command[] = [
 
 describe('engine: refused commands write nothing', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
 
   beforeEach(async () => {
-    bench = await openBench({ maxLiveOrders: 2 });
-    const { engine } = bench;
+    fixture = await openEngineFixture({ maxLiveOrders: 2 });
+    const { engine } = fixture;
     await publishPlain(engine, M, { feeBps: 10 });
     await publishPlain(engine, 'SOL/USD');
     await fund(engine, ALICE, { USD: 1_000n, ETH: 20n });
@@ -142,11 +142,11 @@ describe('engine: refused commands write nothing', function () {
     await place(engine, ALICE, limit(M, 'buy', 90, 5));
     await place(engine, BOB, limit(M, 'sell', 110, 5));
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   for (const [code, what, order, before] of PLACINGS) {
     it(`${code}: ${what}`, async () => {
-      const { engine, redis } = bench;
+      const { engine, redis } = fixture;
       await before?.(engine);
       for (const clientOrderId of [null, 'an id']) {
         const request = { ...order, clientOrderId };
@@ -160,7 +160,7 @@ describe('engine: refused commands write nothing', function () {
   }
 
   it('RESTRICTED_JURISDICTION: a blocked country', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     const request = limit(M, 'buy', 90, 1);
     const placing = (): Promise<unknown> => engine.orders.place({ wallet: BOB, request, restricted: true });
     expect(await refusedWithoutWriting(redis, placing)).to.equal('RESTRICTED_JURISDICTION');
@@ -168,13 +168,13 @@ describe('engine: refused commands write nothing', function () {
 
   for (const [code, what, run] of OTHERS) {
     it(`${code}: ${what}`, async () => {
-      const { engine, redis } = bench;
+      const { engine, redis } = fixture;
       expect(await refusedWithoutWriting(redis, () => run(engine))).to.equal(code);
     });
   }
 
   it('ORDER_NOT_FOUND: an order of another wallet, and one that is closed', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     const { order } = await place(engine, BOB, limit(M, 'buy', 80, 1));
     expect(await refusedWithoutWriting(redis, () => engine.orders.cancel(ALICE, order.id))).to.equal(
       'ORDER_NOT_FOUND',
@@ -186,7 +186,7 @@ describe('engine: refused commands write nothing', function () {
   });
 
   it('replays, repeated movements and switches set again write nothing either', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     const request = limit(M, 'buy', 80, 1, { clientOrderId: 'once' });
     const { order } = await place(engine, BOB, request);
     const credit = movement('credited', BOB, 'USD', 5n);

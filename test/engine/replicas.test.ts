@@ -5,15 +5,15 @@ import type { Engine } from '../../src/engine/index.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import {
   ALICE,
-  type Bench,
   BOB,
   codeOf,
+  type EngineFixture,
   eventsOf,
   expectConserved,
   fund,
   limit,
   movement,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
 } from './fixture.ts';
@@ -22,22 +22,22 @@ const M = 'ETH/USD';
 
 describe('engine: replicas', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
   let one: Engine;
   let other: Engine;
 
   beforeEach(async () => {
-    bench = await openBench();
-    one = bench.engine;
+    fixture = await openEngineFixture();
+    one = fixture.engine;
     await publishPlain(one, M);
-    other = await bench.replica();
+    other = await fixture.replica();
     await fund(one, ALICE, { ETH: 100_000n, USD: 100_000n });
     await fund(one, BOB, { ETH: 100_000n, USD: 100_000n });
     // Both replicas have now read the rules.
     await place(one, ALICE, limit(M, 'sell', 100, 50));
     await place(other, BOB, limit(M, 'buy', 100, 1));
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   it('place under a fee that another replica has just set', async () => {
     for (const feeBps of [1000, 0, 333]) {

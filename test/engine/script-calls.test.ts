@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CONSUME_CHALLENGE } from '../../src/auth/challenges.ts';
 import * as engineScripts from '../../src/engine/scripts.ts';
-import { CLAIM_TICK } from '../../src/feed/ticks.ts';
+import { CLAIM_TICK } from '../../src/feed/beats.ts';
 import { COUNT_REQUESTS } from '../../src/http/limits/request-log.ts';
 import { loadScript, scriptOf } from '../../src/redis/lua.ts';
 import { describeScript, type InputOf, LoadedCall, type ScriptCall } from '../../src/redis/script-call.ts';

@@ -9,15 +9,15 @@ import { balancesKey } from '../../src/engine/keys.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import {
   ALICE,
-  type Bench,
   BOB,
   CAROL,
   codeOf,
+  type EngineFixture,
   eventsOf,
   expectConserved,
   fund,
   limit,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   refusedWithoutWriting,
@@ -28,24 +28,24 @@ const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
 
 describe('engine: a settlement that fails', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
 
   beforeEach(async () => {
-    bench = await openBench();
-    const { engine } = bench;
+    fixture = await openEngineFixture();
+    const { engine } = fixture;
     await publishPlain(engine, M, { feeBps: 7, selfTrade: 'expire_maker' });
     for (const wallet of [ALICE, BOB, CAROL]) await fund(engine, wallet, { USD: 1_000n, ETH: 1_000n });
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   /** Removes atoms of a reservation, which no command can do. */
   const damage = (wallet: string, asset: string, atoms: bigint): Promise<unknown> => {
     const field = Buffer.concat([Buffer.from(wallet.slice(2), 'hex'), Buffer.from('r')]);
-    return bench.redis.hincrby(balancesKey(asset), field, (-atoms).toString());
+    return fixture.redis.hincrby(balancesKey(asset), field, (-atoms).toString());
   };
 
   const balances = async (): Promise<unknown> => {
-    const { engine } = bench;
+    const { engine } = fixture;
     const assets = ['ETH', 'USD'];
     return Promise.all(
       assets.map(async (asset) => {
@@ -59,12 +59,12 @@ describe('engine: a settlement that fails', function () {
     const asset = side === 'buy' ? 'ETH' : 'USD';
 
     it(`moves nothing when a maker's ${asset} is missing`, async () => {
-      const { engine } = bench;
+      const { engine } = fixture;
       await place(engine, BOB, limit(M, opposite(side), 10, 5));
       const maker = await place(engine, ALICE, limit(M, opposite(side), 10, 5));
       await damage(ALICE, asset, 1n);
       const before = await balances();
-      const sequence = (await engine.snapshots.state()).sequence;
+      const sequence = (await engine.reads.state()).sequence;
 
       const request = limit(M, side, 10, 12, { clientOrderId: 'fails' });
       expect(await codeOf(place(engine, CAROL, request))).to.equal('SETTLEMENT_FAILED');
@@ -90,7 +90,7 @@ describe('engine: a settlement that fails', function () {
       expect(await codeOf(engine.orders.cancel(CAROL, placed.order.id))).to.equal('ORDER_NOT_FOUND');
       expect(await engine.orders.liveCount(CAROL)).to.equal(0);
       const refused = (): Promise<unknown> => place(engine, CAROL, limit(M, side, 9, 1));
-      expect(await refusedWithoutWriting(bench.redis, refused)).to.equal('MARKET_NOT_TRADING');
+      expect(await refusedWithoutWriting(fixture.redis, refused)).to.equal('MARKET_NOT_TRADING');
 
       await damage(ALICE, asset, -1n);
       await engine.markets.change(M, { status: 'active' });
@@ -103,7 +103,7 @@ describe('engine: a settlement that fails', function () {
   }
 
   it('moves nothing when an own order to be expired has lost its reservation', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     const own = await place(engine, ALICE, limit(M, 'sell', 10, 5));
     await place(engine, BOB, limit(M, 'sell', 10, 5));
     await damage(ALICE, 'ETH', 5n);
@@ -117,7 +117,7 @@ describe('engine: a settlement that fails', function () {
   });
 
   it('halts the market whatever its texts hold', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await engine.markets.create({
       symbol: 'SOL/USD',
       status: 'active',
@@ -145,7 +145,7 @@ describe('engine: a settlement that fails', function () {
   });
 
   it('cancels nothing when a reservation is missing', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await place(engine, ALICE, limit(M, 'sell', 10, 5));
     await place(engine, ALICE, limit(M, 'buy', 9, 5));
     await damage(ALICE, 'USD', 1n);

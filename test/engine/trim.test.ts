@@ -3,20 +3,20 @@
 import { expect } from 'chai';
 import type { Cursor } from '../../src/domain/event.ts';
 import { filterKeys } from '../../src/engine/filter-layout.ts';
-import { type Engine, type Moment, openEngine } from '../../src/engine/index.ts';
+import { type Engine, type EngineMoment, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { CLOCK_KEY, loadOnSimulatedClock } from '../commands/simulation/simulated-redis.ts';
 import { LIMITS } from '../support/limits.ts';
 import { random, runSeed } from '../support/seed.ts';
 import {
   ALICE,
-  type Bench,
   BOB,
+  type EngineFixture,
   eventsOf,
   fund,
   limit,
   movement,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
 } from './fixture.ts';
@@ -25,32 +25,32 @@ const M = 'ETH/USD';
 
 describe('engine: trimming', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
 
   beforeEach(async () => {
-    bench = await openBench();
-    await publishPlain(bench.engine, M);
-    await fund(bench.engine, ALICE, { ETH: 10_000n });
-    await fund(bench.engine, BOB, { USD: 100_000n });
+    fixture = await openEngineFixture();
+    await publishPlain(fixture.engine, M);
+    await fund(fixture.engine, ALICE, { ETH: 10_000n });
+    await fund(fixture.engine, BOB, { USD: 100_000n });
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   /** Ages the marks, so that everything settled may be dropped. */
   const age = async (...marks: string[]): Promise<void> => {
     for (const mark of marks) {
-      if ((await bench.redis.hexists(KEYS.engine, mark)) === 1)
-        await bench.redis.hset(KEYS.engine, mark, '0');
+      if ((await fixture.redis.hexists(KEYS.engine, mark)) === 1)
+        await fixture.redis.hset(KEYS.engine, mark, '0');
     }
   };
   const ageAll = (): Promise<void> => age('mark:at', 'unsettled:ready_at', 'claims:ready_at');
 
   const cursor = async (): Promise<Cursor> => {
-    const { epoch, sequence } = await bench.engine.snapshots.state();
+    const { epoch, sequence } = await fixture.engine.reads.state();
     return { epoch, sequence };
   };
 
   it('drops events only behind an earlier cursor, some time later', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
     const first = await cursor();
     expect(await engine.outbox.trim(first)).to.equal(0);
@@ -70,7 +70,7 @@ describe('engine: trimming', function () {
   });
 
   it('keeps the events that a Postgres restored to an earlier moment has yet to settle', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     const restored = await cursor();
     for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
     const lost = await cursor();
@@ -85,7 +85,7 @@ describe('engine: trimming', function () {
   });
 
   it('keeps the index of events for its time after a restored Postgres has settled them again', async () => {
-    const { engine, redis } = bench;
+    const { engine, redis } = fixture;
     const restored = await cursor();
     await place(engine, ALICE, limit(M, 'sell', 10, 1));
     const lost = await cursor();
@@ -104,18 +104,18 @@ describe('engine: trimming', function () {
 
   it('refuses a cursor that is ahead of the engine', async () => {
     const { epoch, sequence } = await cursor();
-    const trimmed = await bench.engine.outbox
+    const trimmed = await fixture.engine.outbox
       .trim({ epoch, sequence: sequence + 1 })
       .catch((error: Error) => error.message);
     expect(trimmed).to.match(/AHEAD/);
-    expect(await eventsOf(bench.engine)).to.have.length(sequence);
+    expect(await eventsOf(fixture.engine)).to.have.length(sequence);
   });
 
   it('never loses an unsettled event, or an id that Postgres may not have', async () => {
     const dice = random(runSeed());
-    const { engine } = bench;
+    const { engine } = fixture;
     const used: { id: string; sequence: number; orderId: string }[] = [];
-    const touched: number[] = (await engine.outbox.unsettledOf(ALICE)).map((event) => event.sequence);
+    const touched: number[] = (await engine.outbox.readUnsettled(ALICE)).map((event) => event.sequence);
     let settled = 0;
     for (let step = 0; step < 400; step += 1) {
       switch (dice.below(4)) {
@@ -137,12 +137,12 @@ describe('engine: trimming', function () {
           await engine.outbox.trim({ epoch, sequence: settled });
         }
       }
-      const { sequence } = await engine.snapshots.state();
+      const { sequence } = await engine.reads.state();
       const events = await engine.outbox.readEvents({ epoch: 1, sequence: settled }, 10_000);
       expect(events.map((event) => event.sequence).filter((one) => one > settled)).to.deep.equal(
         range({ sequence: settled }, { sequence }),
       );
-      const unsettled = (await engine.outbox.unsettledOf(ALICE)).map((event) => event.sequence);
+      const unsettled = (await engine.outbox.readUnsettled(ALICE)).map((event) => event.sequence);
       expect(unsettled.filter((one) => one > settled)).to.deep.equal(touched.filter((one) => one > settled));
       expect(unsettled.every((one) => touched.includes(one))).to.equal(true);
       for (const { id, sequence: used_at, orderId } of used.slice(-15)) {
@@ -154,7 +154,7 @@ describe('engine: trimming', function () {
   });
 
   it('asks for a look into Postgres once it has forgotten an id, and trusts it for a while', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     const request = limit(M, 'sell', 10, 1, { clientOrderId: 'forgotten' });
     const { order } = await place(engine, ALICE, request);
     const credit = movement('credited', ALICE, 'ETH', 7n);
@@ -194,7 +194,7 @@ describe('engine: trimming', function () {
   });
 
   it('remembers an id for a whole stay after it is settled', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     // The first generation ends, and the id is written right after.
     await engine.outbox.trim(await cursor());
     await age('claims:ready_at');
@@ -215,7 +215,7 @@ describe("engine: trimming while the server's clock steps", function () {
   this.timeout(60_000);
   const [NOON_MS, HOUR_MS, STAY_MS] = [1_700_000_000_000, 3_600_000, 600_001];
   const FILTER = { generation: 0, bytes: 64 };
-  let bench: Bench;
+  let fixture: EngineFixture;
   let engine: Engine;
   let other: Engine;
   let nowMs: number;
@@ -223,15 +223,20 @@ describe("engine: trimming while the server's clock steps", function () {
   const step = async (ms: number): Promise<void> => {
     nowMs += ms;
     const [seconds, micros] = [Math.floor(nowMs / 1_000), (nowMs % 1_000) * 1_000];
-    await bench.redis.hset(CLOCK_KEY, 'seconds', seconds, 'microseconds', micros);
+    await fixture.redis.hset(CLOCK_KEY, 'seconds', seconds, 'microseconds', micros);
   };
   const request = limit(M, 'sell', 10, 1, { clientOrderId: 'once' });
   const openClocked = (): Engine =>
-    openEngine({ ...LIMITS, redis: bench.redis, load: loadOnSimulatedClock, claimFilterBytes: FILTER.bytes });
+    openEngine({
+      ...LIMITS,
+      redis: fixture.redis,
+      load: loadOnSimulatedClock,
+      claimFilterBytes: FILTER.bytes,
+    });
 
   beforeEach(async () => {
-    bench = await openBench();
-    await bench.redis.flushdb();
+    fixture = await openEngineFixture();
+    await fixture.redis.flushdb();
     // The administrator's connection, because no user of a role may read the simulated clock.
     [engine, other] = [openClocked(), openClocked()];
     for (const one of [engine, other]) await one.lifecycle.open({ epoch: 0, sequence: 0 });
@@ -240,24 +245,25 @@ describe("engine: trimming while the server's clock steps", function () {
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 10_000n });
     // Each id might have been used.
-    for (const key of filterKeys(FILTER)) await bench.redis.setrange(key, 0, Buffer.alloc(FILTER.bytes, 255));
+    for (const key of filterKeys(FILTER))
+      await fixture.redis.setrange(key, 0, Buffer.alloc(FILTER.bytes, 255));
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   /** Everything is settled, and trimmed as often as settlement does. */
   const settle = async (): Promise<void> => {
-    const cursor = await engine.snapshots.state();
+    const cursor = await engine.reads.state();
     for (let trims = 0; trims < 3; trims += 1) await engine.outbox.trim(cursor);
   };
 
   /** Returns the moment of a look into Postgres, which does not know the id. */
-  const look = async (replica: Engine): Promise<Moment> => {
+  const look = async (replica: Engine): Promise<EngineMoment> => {
     const placement = await replica.orders.place({ wallet: ALICE, request });
     if (placement.outcome !== 'unchecked') throw new Error(`${placement.outcome}, not unchecked`);
     return placement.moment;
   };
 
-  const placeAfter = async (replica: Engine, checked: Moment): Promise<string> =>
+  const placeAfter = async (replica: Engine, checked: EngineMoment): Promise<string> =>
     (await replica.orders.place({ wallet: ALICE, request, checked })).outcome;
 
   it('trusts no look from before an id was forgotten, when the clock steps ahead and back', async () => {
@@ -302,7 +308,7 @@ describe("engine: trimming while the server's clock steps", function () {
       await place(engine, ALICE, limit(M, 'sell', 10, 1));
     }
     await settle();
-    expect(await bench.redis.xlen(KEYS.events)).to.be.at.most(3);
+    expect(await fixture.redis.xlen(KEYS.events)).to.be.at.most(3);
     expect(await engine.orders.find(ALICE, 'once')).to.deep.equal({ outcome: 'unchecked' });
   });
 });

@@ -11,14 +11,14 @@ import { LIMITS } from '../support/limits.ts';
 import { random, runSeed } from '../support/seed.ts';
 import {
   ALICE,
-  type Bench,
   BOB,
   CAROL,
   changeState,
   codeOf,
+  type EngineFixture,
   fund,
   limit,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
 } from './fixture.ts';
@@ -61,14 +61,14 @@ local FIRST_LOOK`,
 describe('engine: unsettled events of a wallet', function () {
   this.timeout(60_000);
   const script = counting();
-  let bench: Bench;
+  let fixture: EngineFixture;
   let redis: Redis;
 
   beforeEach(async () => {
-    bench = await openBench();
-    ({ redis } = bench);
+    fixture = await openEngineFixture();
+    ({ redis } = fixture);
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   /** Writes index entries as events do. */
   async function index(generation: 0 | 1, wallet: string, stamps: readonly Buffer[]): Promise<void> {
@@ -83,8 +83,8 @@ describe('engine: unsettled events of a wallet', function () {
   const range = (epoch: number, from: number, to: number): Buffer[] =>
     Array.from({ length: to - from }, (_, place) => stampOf(epoch, from + place));
 
-  /** Returns all pages. Each page must visit at most `mostVisited` entries. */
-  async function find(wallet: string, page: number, mostVisited: number, settled = 0): Promise<string[]> {
+  /** Returns all pages. Each page must visit at most `maxVisited` entries. */
+  async function find(wallet: string, page: number, maxVisited: number, settled = 0): Promise<string[]> {
     const found: string[] = [];
     let last = Buffer.alloc(0) as Buffer;
     for (;;) {
@@ -95,7 +95,7 @@ describe('engine: unsettled events of a wallet', function () {
         [bytesOf(wallet), last, page, 100_000, settled, 0],
       )) as [number, [Buffer, ...Buffer[]]];
       expect(outcome.toString()).to.equal('found');
-      expect(visited, 'entries looked at').to.be.at.most(mostVisited);
+      expect(visited, 'entries looked at').to.be.at.most(maxVisited);
       found.push(...stamps.map((stamp) => stamp.toString('hex')));
       if (stamps.length < page) return found;
       last = stamps.at(-1)!;
@@ -151,7 +151,7 @@ describe('engine: unsettled events of a wallet', function () {
     const placed: number[] = [];
     for (let left = orders; left > 0; left -= 100) {
       const placing = Array.from({ length: Math.min(100, left) }, () =>
-        place(bench.engine, ALICE, limit(M, 'sell', 10, 1)),
+        place(fixture.engine, ALICE, limit(M, 'sell', 10, 1)),
       );
       for (const { order } of await Promise.all(placing)) placed.push(order.sequence);
     }
@@ -162,12 +162,12 @@ describe('engine: unsettled events of a wallet', function () {
     Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await redis.info('commandstats'))?.[1] ?? 0);
 
   it('reads all that a wallet did while nothing was settled, in pages', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 10_000n });
     const placed = await placeMany(1_100);
     const before = await callsOf('evalsha_ro');
-    const events = await engine.outbox.unsettledOf(ALICE);
+    const events = await engine.outbox.readUnsettled(ALICE);
     expect((await callsOf('evalsha_ro')) - before).to.equal(3);
     const sequences = events.filter(({ kind }) => kind === 'order_placed').map(({ sequence }) => sequence);
     expect(sequences).to.deep.equal(placed);
@@ -179,9 +179,9 @@ describe('engine: unsettled events of a wallet', function () {
     let placed: number[];
 
     beforeEach(async () => {
-      await publishPlain(bench.engine, M);
-      await fund(bench.engine, ALICE, { ETH: 10_000n });
-      ({ sequence: credit } = await bench.engine.snapshots.state());
+      await publishPlain(fixture.engine, M);
+      await fund(fixture.engine, ALICE, { ETH: 10_000n });
+      ({ sequence: credit } = await fixture.engine.reads.state());
       placed = await placeMany(600);
     });
 
@@ -189,7 +189,7 @@ describe('engine: unsettled events of a wallet', function () {
     async function read(
       between: () => Promise<unknown>,
       afterPages: number,
-      engine = bench.engine,
+      engine = fixture.engine,
     ): Promise<{ sequences: number[]; isWhole: boolean }[]> {
       const pages: { sequences: number[]; isWhole: boolean }[] = [];
       for await (const { events, isWhole } of engine.outbox.unsettledPages(ALICE)) {
@@ -204,7 +204,7 @@ describe('engine: unsettled events of a wallet', function () {
 
     it('costs no more than the pages that are asked for, the newest first', async () => {
       const before = [await callsOf('xrange'), await callsOf('evalsha_ro')];
-      for await (const { events, isWhole } of bench.engine.outbox.unsettledPages(ALICE)) {
+      for await (const { events, isWhole } of fixture.engine.outbox.unsettledPages(ALICE)) {
         expect(events.map(({ sequence }) => sequence)).to.deep.equal(placed.slice(-50));
         expect(isWhole).to.equal(true);
         break;
@@ -221,7 +221,7 @@ describe('engine: unsettled events of a wallet', function () {
         asked += 1;
         return placed[99]!;
       };
-      for await (const { events, isWhole } of bench.engine.outbox.unsettledPages(ALICE, settledTo)) {
+      for await (const { events, isWhole } of fixture.engine.outbox.unsettledPages(ALICE, settledTo)) {
         pages.unshift(...events.map(({ sequence }) => sequence));
         expect(isWhole).to.equal(true);
       }
@@ -236,8 +236,8 @@ describe('engine: unsettled events of a wallet', function () {
     });
 
     it('ends at what was settled meanwhile, also when its part of the index is dropped', async () => {
-      const { engine } = bench;
-      const { epoch } = await engine.snapshots.state();
+      const { engine } = fixture;
+      const { epoch } = await engine.reads.state();
       const settle = async (sequence: number): Promise<void> => {
         await engine.outbox.trim({ epoch, sequence });
         for (const mark of ['mark:at', 'unsettled:ready_at']) {
@@ -273,10 +273,10 @@ describe('engine: unsettled events of a wallet', function () {
     });
 
     it('is not whole once the engine may be another one', async () => {
-      const state = await bench.engine.snapshots.state();
+      const state = await fixture.engine.reads.state();
       const pages = await read(async () => {
         await changeState(redis, { epoch: state.epoch + 1 });
-        await bench.engine.lifecycle.confirm();
+        await fixture.engine.lifecycle.confirm();
       }, 2);
       expect(oldestFirst(pages)).to.deep.equal([credit, ...placed]);
       expect(pages.map(({ isWhole }) => isWhole)).to.deep.equal(pages.map((_page, at) => at < 2));
@@ -303,22 +303,22 @@ describe('engine: unsettled events of a wallet', function () {
     it('is refused at an engine that lacks an event which the replica knows', async () => {
       await changeState(redis, { sequence: placed.at(-2)! });
       expect(await codeOf(read(async () => undefined, 1))).to.equal('SERVICE_UNAVAILABLE');
-      expect(bench.engine.lifecycle.isOpen()).to.equal(false);
+      expect(fixture.engine.lifecycle.isOpen()).to.equal(false);
     });
   });
 
   it('are refused where they are more than a list should read, for that wallet alone, until they are settled', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, BOB, { ETH: 1n });
-    const { sequence } = await engine.snapshots.state();
+    const { sequence } = await engine.reads.state();
     await index(0, ALICE, range(1, sequence + 1, sequence + 30_001));
     await changeState(redis, { sequence: sequence + 30_000 });
     const before = await callsOf('xrange');
-    expect(await codeOf(engine.outbox.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+    expect(await codeOf(engine.outbox.readUnsettled(ALICE))).to.equal('SERVICE_UNAVAILABLE');
     expect((await callsOf('xrange')) - before).to.equal(250);
     expect(await find(ALICE, 500, 2_048)).to.have.length(30_000);
-    expect(await engine.outbox.unsettledOf(BOB)).to.have.length(1);
+    expect(await engine.outbox.readUnsettled(BOB)).to.have.length(1);
     // The reader learns that Postgres has most of them before the engine does.
     const settledTo = sequence + 25_000;
     const pages: number[] = [];
@@ -326,11 +326,11 @@ describe('engine: unsettled events of a wallet', function () {
       pages.push(events.length);
     expect(pages).to.deep.equal(Array(100).fill(0)); // in the stream there are none
     await redis.hset(KEYS.engine, 'settled', settledTo);
-    expect(await engine.outbox.unsettledOf(ALICE)).to.deep.equal([]);
+    expect(await engine.outbox.readUnsettled(ALICE)).to.deep.equal([]);
   });
 
   it('are refused where they are larger than a list should read', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     // The event of a switch is JSON, which may be padded.
     const event = Buffer.concat([HEAD_OF_A_SWITCH, Buffer.from(`{}${' '.repeat(200_000)}`)]);
     for (let events = 0; events < 450; events += 1) {
@@ -339,16 +339,16 @@ describe('engine: unsettled events of a wallet', function () {
     }
     await index(0, ALICE, range(1, 10, 460));
     await index(0, BOB, range(1, 10, 110));
-    expect(await codeOf(engine.outbox.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
-    expect(await engine.outbox.unsettledOf(BOB)).to.have.length(100);
+    expect(await codeOf(engine.outbox.readUnsettled(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+    expect(await engine.outbox.readUnsettled(BOB)).to.have.length(100);
   });
 
   it('asks to try again when the engine is emptied between the read of an event and that of its market', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 1n });
     await place(engine, ALICE, limit(M, 'sell', 10, 1));
-    const reader = await bench.replica(); // has not read the markets yet
+    const reader = await fixture.replica(); // has not read the markets yet
     await redis.del(KEYS.markets);
     const read = reader.outbox.readEvents({ epoch: 0, sequence: 0 }, 10);
     expect(await codeOf(read)).to.equal('SERVICE_UNAVAILABLE');

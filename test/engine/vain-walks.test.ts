@@ -6,14 +6,14 @@ import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
-  type Bench,
   BOB,
   CAROL,
   codeOf,
+  type EngineFixture,
   fund,
   limit,
   membersAsked,
-  openBench,
+  openEngineFixture,
   place,
   publishPlain,
   spend,
@@ -36,49 +36,49 @@ interface Row {
   readonly own?: readonly OrderRequest[];
   /** Code of the refusal, or status of the recorded order. */
   readonly ends: string;
-  readonly mostRead: number;
+  readonly maxRead: number;
 }
 
 const ROWS: readonly Row[] = [
-  { name: 'a market buy', order: atMarket(M, 'buy', 50), ends: 'INSUFFICIENT_BALANCE', mostRead: FIRST_PAGE },
+  { name: 'a market buy', order: atMarket(M, 'buy', 50), ends: 'INSUFFICIENT_BALANCE', maxRead: FIRST_PAGE },
   {
     name: 'a market sell',
     order: atMarket(M, 'sell', 50),
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a limit buy',
     order: limit(M, 'buy', 900, 50),
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: 2 * FIRST_PAGE + 1,
+    maxRead: 2 * FIRST_PAGE + 1,
   },
   {
     name: 'an IOC sell',
     order: limit(M, 'sell', 1, 50, { timeInForce: 'IOC' }),
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a FOK buy',
     order: limit(M, 'buy', 900, 50, { timeInForce: 'FOK' }),
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
-  { name: 'a quote amount', order: spend(M, 5_000), ends: 'INSUFFICIENT_BALANCE', mostRead: FIRST_PAGE },
+  { name: 'a quote amount', order: spend(M, 5_000), ends: 'INSUFFICIENT_BALANCE', maxRead: FIRST_PAGE },
   {
     name: 'a market buy that the funds pay in part',
     order: atMarket(M, 'buy', 50),
     has: { USD: 1_000n },
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE + SECOND_PAGE,
+    maxRead: FIRST_PAGE + SECOND_PAGE,
   },
   {
     name: 'a market sell that the funds pay in part',
     order: atMarket(M, 'sell', 50),
     has: { ETH: 7n },
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a market buy whose fee is too much',
@@ -86,27 +86,27 @@ const ROWS: readonly Row[] = [
     has: { USD: 100n },
     market: { feeBps: 10 },
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a quote amount whose size reaches the minimum with the third maker',
     order: spend(M, 5_000),
     market: { minOrderSize: '3' },
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a quote amount below the minimum',
     order: spend(M, 199),
     market: { minOrderSize: '2' },
     ends: 'ORDER_BELOW_MIN_SIZE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a quote amount below one step',
     order: spend(M, 99),
     ends: 'QUOTE_AMOUNT_TOO_SMALL',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a quote amount above the maximum',
@@ -114,41 +114,41 @@ const ROWS: readonly Row[] = [
     has: { USD: 10_000n },
     market: { maxOrderSize: '2' },
     ends: 'ORDER_ABOVE_MAX_SIZE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a quote amount above the maximum that the wallet cannot pay',
     order: spend(M, 5_000),
     market: { maxOrderSize: '2' },
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a limit order that crosses before the opening',
     order: limit(M, 'buy', 900, 50),
     market: { status: 'pre_open' },
     ends: 'MARKET_PRE_OPEN',
-    mostRead: 1,
+    maxRead: 1,
   },
   {
     name: 'a post-only order that would cross',
     order: limit(M, 'buy', 900, 50, { postOnly: true }),
     has: { USD: 45_000n },
     ends: 'rejected',
-    mostRead: 1,
+    maxRead: 1,
   },
   {
     name: 'a post-only order that would cross, without funds',
     order: limit(M, 'buy', 900, 50, { postOnly: true }),
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: 1,
+    maxRead: 1,
   },
   {
     name: 'a market buy that meets an own ask first (expire_taker)',
     order: atMarket(M, 'buy', 50),
     own: [limit(M, 'sell', 95, 1)],
     ends: 'cancelled',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a market buy that meets an own ask first (expire_maker)',
@@ -156,7 +156,7 @@ const ROWS: readonly Row[] = [
     market: { selfTrade: 'expire_maker' },
     own: [limit(M, 'sell', 95, 1)],
     ends: 'INSUFFICIENT_BALANCE',
-    mostRead: FIRST_PAGE,
+    maxRead: FIRST_PAGE,
   },
   {
     name: 'a market buy that meets an own ask first (expire_both)',
@@ -164,23 +164,23 @@ const ROWS: readonly Row[] = [
     market: { selfTrade: 'expire_both' },
     own: [limit(M, 'sell', 95, 1)],
     ends: 'cancelled',
-    mostRead: FIRST_PAGE + 1,
+    maxRead: FIRST_PAGE + 1,
   },
   {
     name: 'a market buy that the funds pay up to the limit of makers',
     order: atMarket(M, 'buy', 50),
     has: { USD: 10_000n },
     ends: 'partially_filled_cancelled',
-    mostRead: MAX_MAKERS + 1,
+    maxRead: MAX_MAKERS + 1,
   },
 ];
 
 describe('engine: walks in vain', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
   beforeEach(async () => {
-    bench = await openBench({ maxMakers: MAX_MAKERS });
-    const { engine } = bench;
+    fixture = await openEngineFixture({ maxMakers: MAX_MAKERS });
+    const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: BigInt(MAKERS), USD: 100_000n });
     await fund(engine, CAROL, { ETH: 1n });
@@ -189,11 +189,11 @@ describe('engine: walks in vain', function () {
       await place(engine, ALICE, limit(M, 'buy', 90 - index, 1));
     }
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
-  for (const { name, order, has = {}, market, own = [], ends, mostRead } of ROWS) {
-    it(`ends with ${ends} after at most ${mostRead} orders of the book: ${name}`, async () => {
-      const { engine, redis } = bench;
+  for (const { name, order, has = {}, market, own = [], ends, maxRead } of ROWS) {
+    it(`ends with ${ends} after at most ${maxRead} orders of the book: ${name}`, async () => {
+      const { engine, redis } = fixture;
       await fund(engine, BOB, has);
       if (own.length > 0) await fund(engine, BOB, { ETH: BigInt(own.length) });
       for (const one of own) await place(engine, BOB, one);
@@ -208,7 +208,7 @@ describe('engine: walks in vain', function () {
         );
       });
       expect(end).to.equal(ends);
-      expect(read).to.be.within(1, mostRead);
+      expect(read).to.be.within(1, maxRead);
     });
   }
 });

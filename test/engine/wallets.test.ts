@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { liveContents } from '../support/engine-contents.ts';
-import { type Bench, fund, held, limit, openBench, place, publishPlain } from './fixture.ts';
+import { type EngineFixture, fund, held, limit, openEngineFixture, place, publishPlain } from './fixture.ts';
 
 const M = 'ETH/USD';
 const wallet = (bytes: string): string => `0x${bytes}`;
@@ -20,19 +20,19 @@ const WALLETS = [
 
 describe('engine: wallets at the ends of the byte order', function () {
   this.timeout(60_000);
-  let bench: Bench;
+  let fixture: EngineFixture;
 
   beforeEach(async () => {
-    bench = await openBench();
-    const { engine } = bench;
+    fixture = await openEngineFixture();
+    const { engine } = fixture;
     await publishPlain(engine, M);
     await publishPlain(engine, 'SOL/USD');
     for (const one of WALLETS) await fund(engine, one, { ETH: 100n, USD: 1_000n });
   });
-  afterEach(() => bench.close());
+  afterEach(() => fixture.close());
 
   it('cancel, count and hold their own orders only', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     for (const [index, one] of WALLETS.entries()) {
       await place(engine, one, limit(M, 'sell', 100, 1 + index));
       await place(engine, one, limit(M, 'buy', 50, 1));
@@ -48,14 +48,14 @@ describe('engine: wallets at the ends of the byte order', function () {
       expect((await engine.switches.hold(one)).map((order) => order.market)).to.deep.equal(['SOL/USD']);
       for (const later of WALLETS.slice(index + 1)) {
         expect(await engine.orders.liveCount(later)).to.equal(3);
-        expect((await engine.switches.accountOf(later)).held).to.equal(false);
+        expect((await engine.switches.readAccount(later)).held).to.equal(false);
       }
     }
     expect(await liveContents(engine)).to.have.property('size', 0);
   });
 
   it('find their own events only', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     const placed = new Map<string, number[]>(WALLETS.map((one) => [one, []]));
     const [first, ...others] = WALLETS;
     for (const one of others) {
@@ -68,7 +68,7 @@ describe('engine: wallets at the ends of the byte order', function () {
       placed.get(one)!.push(taker.order.sequence + 1);
     }
     for (const one of WALLETS) {
-      const events = await engine.outbox.unsettledOf(one);
+      const events = await engine.outbox.readUnsettled(one);
       const funded = events.filter((event) => event.kind === 'credited');
       expect(funded.map((event) => 'wallet' in event && event.wallet)).to.deep.equal([one, one]);
       const rest = events.filter((event) => event.kind !== 'credited');
@@ -77,7 +77,7 @@ describe('engine: wallets at the ends of the byte order', function () {
   });
 
   it('keep their client order ids apart', async () => {
-    const { engine } = bench;
+    const { engine } = fixture;
     const request = limit(M, 'sell', 100, 1, { clientOrderId: 'same' });
     const ids = new Set<string>();
     for (const one of WALLETS) ids.add((await place(engine, one, request)).order.id);

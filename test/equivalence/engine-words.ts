@@ -2,8 +2,8 @@
 
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { Market } from '../../src/domain/market.ts';
-import type { OrderRequest } from '../../src/order/request.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import type { ReferenceEvent } from './reference-book.ts';
 import type { Request, Rules } from './reference-rules.ts';
 

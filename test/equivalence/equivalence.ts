@@ -532,9 +532,9 @@ class Run {
   #termsIn(market: ReferenceMarket, order: OrderTerms) {
     const { wallet, side, type, timeInForce, postOnly, clientOrderId, priceTicks, sizeSteps, leverage } =
       order;
-    const { base, quote, baseAtomsPerStep } = order.lot;
+    const { base, quote, baseAtomsPerStep } = order.units;
     compare(
-      'lot',
+      'units',
       [base, quote, baseAtomsPerStep],
       [market.base, market.quote, market.step / market.baseAtom],
     );
@@ -692,7 +692,7 @@ class Run {
   /** Checks that each level of a book is the sum of its orders. */
   async #lookAtLevels(symbol: string): Promise<void> {
     const { tick, step } = this.reference.market(symbol)!;
-    const levels = (await this.#engine.snapshots.book(symbol, MAX_LEVELS))!;
+    const levels = (await this.#engine.reads.book(symbol, MAX_LEVELS))!;
     for (const [side, actual] of [
       ['buy', levels.bids],
       ['sell', levels.asks],
@@ -732,18 +732,18 @@ class Run {
     await this.#lookAt(this.#everything());
     await this.#lookAtMarkets();
     const wallet = WALLETS[this.#cursor.sequence % WALLETS.length]!;
-    const balances = await this.#engine.funds.balancesOf(wallet);
+    const balances = await this.#engine.funds.readBalances(wallet);
     for (const { asset, availableAtoms, reservedAtoms } of balances) {
       const { available, reserved } = this.reference.account(wallet, asset);
       compare(`${asset} of ${wallet}`, [availableAtoms, reservedAtoms], [available, reserved]);
     }
-    compare('hold', (await this.#engine.switches.accountOf(wallet)).held, this.reference.held.has(wallet));
+    compare('hold', (await this.#engine.switches.readAccount(wallet)).held, this.reference.held.has(wallet));
     compare(
       'live orders of a wallet',
       await this.#engine.orders.liveCount(wallet),
       this.reference.liveOf(wallet).length,
     );
-    const { sequence, paused, termsVersion } = await this.#engine.snapshots.state();
+    const { sequence, paused, termsVersion } = await this.#engine.reads.state();
     compare(
       'state',
       { sequence, paused, termsVersion },
@@ -764,7 +764,7 @@ class Run {
   }
 
   async #lookAtMarkets(): Promise<void> {
-    const { markets, quotes } = await this.#engine.snapshots.quotes((all) => all);
+    const { markets, quotes } = await this.#engine.reads.quotes((all) => all);
     compare(
       'markets',
       markets.map(rulesIn),
@@ -789,7 +789,7 @@ class Run {
   /** Checks that every unsettled event that affects a wallet is found under the wallet. */
   async lookAtUnsettled(): Promise<void> {
     for (const wallet of WALLETS) {
-      const events = await this.#engine.outbox.unsettledOf(wallet);
+      const events = await this.#engine.outbox.readUnsettled(wallet);
       compare(
         `unsettled events of ${wallet}`,
         events.map(({ sequence }) => sequence),

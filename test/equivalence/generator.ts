@@ -347,7 +347,7 @@ export class Generator {
     const byLive = [...TRADERS].sort((a, b) => this.#book.liveOf(b).length - this.#book.liveOf(a).length);
     const market = this.#dice.chance(0.5) ? BUSY[0] : this.#busy();
     const side = this.#dice.chance(0.7) ? 'sell' : 'buy';
-    const request = this.#limit(market, side, -this.#between(10, 40), this.#leastSteps(market));
+    const request = this.#limit(market, side, -this.#between(10, 40), this.#minOrderSteps(market));
     return this.#place(request, false, byLive[0]!);
   }
 
@@ -626,10 +626,10 @@ export class Generator {
   }
 
   #sizeText(symbol: string, steps: bigint): string {
-    return writeDecimal(most(this.#leastSteps(symbol), steps) * this.#book.market(symbol)!.step);
+    return writeDecimal(most(this.#minOrderSteps(symbol), steps) * this.#book.market(symbol)!.step);
   }
 
-  #leastSteps(symbol: string): bigint {
+  #minOrderSteps(symbol: string): bigint {
     const { rules, step } = this.#book.market(symbol)!;
     if (rules.minOrderSize === null) return 1n;
     return (unitsOf(rules.minOrderSize) + step - 1n) / step;

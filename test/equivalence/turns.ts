@@ -80,14 +80,14 @@ export class Turns {
    * grouped by market, in the order in which the markets first occur.
    */
   #ofMarkets(size: number): Placed[] {
-    const mostOfMarket = Math.max(1, Math.floor((MAKERS_OF_CALL - 1) / this.#book.limits.maxMakers));
+    const maxOfMarket = Math.max(1, Math.floor((MAKERS_OF_CALL - 1) / this.#book.limits.maxMakers));
     const drawn: Placing[] = [];
     for (let draws = 0; draws < size * DRAWS_EACH && drawn.length < size; draws += 1) {
       const operation = this.#place(drawn.map((one) => ({ operation: one })));
       if (operation === undefined) continue;
       const { market } = operation.request;
       const ofMarket = drawn.filter(({ request }) => request.market === market);
-      if (this.#book.market(market) !== undefined && ofMarket.length < mostOfMarket) drawn.push(operation);
+      if (this.#book.market(market) !== undefined && ofMarket.length < maxOfMarket) drawn.push(operation);
     }
     const ahead = drawn.filter((one) => this.#isRefusedAhead(one));
     const rest = drawn.filter((one) => !ahead.includes(one));

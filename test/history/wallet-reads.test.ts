@@ -64,7 +64,7 @@ describe('reads of wallets', () => {
   });
 
   it('are refused beyond a number of different ones, with the time to wait', async () => {
-    const turns = new WalletReads({ atOnce: 1, mostWaiting: 3 });
+    const turns = new WalletReads({ atOnce: 1, maxWaiting: 3 });
     const ask = (name: number) => turns.read('alice', String(name), reads.read(String(name)));
     const asked = Array.from({ length: 1_000 }, (_, name) => ask(name).catch((error) => error));
     for (let end = 0; end < 4; end += 1) await reads.end();

@@ -31,14 +31,14 @@ describe('the dead-man switch', () => {
   };
 
   it('answers when it is due, by the clock of the engine, and null when it is off', async () => {
-    const beforeMs = await fixture.engine.snapshots.time();
+    const beforeMs = await fixture.engine.reads.time();
     const { status, body } = await trader.post(PATH, { timeoutMs: 30_000 });
     expect(status).to.equal(200);
     expect(Object.keys(body)).to.deep.equal(['cancelAt']);
     expect(body.cancelAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(Date.parse(body.cancelAt)).to.be.within(
       beforeMs + 30_000,
-      (await fixture.engine.snapshots.time()) + 30_000,
+      (await fixture.engine.reads.time()) + 30_000,
     );
     expect(await dueMsOf(trader)).to.equal(Date.parse(body.cancelAt));
     for (let times = 0; times < 2; times += 1) {
@@ -132,10 +132,10 @@ describe('the dead-man switch', () => {
     await fixture.redis.zadd(KEYS.cancelAfter, '1', walletBytes(trader.wallet));
     const { engine, logger } = guarded.services;
     let woken = 0;
-    const wake = (): void => {
+    const wakeSettlement = (): void => {
       woken += 1;
     };
-    const worker = startDueCancels({ engine, log: logger, wake });
+    const worker = startDueCancels({ engine, log: logger, wakeSettlement });
     try {
       await eventually('the switch has fired', async () => worker.counts().fired === 1);
     } finally {

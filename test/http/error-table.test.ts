@@ -91,7 +91,7 @@ describe('the error table', () => {
     NOT_FOUND: async () => request(fixture.app).get('/v1/nothing'),
     INTERNAL_ERROR: async ({ trader }) => {
       const quotes = () => Promise.reject(new TypeError('a mistake of ours'));
-      const engine = { ...fixture.engine, snapshots: instead(fixture.engine.snapshots, { quotes }) };
+      const engine = { ...fixture.engine, reads: instead(fixture.engine.reads, { quotes }) };
       const { app } = await fixture.replica({}, { engine });
       return request(app)
         .get(`/v1/portfolio/${trader.wallet}`)

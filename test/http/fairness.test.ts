@@ -25,11 +25,11 @@ describe('orders of many wallets', function () {
   let url: string;
   /** Placements that have reached the engine. */
   let placing = 0;
-  let [gate, letGo] = [Promise.resolve(), (): void => undefined];
+  let [gate, release] = [Promise.resolve(), (): void => undefined];
 
   const hold = (): void => {
     gate = new Promise((resolve) => {
-      letGo = resolve;
+      release = resolve;
     });
   };
   const untilPlacing = (count: number): Promise<void> =>
@@ -60,7 +60,7 @@ describe('orders of many wallets', function () {
     placing = 0;
   });
   after(async () => {
-    letGo();
+    release();
     server.closeAllConnections();
     server.close();
     await fixture.close();
@@ -85,7 +85,7 @@ describe('orders of many wallets', function () {
     const attacker = await fixture.trader({ USDC: '3000000' });
     const honest: Trader[] = [];
     for (let count = 0; count < 5; count += 1) honest.push(await fixture.trader({ USDC: '100000' }));
-    const { sequence } = await fixture.engine.snapshots.state();
+    const { sequence } = await fixture.engine.reads.state();
     const attacks = [
       { price: 3000, size: 500, timeInForce: 'FOK' },
       { type: 'market', size: 1000 },
@@ -100,7 +100,7 @@ describe('orders of many wallets', function () {
     for (const trader of honest)
       for (let own = 0; own < OWN; own += 1) sent.push(post(trader, { price: 100, size: 1 }));
     await untilPlacing(sent.length);
-    letGo();
+    release();
     const statuses = await Promise.all(sent);
     expect(statuses.slice(CONNECTIONS)).to.deep.equal(Array(honest.length * OWN).fill(200));
     const wallets = await recordedAfter(sequence);
@@ -118,7 +118,7 @@ describe('orders of many wallets', function () {
   it('refuses more than 256 orders of a wallet that wait, pipelined on one connection', async () => {
     const attacker = await fixture.trader({ USDC: '3000000' });
     const honest = await fixture.trader({ USDC: '100000' });
-    const { sequence } = await fixture.engine.snapshots.state();
+    const { sequence } = await fixture.engine.reads.state();
     const body = JSON.stringify({ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 100, size: 1 });
     const head = Object.entries({ host: 'localhost', ...headersOf(attacker), 'content-length': body.length });
     const request = `POST /v1/orders HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
@@ -128,7 +128,7 @@ describe('orders of many wallets', function () {
     await untilPlacing(MAX_WAITING + 1);
     const others = post(honest, { price: 100, size: 1 });
     await untilPlacing(MAX_WAITING + 2);
-    letGo();
+    release();
     expect(await others).to.equal(200);
     const { replies } = await pipeline;
     const refused = replies.filter(({ status }) => status === 503);

@@ -25,7 +25,8 @@ describe('the faucet', function () {
 
   const ask = (trader: Trader, asset: string): Promise<Response> => trader.post(PATH, { asset });
   const balanceOf = async (wallet: string, asset: string): Promise<bigint> =>
-    (await fixture.engine.funds.balancesOf(wallet)).find((one) => one.asset === asset)?.availableAtoms ?? 0n;
+    (await fixture.engine.funds.readBalances(wallet)).find((one) => one.asset === asset)?.availableAtoms ??
+    0n;
   const settled = async (): Promise<void> => {
     await fixture.settle();
     const { holds } = await reconcile(fixture, { patienceMs: 5_000 });
@@ -58,7 +59,7 @@ describe('the faucet', function () {
     const trader = await fixture.trader();
     await ask(trader, 'ETH');
     await ask(trader, 'ETH');
-    const events = await fixture.engine.outbox.unsettledOf(trader.wallet);
+    const events = await fixture.engine.outbox.readUnsettled(trader.wallet);
     const credits = events.flatMap((event) => (event.kind === 'credited' ? [event] : []));
     expect(credits.map(({ asset, amountAtoms }) => [asset, amountAtoms])).to.deep.equal([
       ['ETH', 1_000_000_000n],

@@ -153,7 +153,7 @@ export const FAULTS = {
     quoteOrder(7000)(attempt);
   }),
   noFunds: fault('INSUFFICIENT_BALANCE', async ({ fixture, trader, symbol }) => {
-    for (const { asset, availableAtoms: amountAtoms } of await fixture.engine.funds.balancesOf(
+    for (const { asset, availableAtoms: amountAtoms } of await fixture.engine.funds.readBalances(
       trader.wallet,
     )) {
       const reference = `out ${symbol} ${asset}`;

@@ -157,9 +157,9 @@ async function openReplica(
     logger,
     metrics,
     ready,
-    wake: () => undefined,
+    wakeSettlement: () => undefined,
     marketData: openMarketData({ engine, ledger }),
-    limitsRedis: queueRedis,
+    queueRedis,
     ...instead,
   };
   return {

@@ -19,7 +19,7 @@ describe('an entry that somebody added to the stream', function () {
   it('refuses orders and cancels until it is removed, and not market data and lists', async () => {
     const { redis, engine, app, log } = fixture;
     const { body: resting } = await trader.order();
-    const { epoch, sequence } = await engine.snapshots.state();
+    const { epoch, sequence } = await engine.reads.state();
     await redis.xadd(KEYS.events, `${epoch}-${sequence + 1}`, 'by', 'hand');
 
     const order = { clientOrderId: 'by hand' };

@@ -183,7 +183,7 @@ describe('fuzzed requests', () => {
     expect(fixture.log.filter((line) => line.includes('unexpected error'))).to.deep.equal([]);
     await fixture.settle();
     expect((await fixture.ledger.settlement.cursor()).sequence).to.equal(
-      (await fixture.engine.snapshots.state()).sequence,
+      (await fixture.engine.reads.state()).sequence,
     );
     for (const { violations, name } of (await fixture.ledger.checks.run()).checks) {
       expect(violations, name).to.deep.equal([]);

@@ -118,7 +118,7 @@ describe('request limits', function () {
   this.timeout(240_000);
 
   let fixture: Fixture;
-  let limitsRedis: Redis;
+  let queueRedis: Redis;
   let admin: Redis;
   /** Two replicas behind one proxy, and one without a proxy. */
   let first: string;
@@ -141,7 +141,7 @@ describe('request limits', function () {
       webHosts: ['redbook.example'],
       jwtSecret: SECRET,
     });
-    const replica = await fixture.replica(settings, { auth, limitsRedis: redis });
+    const replica = await fixture.replica(settings, { auth, queueRedis: redis });
     const server = createHttpServer(replica.app);
     servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -157,11 +157,11 @@ describe('request limits', function () {
   before(async () => {
     fixture = await openFixture();
     const { url } = await freshRedisServer();
-    limitsRedis = connect(asUser('queue-api', url));
+    queueRedis = connect(asUser('queue-api', url));
     admin = connect(url);
-    first = (await open({ trustProxyHops: 1 }, limitsRedis)).url;
+    first = (await open({ trustProxyHops: 1 }, queueRedis)).url;
     second = (await open({ trustProxyHops: 1 }, connect(asUser('queue-api', url)))).url;
-    direct = (await open({ trustProxyHops: 0 }, limitsRedis)).url;
+    direct = (await open({ trustProxyHops: 0 }, queueRedis)).url;
   });
 
   after(async () => {
@@ -407,7 +407,7 @@ describe('request limits', function () {
     },
 
     async 'decisions are counted by bucket'() {
-      const replica = await open({ trustProxyHops: 1 }, limitsRedis);
+      const replica = await open({ trustProxyHops: 1 }, queueRedis);
       await Promise.all(times(32, () => ask(replica.url, NONCE, { from: '192.0.2.15' })));
       await ask(replica.url, PAIRS, { from: '192.0.2.15' });
       const metrics = await (await fetch(`${replica.url}/metrics`)).text();

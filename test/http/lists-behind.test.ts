@@ -4,9 +4,9 @@
 
 import { expect } from 'chai';
 import type { Response } from 'supertest';
-import type { OrderRequest } from '../../src/order/request.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { openLedger } from '../../src/ledger/index.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { atMarket, limit } from '../engine/fixture.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from './fixture.ts';
@@ -121,7 +121,7 @@ describe('lists while settlement is behind', function () {
       await placeMany(resting.wallet, 400);
     });
 
-    for (const [path, mostEvents] of [
+    for (const [path, maxEvents] of [
       ['/v1/orders?limit=20', 50],
       ['/v1/orders?limit=100', 200],
       ['/v1/orders?status=live&limit=100', 750],
@@ -130,10 +130,10 @@ describe('lists while settlement is behind', function () {
       ['/v1/trades?limit=100', 750],
       ['/v1/trades?market=ETH/USDC&limit=20', 150],
     ] as const) {
-      it(`${path} reads at most ${mostEvents} events and nothing from Postgres`, async () => {
+      it(`${path} reads at most ${maxEvents} events and nothing from Postgres`, async () => {
         const { cost, reply } = await costOf(() => trader.get(path));
         expect(reply.status).to.equal(200);
-        expect(cost.events).to.be.at.most(mostEvents);
+        expect(cost.events).to.be.at.most(maxEvents);
         expect(cost.statements).to.equal(0);
       });
     }
@@ -171,7 +171,7 @@ describe('lists while settlement is behind', function () {
 
     it('reads Postgres when an event was settled and trimmed before it was read', async () => {
       const [, { id }] = (await resting.get('/v1/orders?limit=2')).body.orders;
-      const events = await fixture.engine.outbox.unsettledOf(resting.wallet);
+      const events = await fixture.engine.outbox.readUnsettled(resting.wallet);
       const { epoch, sequence } = events.find(
         (event) => event.kind === 'order_placed' && event.order.id === id,
       )!;
@@ -203,7 +203,7 @@ describe('lists while settlement is behind', function () {
       const { settlement } = fixture.ledger;
       const cursor: typeof settlement.cursor = async () => ({
         ...(await settlement.cursor()),
-        sequence: (await fixture.engine.snapshots.state()).sequence,
+        sequence: (await fixture.engine.reads.state()).sequence,
       });
       const ledger = { ...fixture.ledger, settlement: { ...settlement, cursor } };
       const replica = await fixture.replica({}, { ledger });

@@ -1,7 +1,6 @@
 /** Compares replies about orders, which are written by templates, with the output of their schemas. */
 
 import { expect } from 'chai';
-import { orderSchema, placementSchema } from '../../src/order/reply.ts';
 import { composeMarket } from '../../src/domain/market-rules.ts';
 import {
   END_REASONS,
@@ -13,6 +12,7 @@ import {
   type Trade,
 } from '../../src/domain/order.ts';
 import { orderReply, placingReply } from '../../src/http/replies/order.ts';
+import { orderSchema, placementSchema } from '../../src/order/reply.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
 const MARKET = composeMarket(
@@ -35,7 +35,7 @@ const MARKET = composeMarket(
   { symbol: 'USDC', scale: 6 },
 );
 const { baseAtomsPerStep, quoteAtomsPerLot } = MARKET;
-const LOT = { base: 'ETH', quote: 'USDC', baseAtomsPerStep, quoteAtomsPerLot };
+const UNITS = { base: 'ETH', quote: 'USDC', baseAtomsPerStep, quoteAtomsPerLot };
 const CLIENT_IDS = [null, 'an id', '"quoted" \\ back', 'line\nfeed\u0001\u2028', 'é😀', '</script>', '0'];
 const REJECTIONS = ['POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED'] as const;
 const REASONS = Object.keys(END_REASONS) as EndReason[];
@@ -62,7 +62,7 @@ const tradeOf = (dice: Random): Trade => ({
   makerWallet: `0x${hex(dice, 40)}`,
   timeMs: timeOf(dice),
   sequence: dice.below(1_000),
-  lot: LOT,
+  units: UNITS,
 });
 
 type OrderWithTrades = Order & { readonly fillCount: number; readonly trades: readonly Trade[] };
@@ -90,7 +90,7 @@ function orderOf(dice: Random, status: OrderWithTrades['status']): OrderWithTrad
     createdAtMs: timeOf(dice),
     updatedAtMs: timeOf(dice),
     sequence: dice.below(1_000),
-    lot: LOT,
+    units: UNITS,
     fillCount: trades.length + dice.below(3),
     trades,
   };

@@ -79,8 +79,8 @@ function plainTrade(trade: Trade, wallet: string, market: Market): Json {
 }
 
 /** Up to the largest possible counts: 2^53 - 1 ticks or steps, 2^62 atoms. */
-const anyCount = (dice: Random, mostBits: number): bigint => {
-  const bits = 1 + dice.below(mostBits);
+const anyCount = (dice: Random, maxBits: number): bigint => {
+  const bits = 1 + dice.below(maxBits);
   const high = BigInt(dice.below(2 ** 31)) << 31n;
   return (high | BigInt(dice.below(2 ** 31))) >> BigInt(62 - bits);
 };

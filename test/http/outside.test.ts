@@ -79,7 +79,7 @@ describe('requests outside the contract', () => {
 
   it('are counted by one command each, and no route of the contract sends one more', async () => {
     const sent: string[][] = [];
-    const redis = first.services.limitsRedis;
+    const redis = first.services.queueRedis;
     const counting = new Proxy(redis, {
       get(target, name) {
         if (name === 'sendCommand')
@@ -91,7 +91,7 @@ describe('requests outside the contract', () => {
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-    const { app } = await fixture.replica({}, { limitsRedis: counting });
+    const { app } = await fixture.replica({}, { queueRedis: counting });
     const from = '192.0.2.77';
     for (const path of OUTSIDE) await request(app).get(path).set('X-Forwarded-For', from);
     expect(sent.filter(([name]) => name!.startsWith('eval'))).to.have.length(OUTSIDE.length);
@@ -124,7 +124,7 @@ describe('requests outside the contract', () => {
     hanging.on('error', () => undefined);
     const gone = connectRedis('redis://127.0.0.1:1', 'test-gone', () => undefined);
     for (const redis of [hanging, gone]) {
-      const { app, log } = await fixture.replica({}, { limitsRedis: redis });
+      const { app, log } = await fixture.replica({}, { queueRedis: redis });
       const begunMs = performance.now();
       for (let times = 0; times < 60; times += 1)
         expect((await request(app).get('/v1/nothing')).status).to.equal(404);

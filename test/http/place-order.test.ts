@@ -272,10 +272,10 @@ describe('POST /v1/orders', () => {
       const reserved = Buffer.concat([Buffer.from(seller.wallet.slice(2), 'hex'), Buffer.from('r')]);
       await fixture.redis.hset(balancesKey(symbol.split('/')[0]!), reserved, '0');
       let heard = 0;
-      const wake = () => {
+      const wakeSettlement = () => {
         heard += 1;
       };
-      const { app } = await fixture.replica({}, { wake });
+      const { app } = await fixture.replica({}, { wakeSettlement });
       const elsewhere = traderOf(app, bidder.signer, bidder.token);
       expect((await elsewhere.order({ market: symbol })).body.code).to.equal('SETTLEMENT_FAILED');
       expect(heard).to.equal(1);

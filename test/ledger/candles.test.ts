@@ -93,7 +93,7 @@ const largestOrder = (sequence: number, side: Side): OrderTerms => ({
   clientOrderId: null,
   createdAtMs: 60_000,
   sequence,
-  lot: { base: 'A', quote: 'B', baseAtomsPerStep: 1n, quoteAtomsPerLot: 1n },
+  units: { base: 'A', quote: 'B', baseAtomsPerStep: 1n, quoteAtomsPerLot: 1n },
 });
 
 const largestTrade = (taker: OrderTerms, makerOrderId: string): Trade => ({
@@ -109,5 +109,5 @@ const largestTrade = (taker: OrderTerms, makerOrderId: string): Trade => ({
   makerWallet: WALLETS[1]!,
   timeMs: 60_000,
   sequence: taker.sequence,
-  lot: taker.lot,
+  units: taker.units,
 });

@@ -19,7 +19,7 @@ export const orderInDigits = <Order extends ListedOrder>(order: Order) => ({
 });
 
 export function listedOrder({ trades, ...order }: ReferenceOrder) {
-  const { wallet: _wallet, leverage: _leverage, lot: _lot, ...listed } = order;
+  const { wallet: _wallet, leverage: _leverage, units: _units, ...listed } = order;
   return orderInDigits({ ...listed, fills: trades.map((trade) => fillInDigits(fillOf(trade, order.id))) });
 }
 

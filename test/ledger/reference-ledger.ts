@@ -31,16 +31,16 @@ export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger
   };
   const trade = (made: Trade): void => {
     ledger.trades.push(made);
-    const base = made.sizeSteps * made.lot.baseAtomsPerStep;
-    const quote = made.sizeSteps * made.priceTicks * made.lot.quoteAtomsPerLot;
+    const base = made.sizeSteps * made.units.baseAtomsPerStep;
+    const quote = made.sizeSteps * made.priceTicks * made.units.quoteAtomsPerLot;
     const [buyer, seller] =
       made.takerSide === 'buy' ? [made.takerWallet, made.makerWallet] : [made.makerWallet, made.takerWallet];
-    add(buyer, made.lot.base, base);
-    add(seller, made.lot.base, -base);
-    add(buyer, made.lot.quote, -quote);
-    add(seller, made.lot.quote, quote);
-    add(made.takerWallet, made.lot.quote, -made.feeAtoms);
-    add('house', made.lot.quote, made.feeAtoms);
+    add(buyer, made.units.base, base);
+    add(seller, made.units.base, -base);
+    add(buyer, made.units.quote, -quote);
+    add(seller, made.units.quote, quote);
+    add(made.takerWallet, made.units.quote, -made.feeAtoms);
+    add('house', made.units.quote, made.feeAtoms);
   };
 
   for (const event of events) {

@@ -37,7 +37,7 @@ describe('days on a clock of ours', () => {
     const steady = stage.replica();
 
     const agree = async (data: MarketData, where: string): Promise<void> => {
-      const nowMs = await stage.engine.snapshots.time();
+      const nowMs = await stage.engine.reads.time();
       const figures = await notBefore(data, nowMs - (nowMs % 1000));
       expect(figureRows(figures), where).to.deep.equal(await recomputedFigures(executions, figures.asOfMs));
     };
@@ -62,7 +62,7 @@ describe('days on a clock of ours', () => {
       await agree(stage.replica(), `${where}, restarted`);
       if (step % 5 === 0) await agree(steady, where);
     }
-    const { timeMs } = await stage.engine.snapshots.state();
+    const { timeMs } = await stage.engine.reads.state();
     expect(timeMs).to.be.above(Date.UTC(2028, 2, 3));
     await executions.close();
     await stage.close();

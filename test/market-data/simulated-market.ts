@@ -59,7 +59,7 @@ export async function simulatedMarket(
 
   const engine = {
     lifecycle: { isOpen: () => true },
-    snapshots: { time: async () => clockMs },
+    reads: { time: async () => clockMs },
     outbox: {
       readEvents: async (after: Cursor, count: number) =>
         stream.filter(({ sequence }) => sequence >= after.sequence).slice(0, count + 1),

@@ -5,7 +5,7 @@ import { Refusal } from '../../src/domain/errors.ts';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
 import type { Trade } from '../../src/domain/order.ts';
 import type { SecondOfTrades } from '../../src/domain/rolling-day.ts';
-import type { Execution } from '../../src/market-data/backlog.ts';
+import type { UnsettledExecution } from '../../src/market-data/backlog.ts';
 import { executionsBeyond, sumsBeyond, UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
@@ -17,13 +17,14 @@ const tradesOf = (events: readonly EngineEvent[]): Trade[] =>
 const allOf = ({
   backlogs,
 }: {
-  backlogs: ReadonlyMap<string, { executions: readonly Execution[] }>;
-}): Execution[] =>
+  backlogs: ReadonlyMap<string, { executions: readonly UnsettledExecution[] }>;
+}): UnsettledExecution[] =>
   [...backlogs.values()]
     .flatMap(({ executions }) => executions)
     .sort((one, other) => one.sequence - other.sequence);
 
-const listOf = (executions: readonly Execution[]): Trade[] => executions.flatMap(({ list }) => list ?? []);
+const listOf = (executions: readonly UnsettledExecution[]): Trade[] =>
+  executions.flatMap(({ list }) => list ?? []);
 
 /** A fake engine and ledger whose answers a test sets. */
 class Stores {
@@ -37,7 +38,7 @@ class Stores {
   readonly reader = new UnsettledReader(
     {
       lifecycle: { isOpen: () => this.open },
-      snapshots: { time: async () => this.timeMs },
+      reads: { time: async () => this.timeMs },
       outbox: {
         readEvents: async (after, count) => {
           const isFrom = ({ epoch, sequence }: Cursor): boolean =>
@@ -99,9 +100,9 @@ describe('unsettled trades', () => {
     expect(listOf(executions).length).to.be.within(15_000, 20_000);
     expect(executions.reduce((sum, execution) => sum + execution.trades, 0)).to.equal(90_000);
     expect(executions[0]).to.include({ list: null, sizeSteps: large.trades[0]!.sizeSteps * 1_000n });
-    expect(await stores.reader.tradesOf(executions[0]!)).to.have.length(1_000);
+    expect(await stores.reader.readTrades(executions[0]!)).to.have.length(1_000);
     stores.stream = stores.stream.slice(10);
-    expect(await codeOf(stores.reader.tradesOf(executions[0]!))).to.equal('SERVICE_UNAVAILABLE');
+    expect(await codeOf(stores.reader.readTrades(executions[0]!))).to.equal('SERVICE_UNAVAILABLE');
   });
 
   it('are read while Postgres is away, although they are refused, so that little is left to read at its return', async () => {

@@ -3,25 +3,25 @@
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { instead } from '../support/instead.ts';
-import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
+import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
 
 const ALICE = WALLET('a');
 const BOB = WALLET('b');
 
 describe('operator: accounts', () => {
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openDesk();
-    await desk.ask('asset', 'set', 'USDC', '--scale', '6');
-    await desk.ask('market', 'create', 'ETH/USDC', ...marketRules());
+    fixture = await openOperatorFixture();
+    await fixture.ask('asset', 'set', 'USDC', '--scale', '6');
+    await fixture.ask('market', 'create', 'ETH/USDC', ...marketRules());
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   const credit = (...argv: string[]): string[] => ['account', 'credit', ...argv];
   const debit = (...argv: string[]): string[] => ['account', 'debit', ...argv];
 
   it('credits an exact amount to a wallet written in any case', async () => {
-    const document = await desk.ask(
+    const document = await fixture.ask(
       ...credit(ALICE.toUpperCase().replace('0X', '0x'), 'USDC', '9007199254.740993', '--reference', 'in-1'),
     );
     expect(document).to.deep.equal({
@@ -32,21 +32,21 @@ describe('operator: accounts', () => {
       amount: '9007199254.740993',
       duplicate: false,
     });
-    const { stdout } = await desk.run(...credit(BOB, 'ETH', '3', '--reference', 'in-2'));
+    const { stdout } = await fixture.run(...credit(BOB, 'ETH', '3', '--reference', 'in-2'));
     expect(stdout).to.equal(`credited 3 ETH to ${BOB} (reference in-2)\n`);
   });
 
   it('counts a reference once, and says so the second time', async () => {
     const again = credit(BOB, 'ETH', '3.0', '--reference', 'in-2');
-    expect(await desk.ask(...again)).to.include({ amount: '3', duplicate: true });
-    expect((await desk.run(...again)).stdout).to.contain('nothing moved');
-    expect((await desk.ask('account', 'show', BOB)).balances).to.deep.equal([
+    expect(await fixture.ask(...again)).to.include({ amount: '3', duplicate: true });
+    expect((await fixture.run(...again)).stdout).to.contain('nothing moved');
+    expect((await fixture.ask('account', 'show', BOB)).balances).to.deep.equal([
       { asset: 'ETH', total: '3', available: '3', reserved: '0' },
     ]);
   });
 
   it('keeps references of credits and debits apart', async () => {
-    expect(await desk.ask(...debit(BOB, 'ETH', '0.5', '--reference', 'in-2'))).to.include({
+    expect(await fixture.ask(...debit(BOB, 'ETH', '0.5', '--reference', 'in-2'))).to.include({
       kind: 'debited',
       amount: '0.5',
       duplicate: false,
@@ -60,27 +60,31 @@ describe('operator: accounts', () => {
       credit(BOB, 'USDC', '3', '--reference', 'in-2'),
       debit(BOB, 'ETH', '3', '--reference', 'in-2'),
     ]) {
-      expect(await desk.refuse(...other)).to.equal('REFERENCE_CONFLICT');
+      expect(await fixture.refuse(...other)).to.equal('REFERENCE_CONFLICT');
     }
   });
 
   it('makes one deposit of twenty with the same reference at once', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => desk.ask(...credit(WALLET('c'), 'ETH', '7', '--reference', 'once'))),
+      Array.from({ length: 20 }, () =>
+        fixture.ask(...credit(WALLET('c'), 'ETH', '7', '--reference', 'once')),
+      ),
     );
     expect(answers.filter(({ duplicate }) => !duplicate)).to.have.length(1);
-    expect((await desk.ask('account', 'show', WALLET('c'))).balances[0].total).to.equal('7');
+    expect((await fixture.ask('account', 'show', WALLET('c'))).balances[0].total).to.equal('7');
   });
 
   it('finds a reference in Postgres when Redis has forgotten it', async () => {
-    await desk.settle();
-    for (const key of await desk.redis.keys('{redbook}:claims:*')) await desk.redis.del(key);
-    expect(await desk.ask(...credit(BOB, 'ETH', '3', '--reference', 'in-2'))).to.include({ duplicate: true });
-    expect(await desk.refuse(...credit(BOB, 'ETH', '5', '--reference', 'in-2'))).to.equal(
+    await fixture.settle();
+    for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
+    expect(await fixture.ask(...credit(BOB, 'ETH', '3', '--reference', 'in-2'))).to.include({
+      duplicate: true,
+    });
+    expect(await fixture.refuse(...credit(BOB, 'ETH', '5', '--reference', 'in-2'))).to.equal(
       'REFERENCE_CONFLICT',
     );
     const fresh = credit(WALLET('d'), 'ETH', '1', '--reference', 'after forgetting');
-    expect(await desk.ask(...fresh)).to.include({ duplicate: false });
+    expect(await fixture.ask(...fresh)).to.include({ duplicate: false });
   });
 
   for (const [why, code, ...argv] of [
@@ -95,30 +99,30 @@ describe('operator: accounts', () => {
     ['to withdraw what is not there', 'INSUFFICIENT_BALANCE', ...debit(BOB, 'ETH', '2.50000001')],
   ] as const) {
     it(`refuses ${why}`, async () => {
-      expect(await desk.refuse(...argv, '--reference', `refused: ${why}`)).to.equal(code);
+      expect(await fixture.refuse(...argv, '--reference', `refused: ${why}`)).to.equal(code);
     });
   }
 
   it('refuses references that no system can keep', async () => {
     for (const reference of ['', 'x'.repeat(257), 'a\0b', '\ud800']) {
-      expect(await desk.refuse(...credit(BOB, 'ETH', '1', '--reference', reference))).to.equal(
+      expect(await fixture.refuse(...credit(BOB, 'ETH', '1', '--reference', reference))).to.equal(
         'INVALID_REFERENCE',
       );
     }
   });
 
   it('shows balances and live orders, settled or not', async () => {
-    const settled = await desk.place({
+    const settled = await fixture.place({
       wallet: ALICE,
       price: '2000',
       size: '1',
       clientOrderId: 'mine \u001b[2J',
     });
-    await desk.settle();
-    const unsettled = await desk.place({ wallet: ALICE, price: '1990.5', size: '2' });
-    await desk.place({ wallet: BOB, side: 'sell', price: '2000', size: '0.25' });
-    const gone = await desk.place({ wallet: ALICE, price: '1' });
-    await desk.engine.orders.cancel(ALICE, gone.order.id);
+    await fixture.settle();
+    const unsettled = await fixture.place({ wallet: ALICE, price: '1990.5', size: '2' });
+    await fixture.place({ wallet: BOB, side: 'sell', price: '2000', size: '0.25' });
+    const gone = await fixture.place({ wallet: ALICE, price: '1' });
+    await fixture.engine.orders.cancel(ALICE, gone.order.id);
     const expected = [
       {
         id: unsettled.order.id,
@@ -139,7 +143,7 @@ describe('operator: accounts', () => {
         clientOrderId: 'mine \u001b[2J',
       },
     ];
-    const shown = await desk.ask('account', 'show', ALICE);
+    const shown = await fixture.ask('account', 'show', ALICE);
     expect(shown).to.deep.include({ wallet: ALICE, held: false, liveOrders: expected });
     expect(shown.balances).to.deep.include({
       asset: 'USDC',
@@ -147,36 +151,38 @@ describe('operator: accounts', () => {
       available: '9007193273.740993',
       reserved: '5481',
     });
-    await desk.settle();
-    expect((await desk.ask('account', 'show', ALICE)).liveOrders).to.deep.equal(expected);
+    await fixture.settle();
+    expect((await fixture.ask('account', 'show', ALICE)).liveOrders).to.deep.equal(expected);
   });
 
   it('shows nothing to people that could command their terminal', async () => {
-    const { stdout } = await desk.run('account', 'show', ALICE);
+    const { stdout } = await fixture.run('account', 'show', ALICE);
     expect(stdout).to.contain('mine \\u{1b}[2J').and.not.to.contain('\u001b');
   });
 
   it('withdraws only what is available', async () => {
     const total = debit(ALICE, 'USDC', '9007198754', '--reference', 'everything');
-    expect(await desk.refuse(...total)).to.equal('INSUFFICIENT_BALANCE');
+    expect(await fixture.refuse(...total)).to.equal('INSUFFICIENT_BALANCE');
   });
 
   it('holds an account and releases it', async () => {
-    const held = await desk.ask('account', 'hold', ALICE);
+    const held = await fixture.ask('account', 'hold', ALICE);
     expect(held).to.include({ wallet: ALICE, held: true, count: 2 });
     expect(held.cancelled.map(({ status }: { status: string }) => status)).to.have.members([
       'cancelled',
       'partially_filled_cancelled',
     ]);
-    expect(await desk.ask('account', 'show', ALICE)).to.deep.include({ held: true, liveOrders: [] });
-    expect(await desk.refuse(...debit(ALICE, 'USDC', '1', '--reference', 'held'))).to.equal('CUSTODY_HOLD');
-    expect(await desk.ask('account', 'hold', ALICE)).to.include({ held: true, count: 0 });
-    expect(await desk.ask('account', 'release', ALICE)).to.deep.equal({ wallet: ALICE, held: false });
-    await desk.ask(...debit(ALICE, 'USDC', '1', '--reference', 'held'));
+    expect(await fixture.ask('account', 'show', ALICE)).to.deep.include({ held: true, liveOrders: [] });
+    expect(await fixture.refuse(...debit(ALICE, 'USDC', '1', '--reference', 'held'))).to.equal(
+      'CUSTODY_HOLD',
+    );
+    expect(await fixture.ask('account', 'hold', ALICE)).to.include({ held: true, count: 0 });
+    expect(await fixture.ask('account', 'release', ALICE)).to.deep.equal({ wallet: ALICE, held: false });
+    await fixture.ask(...debit(ALICE, 'USDC', '1', '--reference', 'held'));
   });
 
   it('shows a wallet that never did anything', async () => {
-    expect(await desk.ask('account', 'show', WALLET(9))).to.deep.equal({
+    expect(await fixture.ask('account', 'show', WALLET(9))).to.deep.equal({
       wallet: WALLET(9),
       held: false,
       terms: { accepted: null, required: null },
@@ -186,14 +192,14 @@ describe('operator: accounts', () => {
   });
 
   it('says what to do when the outcome of a movement is unknown', async () => {
-    const { services } = desk;
+    const { services } = fixture;
     const move = async (): Promise<never> => {
       throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is temporarily unavailable');
     };
     const engine = { ...services.engine, funds: instead(services.engine.funds, { move }) };
-    Object.assign(desk, { services: { ...services, engine } });
-    const { status, stderr } = await desk.run(...credit(BOB, 'ETH', '1', '--reference', 'lost'));
-    Object.assign(desk, { services });
+    Object.assign(fixture, { services: { ...services, engine } });
+    const { status, stderr } = await fixture.run(...credit(BOB, 'ETH', '1', '--reference', 'lost'));
+    Object.assign(fixture, { services });
     expect(status).to.equal(1);
     expect(stderr).to.match(
       /^SERVICE_UNAVAILABLE: .*outcome is unknown: repeat .* same reference, which counts only once/,

@@ -3,7 +3,14 @@
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { runOperator } from '../../src/operator/command-line.ts';
-import { Capture, type Desk, marketRules, type Outcome, openDesk, WALLET } from './fixture.ts';
+import {
+  Capture,
+  marketRules,
+  type OperatorFixture,
+  type Outcome,
+  openOperatorFixture,
+  WALLET,
+} from './fixture.ts';
 
 /** Runs a command that must not need a server. */
 async function runOffline(...argv: string[]): Promise<Outcome> {
@@ -110,16 +117,16 @@ describe('operator: the command line', () => {
   });
 
   describe('services', () => {
-    let desk: Desk;
+    let fixture: OperatorFixture;
     before(async () => {
-      desk = await openDesk();
+      fixture = await openOperatorFixture();
     });
-    after(() => desk.close());
+    after(() => fixture.close());
 
     it('are opened once and closed, also after a refusal', async () => {
-      await desk.run('market', 'list');
-      await desk.run('market', 'clear', 'NO/SUCH');
-      expect(desk.opened).to.deep.equal({ times: 2, closed: 2 });
+      await fixture.run('market', 'list');
+      await fixture.run('market', 'clear', 'NO/SUCH');
+      expect(fixture.opened).to.deep.equal({ times: 2, closed: 2 });
     });
 
     it('that cannot be opened are a refusal with a code', async () => {
@@ -132,15 +139,15 @@ describe('operator: the command line', () => {
     });
 
     it('takes --json before the noun as well', async () => {
-      const { stdout } = await desk.run('--json', 'market', 'list');
+      const { stdout } = await fixture.run('--json', 'market', 'list');
       expect(JSON.parse(stdout)).to.deep.equal({ markets: [] });
     });
 
     it('paints only for a terminal that shows colours', async () => {
-      const plain = await desk.run('market', 'list');
+      const plain = await fixture.run('market', 'list');
       expect(plain.stdout).to.equal('(no markets)\n');
       const out = Object.assign(new Capture(), { isTTY: true, hasColors: () => true });
-      await runOperator(['market', 'list'], async () => desk.services, { out, err: new Capture() });
+      await runOperator(['market', 'list'], async () => fixture.services, { out, err: new Capture() });
       expect(out.text).to.contain('\u001b[').and.to.contain('(no markets)');
     });
 
@@ -149,7 +156,7 @@ describe('operator: the command line', () => {
         write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
       });
       const err = new Capture();
-      expect(await runOperator(['status'], async () => desk.services, { out, err })).to.equal(0);
+      expect(await runOperator(['status'], async () => fixture.services, { out, err })).to.equal(0);
       expect(err.text).to.equal('');
     });
   });

@@ -28,7 +28,7 @@ export class Capture extends Writable {
   }
 }
 
-export interface Desk {
+export interface OperatorFixture {
   /** Direct access to Redis. */
   readonly redis: Redis;
   /** The connection of the commands. */
@@ -72,7 +72,7 @@ export interface FilterSizes {
   readonly operating?: number;
 }
 
-export async function openDesk(filterBytes: FilterSizes = {}): Promise<Desk> {
+export async function openOperatorFixture(filterBytes: FilterSizes = {}): Promise<OperatorFixture> {
   const redisUrl = await freshRedis();
   const [redis, operating] = [openRedis(redisUrl), openRedis(redisUrl, 'engine-operator')];
   const exchange = await openExchange({
@@ -99,7 +99,7 @@ export async function openDesk(filterBytes: FilterSizes = {}): Promise<Desk> {
     const [out, err] = [new Capture(), new Capture()];
     const open = async (): Promise<OperatorServices> => {
       opened.times += 1;
-      return desk.services;
+      return fixture.services;
     };
     const status = await runOperator(argv, open, { out, err });
     return { status, stdout: out.text, stderr: err.text };
@@ -108,10 +108,10 @@ export async function openDesk(filterBytes: FilterSizes = {}): Promise<Desk> {
   const settle = (): Promise<void> => exchange.settle({ trims: false });
 
   const resizeFilter = async (bytes: number): Promise<void> => {
-    desk.services = { ...desk.services, engine: await operatorsEngine(bytes) };
+    fixture.services = { ...fixture.services, engine: await operatorsEngine(bytes) };
   };
 
-  const desk: Desk = {
+  const fixture: OperatorFixture = {
     redis,
     operating,
     engine,
@@ -182,7 +182,7 @@ export async function openDesk(filterBytes: FilterSizes = {}): Promise<Desk> {
       await exchange.close();
     },
   };
-  return desk;
+  return fixture;
 }
 
 /** Arguments of `market create`. */

@@ -1,19 +1,19 @@
 /** Tests operator commands that export the ledger and show the status of the exchange. */
 
 import { expect } from 'chai';
-import { BUSY_MARKETS as MARKETS, openBusyDesk, TAKER } from './busy-desk.ts';
-import type { Desk } from './fixture.ts';
+import { BUSY_MARKETS as MARKETS, openBusyFixture, TAKER } from './busy-fixture.ts';
+import type { OperatorFixture } from './fixture.ts';
 
 describe('operator: ledger export', () => {
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openBusyDesk();
+    fixture = await openBusyFixture();
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   const SPAN = ['--from', '2020-01-01', '--to', '2100-01-01T00:00:00+02:00'];
   const read = async (...argv: string[]): Promise<string> => {
-    const { status, stdout, stderr } = await desk.run('ledger', 'export', ...SPAN, ...argv);
+    const { status, stdout, stderr } = await fixture.run('ledger', 'export', ...SPAN, ...argv);
     expect(stderr).to.equal('');
     expect(status).to.equal(0);
     return stdout;
@@ -71,13 +71,13 @@ describe('operator: ledger export', () => {
     const entries = JSON.parse(await read('--json')).entries;
     const times = entries.map(({ time }: { time: string }) => time);
     const [first, last] = [times[0], times.at(-1)];
-    const { stdout } = await desk.run('ledger', 'export', '--from', first, '--to', last, '--json');
+    const { stdout } = await fixture.run('ledger', 'export', '--from', first, '--to', last, '--json');
     expect(JSON.parse(stdout).entries).to.deep.equal(
       entries.filter(({ time }: { time: string }) => time < last),
     );
-    const none = await desk.run('ledger', 'export', '--from', first, '--to', first, '--json');
+    const none = await fixture.run('ledger', 'export', '--from', first, '--to', first, '--json');
     expect(JSON.parse(none.stdout)).to.deep.equal({ entries: [] });
-    const header = await desk.run('ledger', 'export', '--from', '2090-01-01', '--to', '2091-01-01');
+    const header = await fixture.run('ledger', 'export', '--from', '2090-01-01', '--to', '2091-01-01');
     expect(header.stdout.split('\n')).to.have.length(2);
   });
 
@@ -94,15 +94,15 @@ describe('operator: ledger export', () => {
 });
 
 describe('operator: status', () => {
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openBusyDesk();
+    fixture = await openBusyFixture();
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   it('tells the lag of settlement, and what else is known', async () => {
-    const { sequence } = await desk.engine.snapshots.state();
-    const quiet = await desk.ask('status');
+    const { sequence } = await fixture.engine.reads.state();
+    const quiet = await fixture.ask('status');
     expect(quiet.engine).to.include({ epoch: 1, sequence, paused: false, requiredTerms: null });
     expect(quiet.settlement).to.deep.include({ epoch: 1, sequence, lag: { events: 0, seconds: 0 } });
     expect(quiet.markets).to.deep.equal(
@@ -110,22 +110,22 @@ describe('operator: status', () => {
     );
     expect(quiet).to.include({ queue: null, replicas: null, snapshotAgeMs: null });
 
-    await desk.place({ wallet: TAKER, price: '1' });
-    await desk.place({ wallet: TAKER, price: '1' });
-    const { settlement } = await desk.ask('status');
+    await fixture.place({ wallet: TAKER, price: '1' });
+    await fixture.place({ wallet: TAKER, price: '1' });
+    const { settlement } = await fixture.ask('status');
     expect(settlement.lag.events).to.equal(2);
     expect(settlement.lag.seconds).to.be.within(0, 5);
-    await desk.settle();
+    await fixture.settle();
   });
 
   it('shows it to people', async () => {
-    await desk.ask('market', 'set', 'BTC/USDC', '--status', 'halted');
-    Object.assign(desk.services, {
+    await fixture.ask('market', 'set', 'BTC/USDC', '--status', 'halted');
+    Object.assign(fixture.services, {
       queueCounts: async () => ({ waiting: 1, active: 0, delayed: 1 }),
       replicas: async () => ({ api: 2, settlement: 1 }),
       snapshotAgeMs: async () => 1234,
     });
-    const { stdout, status } = await desk.run('status');
+    const { stdout, status } = await fixture.run('status');
     expect(status).to.equal(0);
     expect(stdout).to.match(/^trading {4}on$/m);
     expect(stdout).to.match(/^markets {4}1 active, 1 halted$/m);
@@ -139,18 +139,18 @@ describe('operator: status', () => {
     const queueCounts = async (): Promise<never> => {
       throw new Error('no queue');
     };
-    Object.assign(desk.services, { queueCounts });
-    expect(await desk.ask('status')).to.include({ queue: null });
+    Object.assign(fixture.services, { queueCounts });
+    expect(await fixture.ask('status')).to.include({ queue: null });
   });
 
   it('is of use when a server is away, and fails all the same', async () => {
-    desk.operating.disconnect();
-    const { status, stdout, stderr } = await desk.run('status', '--json');
+    fixture.operating.disconnect();
+    const { status, stdout, stderr } = await fixture.run('status', '--json');
     expect(status).to.equal(1);
     expect(JSON.parse(stderr).code).to.equal('SERVICE_UNAVAILABLE');
     const document = JSON.parse(stdout);
     expect(document.engine).to.equal(null);
     expect(document.settlement).to.deep.include({ epoch: 1, lag: null });
-    expect((await desk.run('status')).stdout).to.match(/^engine {5}away$/m);
+    expect((await fixture.run('status')).stdout).to.match(/^engine {5}away$/m);
   });
 });

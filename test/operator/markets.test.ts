@@ -1,17 +1,17 @@
 /** Tests operator commands that change markets, assets, orders and switches. */
 
 import { expect } from 'chai';
-import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
+import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
 
 describe('operator: markets, assets, orders, switches', () => {
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openDesk();
+    fixture = await openOperatorFixture();
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   it('publishes a market and lists it, for programs and for people', async () => {
-    const record = await desk.ask('market', 'create', 'ETH/USDC', ...marketRules());
+    const record = await fixture.ask('market', 'create', 'ETH/USDC', ...marketRules());
     expect(record).to.deep.equal({
       symbol: 'ETH/USDC',
       status: 'active',
@@ -32,8 +32,8 @@ describe('operator: markets, assets, orders, switches', () => {
       baseToken: 'ETH',
       quoteToken: 'USDC',
     });
-    expect(await desk.ask('market', 'list')).to.deep.equal({ markets: [record] });
-    const { stdout } = await desk.run('market', 'list');
+    expect(await fixture.ask('market', 'list')).to.deep.equal({ markets: [record] });
+    const { stdout } = await fixture.run('market', 'list');
     expect(stdout.split('\n')).to.deep.equal([
       'MARKET    STATUS  TRADING  SELLING  VISIBLE  TICK   STEP  MIN SIZE  MAX SIZE  FEE BPS  SELF-TRADE    REFERENCE  NETWORK',
       'ETH/USDC  active  on       on       on       0.01  0.001      0.01         -       10  expire_taker          -  31337',
@@ -42,7 +42,7 @@ describe('operator: markets, assets, orders, switches', () => {
   });
 
   it('takes every option of a new market', async () => {
-    const record = await desk.ask(
+    const record = await fixture.ask(
       'market',
       'create',
       'NEW/USDC',
@@ -76,8 +76,8 @@ describe('operator: markets, assets, orders, switches', () => {
 
   it('refuses rules that cannot be exact, saying which to change', async () => {
     const inexact = ['market', 'create', 'BAD/USDC', ...marketRules({ 'size-step': '0.00000001' })];
-    expect(await desk.refuse(...inexact)).to.equal('INVALID_MARKET');
-    const { stderr } = await desk.run(...inexact);
+    expect(await fixture.refuse(...inexact)).to.equal('INVALID_MARKET');
+    const { stderr } = await fixture.run(...inexact);
     expect(stderr).to.match(
       /^INVALID_MARKET: .*change tickSize to a multiple of .* or sizeStep to a multiple of /,
     );
@@ -95,13 +95,13 @@ describe('operator: markets, assets, orders, switches', () => {
     ['to clear a market that trades', 'MARKET_NOT_HALTED', 'clear', 'ETH/USDC'],
   ] as const) {
     it(`refuses ${why}`, async () => {
-      expect(await desk.refuse('market', ...argv)).to.equal(code);
+      expect(await fixture.refuse('market', ...argv)).to.equal(code);
     });
   }
 
   it('changes every rule that may change, for the next order', async () => {
-    const { markets } = await desk.ask('market', 'list');
-    const record = await desk.ask(
+    const { markets } = await fixture.ask('market', 'list');
+    const record = await fixture.ask(
       'market',
       'set',
       'ETH/USDC',
@@ -137,16 +137,27 @@ describe('operator: markets, assets, orders, switches', () => {
     });
     expect(record.version).to.be.above(markets[0].version);
     const back = ['--trading-enabled', 'true', '--sell-enabled', 'true', '--visible', 'true'];
-    await desk.ask('market', 'set', 'ETH/USDC', ...back, '--status', 'active', '--reference-price', 'null');
+    await fixture.ask(
+      'market',
+      'set',
+      'ETH/USDC',
+      ...back,
+      '--status',
+      'active',
+      '--reference-price',
+      'null',
+    );
   });
 
   it('clears a halted market, and delists it only when it is empty', async () => {
-    await desk.ask('account', 'credit', WALLET(1), 'USDC', '100000', '--reference', 'for clearing');
-    const { order } = await desk.place({ wallet: WALLET(1), clientOrderId: 'mine' });
-    await desk.place({ wallet: WALLET(1), price: '1999' });
-    expect(await desk.refuse('market', 'set', 'ETH/USDC', '--status', 'delisted')).to.equal('BOOK_NOT_EMPTY');
-    await desk.ask('market', 'set', 'ETH/USDC', '--status', 'halted');
-    const cleared = await desk.ask('market', 'clear', 'ETH/USDC');
+    await fixture.ask('account', 'credit', WALLET(1), 'USDC', '100000', '--reference', 'for clearing');
+    const { order } = await fixture.place({ wallet: WALLET(1), clientOrderId: 'mine' });
+    await fixture.place({ wallet: WALLET(1), price: '1999' });
+    expect(await fixture.refuse('market', 'set', 'ETH/USDC', '--status', 'delisted')).to.equal(
+      'BOOK_NOT_EMPTY',
+    );
+    await fixture.ask('market', 'set', 'ETH/USDC', '--status', 'halted');
+    const cleared = await fixture.ask('market', 'clear', 'ETH/USDC');
     expect(cleared).to.include({ market: 'ETH/USDC', count: 2 });
     expect(cleared.cancelled).to.deep.include({
       id: order.id,
@@ -156,44 +167,47 @@ describe('operator: markets, assets, orders, switches', () => {
       status: 'cancelled',
       reason: 'market_cleared',
     });
-    expect(await desk.ask('market', 'clear', 'ETH/USDC')).to.include({ count: 0 });
-    await desk.ask('market', 'set', 'ETH/USDC', '--status', 'delisted');
-    await desk.ask('market', 'set', 'ETH/USDC', '--status', 'active');
+    expect(await fixture.ask('market', 'clear', 'ETH/USDC')).to.include({ count: 0 });
+    await fixture.ask('market', 'set', 'ETH/USDC', '--status', 'delisted');
+    await fixture.ask('market', 'set', 'ETH/USDC', '--status', 'active');
   });
 
   it('voids one live order', async () => {
-    const { order } = await desk.place({ wallet: WALLET(1) });
-    expect(await desk.ask('order', 'void', order.id)).to.include({ id: order.id, status: 'failed' });
-    expect(await desk.refuse('order', 'void', order.id)).to.equal('ORDER_NOT_FOUND');
-    expect(await desk.refuse('order', 'void', 'nonsense')).to.equal('ORDER_NOT_FOUND');
+    const { order } = await fixture.place({ wallet: WALLET(1) });
+    expect(await fixture.ask('order', 'void', order.id)).to.include({ id: order.id, status: 'failed' });
+    expect(await fixture.refuse('order', 'void', order.id)).to.equal('ORDER_NOT_FOUND');
+    expect(await fixture.refuse('order', 'void', 'nonsense')).to.equal('ORDER_NOT_FOUND');
   });
 
   it('sets the scale of an asset before its first use, and not after', async () => {
-    expect(await desk.ask('asset', 'set', 'GAS', '--scale', '3')).to.deep.equal({ symbol: 'GAS', scale: 3 });
-    await desk.ask('asset', 'set', 'GAS', '--scale', '4');
-    expect(await desk.refuse('asset', 'set', 'USDC', '--scale', '6')).to.equal('ASSET_IN_USE');
-    expect(await desk.refuse('asset', 'set', 'GAS', '--scale', '10')).to.equal('INVALID_ASSET');
-    expect(await desk.refuse('asset', 'set', 'gas', '--scale', '1')).to.equal('INVALID_ASSET');
+    expect(await fixture.ask('asset', 'set', 'GAS', '--scale', '3')).to.deep.equal({
+      symbol: 'GAS',
+      scale: 3,
+    });
+    await fixture.ask('asset', 'set', 'GAS', '--scale', '4');
+    expect(await fixture.refuse('asset', 'set', 'USDC', '--scale', '6')).to.equal('ASSET_IN_USE');
+    expect(await fixture.refuse('asset', 'set', 'GAS', '--scale', '10')).to.equal('INVALID_ASSET');
+    expect(await fixture.refuse('asset', 'set', 'gas', '--scale', '1')).to.equal('INVALID_ASSET');
   });
 
   it('pauses trading and resumes it', async () => {
-    expect(await desk.ask('trading', 'pause')).to.deep.equal({ paused: true });
-    await refuses('OPERATIONAL_PAUSED', () => desk.place({ wallet: WALLET(1) }));
-    expect((await desk.ask('status')).engine).to.include({ paused: true });
-    expect(await desk.ask('trading', 'resume')).to.deep.equal({ paused: false });
-    await desk.place({ wallet: WALLET(1) });
+    expect(await fixture.ask('trading', 'pause')).to.deep.equal({ paused: true });
+    await refuses('OPERATIONAL_PAUSED', () => fixture.place({ wallet: WALLET(1) }));
+    expect((await fixture.ask('status')).engine).to.include({ paused: true });
+    expect(await fixture.ask('trading', 'resume')).to.deep.equal({ paused: false });
+    await fixture.place({ wallet: WALLET(1) });
   });
 
   it('requires terms and lets go of them', async () => {
-    expect(await desk.ask('terms', 'require', '2026-01')).to.deep.equal({ requiredVersion: '2026-01' });
-    await refuses('STALE_TERMS_VERSION', () => desk.place({ wallet: WALLET(1) }));
-    await desk.engine.switches.acceptTerms(WALLET(1), '2026-01');
-    expect((await desk.ask('account', 'show', WALLET(1))).terms).to.deep.equal({
+    expect(await fixture.ask('terms', 'require', '2026-01')).to.deep.equal({ requiredVersion: '2026-01' });
+    await refuses('STALE_TERMS_VERSION', () => fixture.place({ wallet: WALLET(1) }));
+    await fixture.engine.switches.acceptTerms(WALLET(1), '2026-01');
+    expect((await fixture.ask('account', 'show', WALLET(1))).terms).to.deep.equal({
       accepted: '2026-01',
       required: '2026-01',
     });
-    expect(await desk.ask('terms', 'off')).to.deep.equal({ requiredVersion: null });
-    await desk.place({ wallet: WALLET(1) });
+    expect(await fixture.ask('terms', 'off')).to.deep.equal({ requiredVersion: null });
+    await fixture.place({ wallet: WALLET(1) });
   });
 });
 

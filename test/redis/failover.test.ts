@@ -76,19 +76,19 @@ describe('when another Redis takes over', function () {
     const { url, replica } = await cluster('promoted');
     const { redis, engine } = await engineOn(url);
     const first = await trade(engine);
-    const before = { ...(await engine.snapshots.state()), balance: await held(engine, BOB, 'ETH') };
+    const before = { ...(await engine.reads.state()), balance: await held(engine, BOB, 'ETH') };
     await takeOver(replica);
     // The old primary answers until it learns of its demotion. Then it redirects to the new primary, and the engine
     // does not follow: the new primary must be checked first.
     await eventually('the engine is closed', async () => {
-      await engine.snapshots.book(M, 1).catch(() => undefined);
+      await engine.reads.book(M, 1).catch(() => undefined);
       return !engine.lifecycle.isOpen();
     });
     expect(await codeOf(trade(engine))).to.equal('SERVICE_UNAVAILABLE');
     await ready(redis);
     expect(await codeOf(engine.lifecycle.open(undefined))).to.equal('SERVICE_UNAVAILABLE');
     await engine.lifecycle.open({ epoch: 1, sequence: before.sequence });
-    expect(await engine.snapshots.state()).to.deep.include({ epoch: 2, sequence: before.sequence });
+    expect(await engine.reads.state()).to.deep.include({ epoch: 2, sequence: before.sequence });
     expect(await held(engine, BOB, 'ETH')).to.deep.equal(before.balance);
     expect(await trade(engine))
       .to.be.above(first)
@@ -100,7 +100,7 @@ describe('when another Redis takes over', function () {
     const { redis, engine } = await engineOn(url);
     await replica.kill();
     await trade(engine);
-    const { epoch, sequence } = await engine.snapshots.state();
+    const { epoch, sequence } = await engine.reads.state();
     await kill();
     await replica.start();
     await takeOver(replica);

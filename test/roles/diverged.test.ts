@@ -5,18 +5,23 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import { openDesk } from '../operator/fixture.ts';
+import { openOperatorFixture } from '../operator/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { type Service, startService } from '../support/service.ts';
 
 describe('a settlement that found a contradiction', () => {
   it('is not ready and settles nothing until it is restarted after the mend', async () => {
-    const desk = await openDesk();
-    const postgres = new pg.Client({ connectionString: desk.databaseUrl });
+    const fixture = await openOperatorFixture();
+    const postgres = new pg.Client({ connectionString: fixture.databaseUrl });
     await postgres.connect();
     const port = String(await freePort());
-    const settings = { REDIS_URL: desk.redisUrl, DATABASE_URL: desk.databaseUrl, PORT: port, DRAIN_MS: '0' };
+    const settings = {
+      REDIS_URL: fixture.redisUrl,
+      DATABASE_URL: fixture.databaseUrl,
+      PORT: port,
+      DRAIN_MS: '0',
+    };
     const start = (): Promise<Service> => startService('settlement', settings);
     const readiness = async (): Promise<{ status: number; process: string }> => {
       const reply = await fetch(`http://127.0.0.1:${port}/readyz`);
@@ -24,20 +29,20 @@ describe('a settlement that found a contradiction', () => {
       return { status: reply.status, process: checks.process };
     };
     const settled = async (): Promise<boolean> =>
-      (await desk.ledger.settlement.cursor()).sequence === (await desk.engine.snapshots.state()).sequence;
+      (await fixture.ledger.settlement.cursor()).sequence === (await fixture.engine.reads.state()).sequence;
     const setDigest = (digest: string) => postgres.query('update engine_cursor set digest = $1', [digest]);
 
     let role = await start();
-    await desk.run('asset', 'set', 'NEW', '--scale', '4');
+    await fixture.run('asset', 'set', 'NEW', '--scale', '4');
     await eventually('it settles', settled);
-    const { digest } = await desk.ledger.settlement.cursor();
+    const { digest } = await fixture.ledger.settlement.cursor();
     await setDigest('another');
-    await desk.run('trading', 'pause');
+    await fixture.run('trading', 'pause');
     await eventually('it shows', async () => (await readiness()).status === 503);
     expect((await readiness()).process).to.equal('the engine and the ledger contradict each other');
 
     await setDigest(digest!);
-    await desk.run('trading', 'resume');
+    await fixture.run('trading', 'resume');
     expect(await settled()).to.equal(false);
     expect(await readiness()).to.include({ status: 503 });
 
@@ -48,6 +53,6 @@ describe('a settlement that found a contradiction', () => {
     expect(await readiness()).to.deep.equal({ status: 200, process: 'ok' });
     await role.end('SIGKILL');
     await postgres.end();
-    await desk.close();
+    await fixture.close();
   });
 });

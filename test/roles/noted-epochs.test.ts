@@ -68,7 +68,7 @@ describe('epochs that Postgres has noted', function () {
   const isOpen = (): Promise<void> => eventually('the engine is open', async () => engine.lifecycle.isOpen());
   const noted = (): Promise<{ epoch: number; server: string }[]> =>
     query(databaseUrl, 'select epoch, server from engine_epochs order by epoch');
-  const epochNow = async (): Promise<number> => (await engine.snapshots.state()).epoch;
+  const epochNow = async (): Promise<number> => (await engine.reads.state()).epoch;
   const sell = async (): Promise<string> => (await place(engine, ALICE, limit(M, 'sell', 10, 1))).order.id;
 
   it('begin on no server again that has forgotten them, and their orders are reported as lost, once', async () => {
@@ -233,6 +233,6 @@ describe('epochs that Postgres has noted', function () {
     await redis.hset(KEYS.engine, 'server', 'of another run');
     const opening = engine.lifecycle.open({ epoch: 1, sequence: 0 });
     expect(await opening.catch((error: unknown) => error)).to.be.instanceOf(EngineExhausted);
-    expect((await engine.snapshots.state().catch(() => ({ epoch: 65_279 }))).epoch).to.equal(65_279);
+    expect((await engine.reads.state().catch(() => ({ epoch: 65_279 }))).epoch).to.equal(65_279);
   });
 });

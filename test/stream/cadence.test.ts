@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { TICK_MS } from '../../src/domain/tick.ts';
+import { BEAT_MS } from '../../src/domain/beat.ts';
 import { GENERAL } from '../../src/feed/keys.ts';
 import { readMessage } from '../../src/feed/message.ts';
 import { connectSubscriber } from '../../src/redis/connections.ts';
@@ -14,7 +14,7 @@ import { freePort } from '../support/ports.ts';
 import { type Service, startService } from '../support/service.ts';
 import { sideBySide } from '../support/side-by-side.ts';
 import { deaf } from './deaf.ts';
-import { openStreamExchange, type StreamExchange } from './fixture.ts';
+import { openStreamFixture, type StreamFixture } from './fixture.ts';
 import { market, type Seen, type Watcher, watch } from './watcher.ts';
 
 const CROWD = 450;
@@ -33,7 +33,7 @@ async function metric({ url }: Service, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-/** Build time of a worker's last tick; NaN before its first tick. */
+/** Build time of a worker's last beat; NaN before its first beat. */
 const buildSeconds = (worker: Service): Promise<number> => metric(worker, 'redbook_snapshot_build_seconds');
 
 const gapsOf = (seen: readonly Pick<Seen, 'atMs'>[]): number[] =>
@@ -41,7 +41,7 @@ const gapsOf = (seen: readonly Pick<Seen, 'atMs'>[]): number[] =>
 
 // Thousands of frames are compared as text, which is a hundred times faster than parsing them.
 
-/** One frame of each tick. The general stream has one per market, after an initial snapshot. */
+/** One frame of each beat. The general stream has one per market, after an initial snapshot. */
 const ofOneMarket = ({ seen }: Watcher): Seen[] =>
   seen.filter(({ text }) => /^.{8,18}","symbol":"ETH\/USDC"/.test(text));
 
@@ -50,8 +50,8 @@ const newestTrade = ({ text }: Seen): number => Number(/"trades":\[\{[^}]*"time"
 
 describe('the streams over time', function () {
   this.timeout(90_000);
-  let exchange: StreamExchange;
-  let other: StreamExchange;
+  let exchange: StreamFixture;
+  let other: StreamFixture;
   let replicas: Service[];
   /** Two workers of the first exchange, which survive, and three of the other, which are killed. */
   let workers: Service[];
@@ -66,7 +66,7 @@ describe('the streams over time', function () {
   };
 
   before(async () => {
-    [exchange, other] = await Promise.all([openStreamExchange(), openStreamExchange()]);
+    [exchange, other] = await Promise.all([openStreamFixture(), openStreamFixture()]);
     const { environment } = exchange;
     const others = Array<Record<string, string>>(3).fill(other.environment);
     [replicas, workers] = await Promise.all([
@@ -80,7 +80,7 @@ describe('the streams over time', function () {
     for (const one of workers)
       await eventually('the worker works', async () => (await buildSeconds(one)) >= 0);
     workers.at(-1)!.child.kill('SIGSTOP');
-    // Constant activity, so that no two ticks are equal.
+    // Constant activity, so that no two beats are equal.
     quoting = setInterval(() => exchange.take('buy', '0.001').catch(() => undefined), 500);
   });
   after(async () => {
@@ -109,21 +109,21 @@ describe('the streams over time', function () {
     const leewayMs = LEEWAY_MS + heldUpMs();
 
     const gaps = [...crowd, elsewhere].flatMap((one) => gapsOf(ofOneMarket(one).slice(1)));
-    expect(gaps.length).to.be.above((CROWD * (WATCHED_MS - 2 * TICK_MS)) / TICK_MS);
-    expect(Math.min(...gaps)).to.be.above(TICK_MS - leewayMs);
-    expect(Math.max(...gaps)).to.be.below(TICK_MS + leewayMs);
+    expect(gaps.length).to.be.above((CROWD * (WATCHED_MS - 2 * BEAT_MS)) / BEAT_MS);
+    expect(Math.min(...gaps)).to.be.above(BEAT_MS - leewayMs);
+    expect(Math.max(...gaps)).to.be.below(BEAT_MS + leewayMs);
 
-    // A trade occurs between any two ticks, so the newest trade identifies the tick.
-    const ofTick = new Map<number, string>();
+    // A trade occurs between any two beats, so the newest trade identifies the beat.
+    const ofBeat = new Map<number, string>();
     for (const one of [...crowd.filter((_one, client) => client % 10 !== 0), elsewhere]) {
       for (const frame of one.seen) {
         const time = newestTrade(frame);
-        if (!ofTick.has(time)) ofTick.set(time, frame.text);
-        if (ofTick.get(time) !== frame.text) throw new Error('a tick looks different to two clients');
+        if (!ofBeat.has(time)) ofBeat.set(time, frame.text);
+        if (ofBeat.get(time) !== frame.text) throw new Error('a beat looks different to two clients');
       }
-      expect(one.seen).to.have.length.above(WATCHED_MS / TICK_MS - 3);
+      expect(one.seen).to.have.length.above(WATCHED_MS / BEAT_MS - 3);
     }
-    expect(ofTick.size).to.be.within(WATCHED_MS / TICK_MS, WATCHED_MS / TICK_MS + 3);
+    expect(ofBeat.size).to.be.within(WATCHED_MS / BEAT_MS, WATCHED_MS / BEAT_MS + 3);
     const grown = (await metric(first, 'process_resident_memory_bytes')) - begun;
     expect(grown / (CROWD + DEAF)).to.be.below(100_000);
     expect(await metric(first, 'redbook_stream_clients{stream="general"}')).to.equal(CROWD / 10);
@@ -134,28 +134,28 @@ describe('the streams over time', function () {
     const { environment } = other;
     const subscriber = connectSubscriber(environment.REDIS_URL!, 'test', () => undefined);
     const heldUpMs = watchOverMachine();
-    const heard: { tick: number; atMs: number }[] = [];
+    const heard: { beat: number; atMs: number }[] = [];
     subscriber.on('messageBuffer', (_channel: Buffer, message: Buffer) => {
-      heard.push({ tick: readMessage(message)!.tick, atMs: performance.now() });
+      heard.push({ beat: readMessage(message)!.beat, atMs: performance.now() });
     });
     try {
       await once(subscriber, 'ready');
       await subscriber.subscribe(GENERAL);
       const [dying, living, resting] = workers.slice(2) as [Service, Service, Service];
-      await sleep(4 * TICK_MS);
+      await sleep(4 * BEAT_MS);
       expect((await buildSeconds(dying)) + (await buildSeconds(living))).to.be.above(0);
       dying.child.kill('SIGKILL');
-      await sleep(4 * TICK_MS);
-      // A suspended worker is too late for the ticks it missed.
+      await sleep(4 * BEAT_MS);
+      // A suspended worker is too late for the beats it missed.
       living.child.kill('SIGSTOP');
       resting.child.kill('SIGCONT');
-      await sleep(2 * TICK_MS);
+      await sleep(2 * BEAT_MS);
       living.child.kill('SIGCONT');
-      await sleep(3 * TICK_MS);
-      const ticks = heard.map(({ tick }) => tick);
-      expect(ticks.length).to.be.above(10);
-      expect(new Set(ticks).size).to.equal(ticks.length);
-      expect(Math.max(...gapsOf(heard))).to.be.below(2 * TICK_MS + LEEWAY_MS + heldUpMs());
+      await sleep(3 * BEAT_MS);
+      const beats = heard.map(({ beat }) => beat);
+      expect(beats.length).to.be.above(10);
+      expect(new Set(beats).size).to.equal(beats.length);
+      expect(Math.max(...gapsOf(heard))).to.be.below(2 * BEAT_MS + LEEWAY_MS + heldUpMs());
     } finally {
       heldUpMs();
       subscriber.disconnect();
@@ -164,6 +164,6 @@ describe('the streams over time', function () {
 
   sideBySide({
     'are on time and the same everywhere for 500 clients of which 50 never read': watchForLong,
-    'go on within two ticks when a worker is killed or held up, and show no tick twice': takeOver,
+    'go on within two beats when a worker is killed or held up, and show no beat twice': takeOver,
   });
 });

@@ -32,7 +32,7 @@ export interface Replica {
   close(): Promise<void>;
 }
 
-export interface StreamExchange {
+export interface StreamFixture {
   /** Environment of its processes. */
   readonly environment: Record<string, string>;
   readonly backends: Backends;
@@ -50,7 +50,7 @@ export interface StreamExchange {
 }
 
 /** @param queueRedisUrl the feed's Redis, by default the engine's */
-export async function openStreamExchange(queueRedisUrl?: string): Promise<StreamExchange> {
+export async function openStreamFixture(queueRedisUrl?: string): Promise<StreamFixture> {
   const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshLedgerDatabase()]);
   const environment: Record<string, string> = {
     REDIS_URL: redisUrl,
@@ -70,7 +70,7 @@ export async function openStreamExchange(queueRedisUrl?: string): Promise<Stream
   const { engine } = backends;
   while (!engine.lifecycle.isOpen()) await new Promise((resolve) => setTimeout(resolve, 10));
   await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
-  const market: StreamExchange['market'] = async (spec) => {
+  const market: StreamFixture['market'] = async (spec) => {
     await engine.markets.create(marketSpec(spec.symbol, spec));
     const [asset] = spec.symbol.split('/');
     for (const wallet of [MAKER, TAKER]) await fund(wallet, asset!);

@@ -15,7 +15,7 @@ import { DRAIN_STEP_MS } from '../../src/stream/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshRedis, freshRedisServer } from '../support/servers.ts';
 import { deaf } from './deaf.ts';
-import { openReplica, openStreamExchange, type Replica, type StreamExchange } from './fixture.ts';
+import { openReplica, openStreamFixture, type Replica, type StreamFixture } from './fixture.ts';
 import { market, parsed, type Seen, type Watcher, watch } from './watcher.ts';
 
 /** Parses JSON with its numbers as literals, digit for digit. */
@@ -35,7 +35,7 @@ const atLeast = (count: number) => (seen: readonly Seen[]) => seen.length >= cou
 /** A slow scenario that begins before the other tests and ends with its own. */
 async function breakOfRedis(): Promise<void> {
   const feed = await freshRedisServer();
-  const exchange = await openStreamExchange(feed.url);
+  const exchange = await openStreamFixture(feed.url);
   try {
     const [replica] = await Promise.all([exchange.replica(), exchange.worker()]);
     const watchers = ['/ws', market('ETH/USDC')].map((path) => watch(replica.port, path));
@@ -68,7 +68,7 @@ async function breakOfRedis(): Promise<void> {
 describe('the streams', function () {
   this.timeout(60_000);
   const watchers: Watcher[] = [];
-  let exchange: StreamExchange;
+  let exchange: StreamFixture;
   let replica: Replica;
   let api: { port: number };
 
@@ -85,7 +85,7 @@ describe('the streams', function () {
   before(async () => {
     broken = breakOfRedis();
     broken.catch(() => undefined);
-    exchange = await openStreamExchange();
+    exchange = await openStreamFixture();
     for (let level = 1; level <= 260; level += 1) {
       await exchange.quote('buy', (2000 - level / 100).toFixed(2), '0.123');
       await exchange.quote('sell', (2000.03 + level / 100).toFixed(2), '1.5');
@@ -385,13 +385,13 @@ describe('the streams', function () {
       const frame = JSON.stringify({ filler: 'x'.repeat(1_000_000) });
       const begunBytes = heldBytes();
       // Enough large frames to fill the kernel's buffers of clients that do not read.
-      for (let tick = 1; tick <= 120; tick += 1) {
-        await redis.publish(GENERAL, writeMessage(tick, ['{}', frame]));
+      for (let beat = 1; beat <= 120; beat += 1) {
+        await redis.publish(GENERAL, writeMessage(beat, ['{}', frame]));
         // Paced by this machine: readers, too, skip a frame that arrives before the last one is sent.
         const endMs = Date.now() + 1_000;
         do await sleep(10);
-        while (received + skipped < tick && Date.now() < endMs);
-        skipped = tick - received;
+        while (received + skipped < beat && Date.now() < endMs);
+        skipped = beat - received;
       }
       // Each of 20 deaf clients may hold one frame that its kernel has not taken, and the feed holds the newest ones.
       // Keeping all frames for them would hold 120 megabytes.

@@ -2,10 +2,10 @@
 
 import type { Market } from '../../src/domain/market.ts';
 import {
+  type BookMember,
   type Engine,
   type EngineHash,
   type MemberPage,
-  type RestingOrder,
   readBookMember,
   readLiveMember,
 } from '../../src/engine/index.ts';
@@ -17,7 +17,7 @@ export interface AssetContents {
   readonly balances: ReadonlyMap<string, { readonly availableAtoms: bigint; readonly reservedAtoms: bigint }>;
   readonly supplyAtoms: bigint;
   /** Resting orders that reserve the asset: asks of its base markets, bids of its quote markets. */
-  readonly resting: readonly (RestingOrder & { readonly market: Market })[];
+  readonly resting: readonly (BookMember & { readonly market: Market })[];
 }
 
 async function fieldsOf(

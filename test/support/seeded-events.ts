@@ -6,7 +6,14 @@
 import { createHash } from 'node:crypto';
 import type { EngineEvent, EventBody } from '../../src/domain/event.ts';
 import type { Asset, Market } from '../../src/domain/market.ts';
-import type { ClosedOrder, Lot, OrderStatus, OrderTerms, Side, Trade } from '../../src/domain/order.ts';
+import type {
+  ClosedOrder,
+  MarketUnits,
+  OrderStatus,
+  OrderTerms,
+  Side,
+  Trade,
+} from '../../src/domain/order.ts';
 import { CAUSES } from '../../src/engine/cancelling-call.ts';
 import { orderIdOf } from '../../src/engine/codec.ts';
 import { type Random, random } from './seed.ts';
@@ -124,7 +131,7 @@ export function seededEvents(seed: number): SeededEvents {
       clientOrderId: dice.chance(0.3) ? null : idOf(sequence, dice.pick(POISONED_TEXTS)),
       createdAtMs: timeMs,
       sequence,
-      lot: lotOf(market),
+      units: marketUnits(market),
     };
     if (dice.chance(0.05)) {
       const refused = { status: 'rejected', filledSteps: 0n, trades: [], expired: [] } as const;
@@ -175,7 +182,7 @@ export function seededEvents(seed: number): SeededEvents {
       makerWallet: maker.wallet,
       timeMs,
       sequence,
-      lot: maker.lot,
+      units: maker.units,
     };
   };
 
@@ -263,7 +270,7 @@ function closed({ terms, filledSteps }: Resting, reason: ClosedOrder['reason']):
   };
 }
 
-function lotOf(market: Market): Lot {
+function marketUnits(market: Market): MarketUnits {
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
   return { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
 }

@@ -1,6 +1,6 @@
 /** The order in which the engine serves commands that come in one turn of the event loop. */
 
-import { Ticket } from '../../src/engine/batches.ts';
+import { Ticket } from '../../src/engine/command-queue.ts';
 
 function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[][] {
   const groups = new Map<string, Item[]>();

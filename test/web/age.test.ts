@@ -1,7 +1,7 @@
 /** The age of data on the page, from two clocks, in whole units. */
 
 import { expect } from 'chai';
-import { ageWords, durationWords, elapsedMs, feedStateOf } from '../../src/web/figures/age.ts';
+import { ageWords, durationWords, elapsedMs, streamStateOf } from '../../src/web/figures/age.ts';
 
 describe('the age of data on the page', () => {
   const at = (wallMs: number, runningMs: number) => ({ wallMs, runningMs });
@@ -27,12 +27,12 @@ describe('the age of data on the page', () => {
   });
 
   it('makes data stale after five seconds, whatever the client reports', () => {
-    expect(feedStateOf('live', 5_000)).to.equal('live');
-    expect(feedStateOf('live', 5_001)).to.equal('stale');
-    expect(feedStateOf('stale', 100)).to.equal('stale');
-    expect(feedStateOf('connecting', 100)).to.equal('live');
-    expect(feedStateOf('connecting', null)).to.equal('offline');
-    expect(feedStateOf('offline', 100)).to.equal('offline');
+    expect(streamStateOf('live', 5_000)).to.equal('live');
+    expect(streamStateOf('live', 5_001)).to.equal('stale');
+    expect(streamStateOf('stale', 100)).to.equal('stale');
+    expect(streamStateOf('connecting', 100)).to.equal('live');
+    expect(streamStateOf('connecting', null)).to.equal('offline');
+    expect(streamStateOf('offline', 100)).to.equal('offline');
   });
 
   it('is told with the next attempt to connect', () => {

@@ -43,7 +43,7 @@ const texts = (own: Partial<DraftTexts>): DraftTexts => ({
 });
 
 const problemsOf = (own: Partial<DraftTexts>): string[] =>
-  readDraft(texts(own), ETH).problems.map(({ place, code }) => `${place} ${code}`);
+  readDraft(texts(own), ETH).problems.map(({ field, code }) => `${field} ${code}`);
 
 describe('the order form reads', () => {
   it('a comma as the point, and sends plain decimals', () => {

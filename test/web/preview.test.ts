@@ -17,14 +17,14 @@ import { type Level, type Preview, previewOrder } from '../../src/web/figures/pr
 import { shareSteps } from '../../src/web/figures/shares.ts';
 import {
   ALICE,
-  type Bench,
   BOB,
   codeOf,
+  type EngineFixture,
   fund,
   held,
   limit,
   movement,
-  openBench,
+  openEngineFixture,
   place,
   spec,
 } from '../engine/fixture.ts';
@@ -74,30 +74,30 @@ const CASES = 12;
 const FUNDS = 10n ** 12n;
 
 describe('the preview of an order', () => {
-  let bench: Bench;
+  let fixture: EngineFixture;
   before(async () => {
-    bench = await openBench();
+    fixture = await openEngineFixture();
   });
-  after(() => bench.close());
+  after(() => fixture.close());
 
   for (const [index, grid] of GRIDS.entries()) {
     it(`says what placing then does: ${grid.name}`, async () => {
       const random = randomOf(runSeed() + index);
-      const market = await publish(bench, index, grid);
-      for (let round = 0; round < CASES; round += 1) await tryOne(bench, market, grid.middle, random);
+      const market = await publish(fixture, index, grid);
+      for (let round = 0; round < CASES; round += 1) await tryOne(fixture, market, grid.middle, random);
     });
   }
 
   it('buys the largest size that the balance pays for', async () => {
     for (const [index, grid] of GRIDS.entries()) {
-      const market = await publish(bench, index + GRIDS.length, grid);
-      await tryShare(bench, market, grid.middle);
+      const market = await publish(fixture, index + GRIDS.length, grid);
+      await tryShare(fixture, market, grid.middle);
     }
   });
 });
 
 /** Publishes a market, and returns its rules as the page makes them of the published record. */
-async function publish({ engine }: Bench, index: number, grid: Grid): Promise<Market> {
+async function publish({ engine }: EngineFixture, index: number, grid: Grid): Promise<Market> {
   const [base, quote] = [`B${index}`, `Q${index}`];
   await engine.markets.setAsset({ symbol: base, scale: grid.scales[0] });
   await engine.markets.setAsset({ symbol: quote, scale: grid.scales[1] });
@@ -128,7 +128,7 @@ async function publish({ engine }: Bench, index: number, grid: Grid): Promise<Ma
 
 /** Offers at up to five prices on the side that the order meets, best first: of BOB, and some of ALICE herself. */
 async function fillBook(
-  { engine }: Bench,
+  { engine }: EngineFixture,
   market: Market,
   side: 'buy' | 'sell',
   middle: bigint,
@@ -185,7 +185,7 @@ interface Funds {
   readonly quote: readonly [available: bigint, reserved: bigint];
 }
 
-const fundsOf = async ({ engine }: Bench, market: Market): Promise<Funds> => ({
+const fundsOf = async ({ engine }: EngineFixture, market: Market): Promise<Funds> => ({
   base: await held(engine, ALICE, market.base.symbol),
   quote: await held(engine, ALICE, market.quote.symbol),
 });
@@ -202,12 +202,12 @@ function previewOf(
   return previewOrder(market, texts, draft.amounts, { ...book, isCut: false }, available);
 }
 
-async function tryOne(bench: Bench, market: Market, middle: bigint, random: Random): Promise<void> {
-  const { engine } = bench;
+async function tryOne(fixture: EngineFixture, market: Market, middle: bigint, random: Random): Promise<void> {
+  const { engine } = fixture;
   const side = random.pick(['buy', 'sell'] as const);
-  const book = await fillBook(bench, market, side, middle, random);
+  const book = await fillBook(fixture, market, side, middle, random);
   const texts = drawTexts(market, side, middle, random);
-  const before = await fundsOf(bench, market);
+  const before = await fundsOf(fixture, market);
   const draft = readDraft(texts, market);
   const preview = previewOf(market, texts, draft, book, before);
   const told = JSON.stringify({
@@ -223,7 +223,7 @@ async function tryOne(bench: Bench, market: Market, middle: bigint, random: Rand
   } else {
     const placement = answer as Awaited<ReturnType<typeof place>>;
     expect(preview, told).to.not.equal(null);
-    expectSame(preview!, placement, before, await fundsOf(bench, market), texts.side, told);
+    expectSame(preview!, placement, before, await fundsOf(fixture, market), texts.side, told);
   }
   for (const wallet of [ALICE, BOB]) await engine.orders.cancelAll(wallet, market.symbol);
 }
@@ -263,8 +263,8 @@ function expectSame(
 }
 
 /** The share of 100 percent is accepted by the engine, and one more step is not, with and without an atom to spare. */
-async function tryShare(bench: Bench, market: Market, middle: bigint): Promise<void> {
-  const { engine } = bench;
+async function tryShare(fixture: EngineFixture, market: Market, middle: bigint): Promise<void> {
+  const { engine } = fixture;
   await engine.markets.change(market.symbol, { minOrderSize: null });
   const asked = { side: 'buy', type: 'limit', timeInForce: 'GTC', postOnly: false } as const;
   const { tick, step } = marketGrid(market);

@@ -30,7 +30,7 @@ interface Replica {
   /** Scripts that the worker ran. */
   readonly scripts: string[];
   /** Peak number of concurrent pages, for first pages and for later pages. */
-  readonly mostTogether: { first: number; later: number };
+  readonly maxTogether: { first: number; later: number };
   /** Log lines of the worker. */
   readonly lines: { readonly msg: string; readonly [field: string]: unknown }[];
   start(methods?: Partial<Engine['dueCancels']>): DueCancelsWorker;
@@ -69,13 +69,13 @@ describe('the worker of dead-man switches', function () {
       engine,
       scripts,
       lines,
-      mostTogether: { first: 0, later: 0 },
+      maxTogether: { first: 0, later: 0 },
       start(methods = {}) {
         const together = { first: 0, later: 0 };
         const cancelPage: Engine['dueCancels']['cancelPage'] = async (due, after) => {
           const lane = after === null ? 'first' : 'later';
           together[lane] += 1;
-          replica.mostTogether[lane] = Math.max(replica.mostTogether[lane], together[lane]);
+          replica.maxTogether[lane] = Math.max(replica.maxTogether[lane], together[lane]);
           return engine.dueCancels.cancelPage(due, after).finally(() => {
             together[lane] -= 1;
           });
@@ -83,7 +83,7 @@ describe('the worker of dead-man switches', function () {
         const worker = startDueCancels({
           engine: { ...engine, dueCancels: instead(engine.dueCancels, { cancelPage, ...methods }) },
           log,
-          wake: () => undefined,
+          wakeSettlement: () => undefined,
           leaseMs: 1_000,
         });
         workers.push(worker);
@@ -183,11 +183,11 @@ describe('the worker of dead-man switches', function () {
     expect(await one.engine.orders.liveCount(BOB)).to.equal(placed);
     const fired = running.map((worker) => worker.counts().fired);
     expect(fired[0]! + fired[1]!).to.equal(151);
-    for (const { mostTogether } of [one, other]) {
-      expect(mostTogether.first).to.be.at.most(16);
-      expect(mostTogether.later).to.be.at.most(4);
+    for (const { maxTogether } of [one, other]) {
+      expect(maxTogether.first).to.be.at.most(16);
+      expect(maxTogether.later).to.be.at.most(4);
     }
-    expect(one.mostTogether.first + other.mostTogether.first, 'several begin at once').to.be.greaterThan(2);
+    expect(one.maxTogether.first + other.maxTogether.first, 'several begin at once').to.be.greaterThan(2);
     await one.engine.orders.cancelAll(BOB, null);
   });
 

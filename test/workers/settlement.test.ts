@@ -11,12 +11,12 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { Refusal } from '../../src/domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../../src/domain/event.ts';
-import type { OrderRequest } from '../../src/order/request.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { connectRedis } from '../../src/redis/connections.ts';
-import { createSettlement, type EventSource } from '../../src/workers/settlement.ts';
+import { createSettlementWorker, type EventSource } from '../../src/workers/settlement.ts';
 import { liveContents } from '../support/engine-contents.ts';
 import { asUser } from '../support/redis-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
@@ -29,10 +29,10 @@ const log = pino({ level: 'silent' });
 /** Replaces the engine's stream with one that ends where a test wants. */
 class ShortStream implements EventSource {
   readonly outbox = this;
-  readonly snapshots = this;
+  readonly reads = this;
   readonly events: EngineEvent[];
   readonly trimmed: Cursor[] = [];
-  reads = 0;
+  readCount = 0;
   failure: Error | undefined;
   /** Position of the engine, if it is not the last event of the stream. */
   position: Cursor | undefined;
@@ -41,7 +41,7 @@ class ShortStream implements EventSource {
     this.events = events;
   }
   async readEvents(after: Cursor, count: number, weight: number): Promise<EngineEvent[]> {
-    this.reads += 1;
+    this.readCount += 1;
     if (this.failure) throw this.failure;
     let left = weight;
     return this.events
@@ -79,7 +79,12 @@ describe('settlement', function () {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(11).next(250));
     const startedMs = Date.now();
-    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 20 });
+    const settlement = createSettlementWorker({
+      engine: stream,
+      ledger: ledger.settlement,
+      log,
+      batchSize: 20,
+    });
     expect(await settlement.lag()).to.deep.include({ lagEvents: 250, lastSettledAtMs: null });
     expect((await settlement.lag()).lagMs).to.be.above(0);
     await settlement.run();
@@ -94,7 +99,7 @@ describe('settlement', function () {
   it('flushes and trims a last batch that is full', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(11).next(61));
-    await createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 20 }).run();
+    await createSettlementWorker({ engine: stream, ledger: ledger.settlement, log, batchSize: 20 }).run();
     expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([61]);
   });
 
@@ -102,7 +107,7 @@ describe('settlement', function () {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(11).next(250));
     const flushed: Cursor[] = [];
-    const settlement = createSettlement({
+    const settlement = createSettlementWorker({
       engine: stream,
       ledger: {
         ...ledger.settlement,
@@ -126,14 +131,14 @@ describe('settlement', function () {
   it('stops for good when the engine and the ledger contradict each other', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(12).next(50));
-    await createSettlement({ engine: stream, ledger: ledger.settlement, log }).run();
+    await createSettlementWorker({ engine: stream, ledger: ledger.settlement, log }).run();
     stream.events.splice(0, 50, ...seededEvents(13).next(60));
-    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
+    const settlement = createSettlementWorker({ engine: stream, ledger: ledger.settlement, log });
     await settlement.run();
     expect(settlement.diverged()).to.equal(true);
-    const { reads } = stream;
+    const { readCount } = stream;
     await settlement.run();
-    expect(stream.reads).to.equal(reads);
+    expect(stream.readCount).to.equal(readCount);
     expect(await ledger.settlement.cursor()).to.include({ sequence: 50 });
   });
 
@@ -152,7 +157,7 @@ describe('settlement', function () {
       }
       return batch;
     };
-    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
+    const settlement = createSettlementWorker({ engine: stream, ledger: ledger.settlement, log });
     await settlement.run();
     expect(settlement.diverged()).to.equal(false);
     expect(await ledger.settlement.cursor()).to.include({ epoch: 101, sequence: 40 });
@@ -167,7 +172,7 @@ describe('settlement', function () {
       const stream = new ShortStream(events.slice(0, -1));
       stream.position = last;
       await ledger.settlement.settle(stream.events);
-      const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
+      const settlement = createSettlementWorker({ engine: stream, ledger: ledger.settlement, log });
       return { ledger, stream, settlement, last };
     };
     const settled = async (ledger: Ledger): Promise<number> => (await ledger.settlement.cursor()).sequence;
@@ -217,29 +222,29 @@ describe('settlement', function () {
   it('retries after a failure with increasing delays, and then continues', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(14).next(50));
-    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
+    const settlement = createSettlementWorker({ engine: stream, ledger: ledger.settlement, log });
     stream.failure = new Refusal('SERVICE_UNAVAILABLE');
     const startedMs = Date.now();
-    for (; stream.reads < 3; await sleep(5)) await settlement.run();
+    for (; stream.readCount < 3; await sleep(5)) await settlement.run();
     expect(Date.now() - startedMs).to.be.at.least(250 + 500);
     expect(settlement.diverged()).to.equal(false);
     stream.failure = undefined;
     for (; (await ledger.settlement.cursor()).sequence === 0; await sleep(5)) await settlement.run();
     expect(await ledger.settlement.cursor()).to.include({ sequence: 50 });
-    expect(stream.reads).to.equal(5);
+    expect(stream.readCount).to.equal(5);
   });
 
   it("retries after its delay although the machine's clock has stepped back", async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(15).next(50));
-    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
+    const settlement = createSettlementWorker({ engine: stream, ledger: ledger.settlement, log });
     stream.failure = new Refusal('SERVICE_UNAVAILABLE');
     await settlement.run();
     stream.failure = undefined;
     const { now } = Date;
     Date.now = () => now() - 3_600_000;
     try {
-      for (let turns = 0; turns < 200 && stream.reads === 1; turns += 1, await sleep(5))
+      for (let turns = 0; turns < 200 && stream.readCount === 1; turns += 1, await sleep(5))
         await settlement.run();
     } finally {
       Date.now = now;
@@ -251,8 +256,8 @@ describe('settlement', function () {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(16).next(120));
     const sizes: number[] = [];
-    let mostEvents = 0;
-    const settlement = createSettlement({
+    let maxEvents = 0;
+    const settlement = createSettlementWorker({
       engine: stream,
       ledger: {
         ...ledger.settlement,
@@ -260,7 +265,7 @@ describe('settlement', function () {
           const { sequence } = await ledger.settlement.cursor();
           const fresh = events.filter((event) => event.sequence > sequence);
           sizes.push(fresh.length);
-          if (fresh.length > mostEvents) throw new Error('canceling statement due to statement timeout');
+          if (fresh.length > maxEvents) throw new Error('canceling statement due to statement timeout');
           return ledger.settlement.settle(events);
         },
       },
@@ -270,10 +275,10 @@ describe('settlement', function () {
     for (; sizes.at(-1) !== 1; await sleep(5)) await settlement.run();
     expect(sizes.slice(0, 5)).to.deep.equal([17, 8, 4, 2, 1]);
     expect(await settlement.lag()).to.include({ lagEvents: 120 });
-    mostEvents = 1;
+    maxEvents = 1;
     for (; (await ledger.settlement.cursor()).sequence < 3; await sleep(5)) await settlement.run();
     expect((await settlement.lag()).lagEvents).to.be.within(1, 117);
-    mostEvents = 1_000;
+    maxEvents = 1_000;
     for (; (await ledger.settlement.cursor()).sequence < 120; await sleep(5)) await settlement.run();
     expect(settlement.diverged()).to.equal(false);
     expect(sizes.slice(5)).to.include(16);
@@ -283,7 +288,7 @@ describe('settlement', function () {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(17).next(200));
     const before: number[] = [];
-    const settlement = createSettlement({
+    const settlement = createSettlementWorker({
       engine: stream,
       ledger: {
         ...ledger.settlement,
@@ -315,7 +320,7 @@ describe('settlement', function () {
       const stream = new ShortStream(seededEvents(18).next(EVENTS));
       const writes: { from: number; isBegun: boolean }[] = [];
       const held = new Set<readonly EngineEvent[]>();
-      let [mostHeld, readsMeanwhile] = [0, 0];
+      let [maxHeld, readsMeanwhile] = [0, 0];
       const heldNow = (): number => [...held].flat().reduce((sum, event) => sum + weightOf(event), 0);
       const engine: EventSource = {
         outbox: {
@@ -326,16 +331,16 @@ describe('settlement', function () {
             if (writes.at(-1)?.isBegun) {
               readsMeanwhile += 1;
               held.add(fresh);
-              mostHeld = Math.max(mostHeld, heldNow());
+              maxHeld = Math.max(maxHeld, heldNow());
               held.delete(fresh);
             }
             return events;
           },
           trim: (cursor) => stream.trim(cursor),
         },
-        snapshots: stream,
+        reads: stream,
       };
-      const settlement = createSettlement({
+      const settlement = createSettlementWorker({
         engine,
         log,
         batchSize: 50,
@@ -349,7 +354,7 @@ describe('settlement', function () {
             const fresh = events.filter((event) => event.sequence > sequence);
             write.from = fresh[0]?.sequence ?? 0;
             held.add(fresh);
-            mostHeld = Math.max(mostHeld, heldNow());
+            maxHeld = Math.max(maxHeld, heldNow());
             try {
               await sleep(5);
               if (failure === 'before') throw new Error('the connection is lost');
@@ -373,15 +378,15 @@ describe('settlement', function () {
       }
       expect(settlement.diverged()).to.equal(false);
       expect((await ledger.checks.run()).checks.filter(({ count }) => count > 0)).to.deep.equal([]);
-      return { writes, mostHeld, readsMeanwhile };
+      return { writes, maxHeld, readsMeanwhile };
     };
 
     it('and holds no more than one limit for both', async () => {
       const heaviest = Math.max(...seededEvents(18).next(EVENTS).map(weightOf));
       for (const heldWeight of [16, 60]) {
-        const { mostHeld, readsMeanwhile } = await observed(heldWeight, () => undefined);
+        const { maxHeld, readsMeanwhile } = await observed(heldWeight, () => undefined);
         expect(readsMeanwhile).to.be.above(3);
-        expect(mostHeld).to.be.within(heldWeight - 1, heldWeight + heaviest - 1);
+        expect(maxHeld).to.be.within(heldWeight - 1, heldWeight + heaviest - 1);
       }
     });
 
@@ -412,7 +417,7 @@ describe('settlement', function () {
       stream.events.push(...coming.splice(0, 1));
       return ledger.settlement.settle(events);
     };
-    const settlement = createSettlement({
+    const settlement = createSettlementWorker({
       engine: stream,
       log,
       ledger: { ...ledger.settlement, settle },
@@ -436,7 +441,12 @@ describe('settlement', function () {
       asked.push(count);
       return readEvents(after, count, weight);
     };
-    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 50 });
+    const settlement = createSettlementWorker({
+      engine: stream,
+      ledger: ledger.settlement,
+      log,
+      batchSize: 50,
+    });
     const other = new pg.Client({ connectionString: databaseUrl });
     await other.connect();
     await other.query('begin');
@@ -457,7 +467,7 @@ describe('settlement', function () {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(15).next(1_000));
     const workers = Array.from({ length: 4 }, () =>
-      createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 30 }),
+      createSettlementWorker({ engine: stream, ledger: ledger.settlement, log, batchSize: 30 }),
     );
     for (
       let { sequence } = await ledger.settlement.cursor();
@@ -472,7 +482,7 @@ describe('settlement', function () {
 
   describe('of the real engine', () => {
     const limits = { maxMakers: 100, maxLiveOrders: 1_000 };
-    const LOWEST_TICKS = 2_000;
+    const MIN_TICKS = 2_000;
     let redis: Redis;
     let engine: Engine;
     let ledger: Ledger;
@@ -507,7 +517,7 @@ describe('settlement', function () {
       market: dice.pick(['ETH/USDC', 'BTC/USDC']),
       side: dice.pick(['buy', 'sell']),
       type: 'limit',
-      price: parseDecimal(((LOWEST_TICKS + dice.below(20)) * 0.05).toFixed(2))!,
+      price: parseDecimal(((MIN_TICKS + dice.below(20)) * 0.05).toFixed(2))!,
       size: parseDecimal(((1 + dice.below(100)) * 0.003).toFixed(3))!,
       clientOrderId: dice.chance(0.5)
         ? null
@@ -532,7 +542,7 @@ describe('settlement', function () {
     /** Places bids below every ask, so that each wallet has a live order. */
     const rest = async (dice: Random): Promise<void> => {
       for (const wallet of WALLETS) {
-        const price = parseDecimal(((LOWEST_TICKS - 1) * 0.05).toFixed(2))!;
+        const price = parseDecimal(((MIN_TICKS - 1) * 0.05).toFixed(2))!;
         const request: OrderRequest = { ...requestOf(dice, 0), side: 'buy', price };
         await engine.orders.place({
           wallet,
@@ -553,7 +563,7 @@ describe('settlement', function () {
           await engine.funds.move(moved);
         }
       }
-      const settlement = createSettlement({ engine, ledger: ledger.settlement, log, batchSize: 100 });
+      const settlement = createSettlementWorker({ engine, ledger: ledger.settlement, log, batchSize: 100 });
       await trade(dice, 300);
       await settlement.run();
       await Promise.all([trade(dice, 700), settlement.run().then(() => settlement.run())]);
@@ -567,7 +577,7 @@ describe('settlement', function () {
       expect(settlement.diverged()).to.equal(false);
       expect((await settlement.lag()).lagEvents).to.equal(0);
 
-      const { sequence } = await engine.snapshots.state();
+      const { sequence } = await engine.reads.state();
       expect(await ledger.settlement.cursor()).to.include({ sequence });
       const { checks } = await ledger.checks.run();
       expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
@@ -581,7 +591,7 @@ describe('settlement', function () {
         for await (const { account, atoms } of ledger.state.balances(asset, sequence))
           settled.set(account, atoms);
         for (const wallet of WALLETS) {
-          const balances = await engine.funds.balancesOf(wallet);
+          const balances = await engine.funds.readBalances(wallet);
           const own = balances.find((balance) => balance.asset === asset)!;
           expect(settled.get(wallet), asset).to.equal(own.availableAtoms + own.reservedAtoms);
         }

@@ -1,5 +1,5 @@
 /**
- * Proves that the snapshot worker writes one frame per tick for each stream, and that only one of several workers does
+ * Proves that the snapshot worker writes one frame per beat for each stream, and that only one of several workers does
  * so at a time.
  */
 
@@ -7,16 +7,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { TICK_MS } from '../../src/domain/tick.ts';
-import { type Follower, openFollower, openPublisher, writeMessage } from '../../src/feed/index.ts';
-import { GENERAL, marketChannel, TICKS } from '../../src/feed/keys.ts';
+import { BEAT_MS } from '../../src/domain/beat.ts';
+import { type FrameFollower, openFollower, openPublisher, writeMessage } from '../../src/feed/index.ts';
+import { BEATS, GENERAL, marketChannel } from '../../src/feed/keys.ts';
 import { readMessage } from '../../src/feed/message.ts';
 import type { MarketData } from '../../src/market-data/index.ts';
-import { openSnapshotTicker } from '../../src/queue/index.ts';
+import { openBeatTimer } from '../../src/queue/index.ts';
 import { connectRedis, connectSubscriber, queueConnection } from '../../src/redis/connections.ts';
 import type { Backends } from '../../src/roles/backends.ts';
 import { createSnapshots, type Snapshots } from '../../src/workers/snapshot.ts';
-import { openStreamExchange, type StreamExchange } from '../stream/fixture.ts';
+import { openStreamFixture, type StreamFixture } from '../stream/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { copyOf, putBack } from '../support/redis-copy.ts';
 import { asUser, openRedis } from '../support/redis-server.ts';
@@ -28,7 +28,7 @@ const log = pino({ level: 'silent' });
 
 interface Heard {
   readonly channel: string;
-  readonly tick: number;
+  readonly beat: number;
   readonly text: string;
   readonly atMs: number;
 }
@@ -39,7 +39,7 @@ interface Room {
   readonly redis: Redis;
   /** Starts a worker, optionally with replaced methods of its market data. */
   worker(marketData?: Partial<MarketData>): Snapshots;
-  follower(): Follower;
+  follower(): FrameFollower;
   /** Records the raw messages of the channels. */
   hear(...channels: string[]): Promise<Heard[]>;
   closing: (() => unknown)[];
@@ -52,7 +52,7 @@ const heardOf = (heard: readonly unknown[], count: number): Promise<void> =>
 /** Time in which a published frame is heard. */
 const HEARD_MS = 100;
 
-const untilTickBegins = (): Promise<void> => sleep(TICK_MS - (Date.now() % TICK_MS) + 20);
+const untilBeatBegins = (): Promise<void> => sleep(BEAT_MS - (Date.now() % BEAT_MS) + 20);
 
 async function openRoom({ engine, ledger, marketData: real }: Backends): Promise<Room> {
   const redisUrl = await freshRedis();
@@ -93,8 +93,8 @@ async function openRoom({ engine, ledger, marketData: real }: Backends): Promise
       const heard: Heard[] = [];
       const listening = await connect(connectSubscriber, redisUrl);
       listening.on('messageBuffer', (channel: Buffer, message: Buffer) => {
-        const { tick, frames } = readMessage(message)!;
-        heard.push({ channel: channel.toString(), tick, text: frames.join('\n'), atMs: Date.now() });
+        const { beat, frames } = readMessage(message)!;
+        heard.push({ channel: channel.toString(), beat, text: frames.join('\n'), atMs: Date.now() });
       });
       await listening.subscribe(...channels);
       return heard;
@@ -113,10 +113,10 @@ async function usingRoom(backends: Backends, scenario: (room: Room) => Promise<v
 
 describe('snapshots', function () {
   this.timeout(60_000);
-  let exchange: StreamExchange;
+  let exchange: StreamFixture;
 
   before(async () => {
-    exchange = await openStreamExchange();
+    exchange = await openStreamFixture();
     await exchange.quote('buy', '1999', '1');
     await exchange.quote('sell', '2001', '1');
     await exchange.take('buy', '0.5');
@@ -127,38 +127,38 @@ describe('snapshots', function () {
     usingRoom(exchange.backends, scenario);
 
   sideBySide({
-    'are built by one of all workers, each tick once, however often they are woken': inRoom(async (room) => {
+    'are built by one of all workers, each beat once, however often they are woken': inRoom(async (room) => {
       const heard = await room.hear(GENERAL);
       const workers = Array.from({ length: 4 }, () => room.worker());
       await sleep(100);
-      const slot = (): number => Math.floor(Date.now() / TICK_MS);
+      const slot = (): number => Math.floor(Date.now() / BEAT_MS);
       const begun = slot();
       let taken = 0;
       for (; taken < 3; await sleep(10)) {
-        const ticked = await Promise.all(workers.flatMap((one) => [one.tick(), one.tick()]));
-        taken += ticked.filter((one) => one.taken).length;
+        const outcome = await Promise.all(workers.flatMap((one) => [one.beat(), one.beat()]));
+        taken += outcome.filter((one) => one.taken).length;
       }
       expect(taken).to.be.at.most(slot() - begun + 1);
       await heardOf(heard, taken);
-      const ticks = heard.map(({ tick }) => tick);
-      expect(ticks).to.have.length(taken);
-      expect(new Set(ticks).size).to.equal(taken);
-      expect(ticks).to.deep.equal(ticks.toSorted((one, other) => one - other));
+      const beats = heard.map(({ beat }) => beat);
+      expect(beats).to.have.length(taken);
+      expect(new Set(beats).size).to.equal(taken);
+      expect(beats).to.deep.equal(beats.toSorted((one, other) => one - other));
     }),
 
-    'go on when a worker is stuck in the midst of a tick': inRoom(async (room) => {
+    'go on when a worker is stuck in the midst of a beat': inRoom(async (room) => {
       const heard = await room.hear(GENERAL);
       const stuck = room.worker({ figures: () => new Promise(() => undefined) });
       const other = room.worker();
       await sleep(100);
-      await untilTickBegins();
-      void stuck.tick();
+      await untilBeatBegins();
+      void stuck.beat();
       await sleep(50);
-      expect(await other.tick()).to.include({ taken: false });
+      expect(await other.beat()).to.include({ taken: false });
       expect(heard).to.deep.equal([]);
-      await untilTickBegins();
-      expect(await stuck.tick()).to.include({ taken: false });
-      expect(await other.tick()).to.include({ taken: true });
+      await untilBeatBegins();
+      expect(await stuck.beat()).to.include({ taken: false });
+      expect(await other.beat()).to.include({ taken: true });
       await heardOf(heard, 1);
       expect(heard).to.have.length(1);
     }),
@@ -167,22 +167,22 @@ describe('snapshots', function () {
       const heard = await room.hear(GENERAL);
       const one = room.worker();
       await sleep(100);
-      const ahead = Math.floor(Date.now() / TICK_MS) + 1_000_000;
+      const ahead = Math.floor(Date.now() / BEAT_MS) + 1_000_000;
       const { redis } = room;
-      await redis.hset(TICKS, { slot: ahead, tick: ahead });
-      await untilTickBegins();
-      await one.tick();
-      await untilTickBegins();
-      await one.tick();
+      await redis.hset(BEATS, { slot: ahead, tick: ahead });
+      await untilBeatBegins();
+      await one.beat();
+      await untilBeatBegins();
+      await one.beat();
       await redis.flushall();
-      await one.tick();
+      await one.beat();
       await heardOf(heard, 3);
-      const [first = 0, second, third] = heard.map(({ tick }) => tick);
+      const [first = 0, second, third] = heard.map(({ beat }) => beat);
       expect([first, second]).to.deep.equal([ahead + 1, ahead + 2]);
-      expect(third).to.be.closeTo(Date.now() / TICK_MS, 2);
+      expect(third).to.be.closeTo(Date.now() / BEAT_MS, 2);
     }),
 
-    'read a market once a tick, and only one that is watched': inRoom(async (room) => {
+    'read a market once a beat, and only one that is watched': inRoom(async (room) => {
       const { marketData } = exchange.backends;
       const reads: string[] = [];
       const counting = room.worker({
@@ -199,8 +199,8 @@ describe('snapshots', function () {
         marketChannel({ symbol: 'ETH/USDC', timeframe }),
       );
       const heard = await room.hear(GENERAL, ...channels);
-      await untilTickBegins();
-      await counting.tick();
+      await untilBeatBegins();
+      await counting.beat();
       await heardOf(heard, 1 + channels.length);
       expect(reads.sort()).to.deep.equal(['book ETH/USDC', 'trades ETH/USDC 60']);
       expect(heard.map(({ channel }) => channel)).to.have.members([GENERAL, ...channels]);
@@ -210,8 +210,8 @@ describe('snapshots', function () {
       async (room) => {
         const building = room.worker();
         await room.hear(GENERAL);
-        await untilTickBegins();
-        await building.tick();
+        await untilBeatBegins();
+        await building.beat();
         const [first, second] = [1, 2].map(() => {
           return room.follower();
         });
@@ -222,7 +222,7 @@ describe('snapshots', function () {
         for (const channel of [GENERAL, view]) {
           follow(first, channel);
           await heardOf(seen, 1);
-          await exchange.take('sell', '0.001'); // what is shown of a tick is what it was at first
+          await exchange.take('sell', '0.001'); // what is shown of a beat is what it was at first
           follow(second, channel);
           await heardOf(seen, 2);
           expect(seen.splice(0)).to.satisfy((texts: string[]) => texts.length === 2 && texts[0] === texts[1]);
@@ -242,14 +242,14 @@ describe('snapshots', function () {
           return marketData.trades(symbol, filter);
         },
       });
-      await untilTickBegins();
-      await one.tick();
+      await untilBeatBegins();
+      await one.beat();
       await heardOf(heard, 2);
       expect(heard.map(({ channel }) => channel)).to.have.members([GENERAL, whole]);
     }),
 
     'show nothing of a server that took over older data': async () => {
-      const own = await openStreamExchange();
+      const own = await openStreamFixture();
       const redis = openRedis(own.environment.REDIS_URL!);
       await usingRoom(own.backends, async (room) => {
         room.closing.push(own.close, () => redis.disconnect());
@@ -267,18 +267,18 @@ describe('snapshots', function () {
             return read(...asked);
           };
         const { lifecycle } = own.backends.engine;
-        const ticked = async (replaced: Partial<MarketData>): Promise<string[]> => {
+        const outcome = async (replaced: Partial<MarketData>): Promise<string[]> => {
           const frames = await room.hear(GENERAL, view);
           await putBack(redis, newer);
           await eventually('the engine is open', async () => lifecycle.isOpen());
-          await untilTickBegins();
-          expect(await room.worker(replaced).tick()).to.include({ taken: true });
+          await untilBeatBegins();
+          expect(await room.worker(replaced).beat()).to.include({ taken: true });
           await sleep(HEARD_MS);
           return frames.map(({ channel }) => channel);
         };
-        expect(await ticked({ book: onOlder(real.book) })).to.deep.equal([GENERAL]);
-        expect(await ticked({ figures: onOlder(real.figures) })).to.deep.equal([]);
-        expect(await ticked({})).to.deep.equal([GENERAL, view]);
+        expect(await outcome({ book: onOlder(real.book) })).to.deep.equal([GENERAL]);
+        expect(await outcome({ figures: onOlder(real.figures) })).to.deep.equal([]);
+        expect(await outcome({})).to.deep.equal([GENERAL, view]);
       });
     },
 
@@ -304,31 +304,31 @@ describe('snapshots', function () {
       },
     ),
 
-    'are ticked by jobs at even seconds, and by timers where no job comes': inRoom(async (room) => {
-      // Times of the ticks, by the clock that schedules the jobs.
+    'come from jobs at even seconds, and by timers where no job comes': inRoom(async (room) => {
+      // Times of the beats, by the clock that schedules the jobs.
       const taken: number[] = [];
       const tickers = [room.worker(), room.worker()].map((one) => {
-        const tick = async () => {
-          const phaseMs = Date.now() % TICK_MS;
-          const ticked = await one.tick();
-          if (ticked.taken) taken.push(phaseMs);
-          return ticked;
+        const beat = async () => {
+          const phaseMs = Date.now() % BEAT_MS;
+          const outcome = await one.beat();
+          if (outcome.taken) taken.push(phaseMs);
+          return outcome;
         };
-        return openSnapshotTicker({
+        return openBeatTimer({
           connection: queueConnection(asUser('queue-snapshot', room.redisUrl)),
-          tick,
+          beat,
         });
       });
       room.closing.push(() => Promise.all(tickers.map((ticker) => ticker.close())));
-      const ofTick = (what: string, wanted: (phaseMs: number) => boolean): Promise<void> =>
+      const ofBeat = (what: string, wanted: (phaseMs: number) => boolean): Promise<void> =>
         eventually(what, async () => taken.some(wanted), 30_000);
-      // The first worker takes the first two ticks. The timers leave a tenth of a second for the jobs.
-      await eventually('ticks are taken', async () => taken.length >= 2);
+      // The first worker takes the first two beats. The timers leave a tenth of a second for the jobs.
+      await eventually('beats are taken', async () => taken.length >= 2);
       taken.length = 0;
-      await ofTick('a job ticks', (phaseMs) => phaseMs < 90);
+      await ofBeat('a job beats', (phaseMs) => phaseMs < 90);
       await room.redis.del('{redbook}:snapshot:delayed');
       taken.length = 0;
-      await ofTick('a timer ticks', (phaseMs) => phaseMs >= 90);
+      await ofBeat('a timer beats', (phaseMs) => phaseMs >= 90);
       await eventually(
         'jobs are scheduled again',
         async () => (await room.redis.exists('{redbook}:snapshot:delayed')) === 1,

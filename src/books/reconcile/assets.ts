@@ -7,7 +7,7 @@ import { formatScaled } from '../../domain/units.ts';
 import { CUSTODY } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
-import { type Amount, compareFields, ExpectedAmounts } from './fields.ts';
+import { compareFields, type ExpectedAmount, ExpectedAmounts } from './fields.ts';
 import { availableTo, reservedBy, SUPPLY } from './follower.ts';
 
 const WHOLE = /^-?\d+$/;
@@ -50,7 +50,7 @@ export async function checkAssets(audited: Audited): Promise<CheckResult[]> {
 interface SettledAsset {
   readonly asset: string;
   /** The fields that the asset's balances must have at the snapshot. */
-  readonly settled: Map<string, Amount>;
+  readonly settled: Map<string, ExpectedAmount>;
 }
 
 /** Yields each asset that the ledger has accounts of, with its accounts in memory. */
@@ -78,7 +78,7 @@ async function* accountsByAsset({ audit, follower }: Audited): AsyncGenerator<Se
 async function checkAsset(
   audited: Audited,
   asset: string,
-  settled: ReadonlyMap<string, Amount>,
+  settled: ReadonlyMap<string, ExpectedAmount>,
 ): Promise<CheckResult[]> {
   const { follower } = audited;
   const expectation = new ExpectedAmounts(settled, follower.balances.of(asset));

@@ -12,7 +12,7 @@ import { type AuditedOrder, storable } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import type { CheckResult } from './comparison.ts';
 import { Comparison } from './comparison.ts';
-import { type Amount, compareFields, ExpectedAmounts } from './fields.ts';
+import { compareFields, type ExpectedAmount, ExpectedAmounts } from './fields.ts';
 import { bookName, type FollowedOrder } from './follower.ts';
 import { compareMembers, LiveOrders, type OrderedSet } from './members.ts';
 
@@ -21,7 +21,7 @@ const NO_ORDER = 'no live order';
 const PLACE_BYTES = 15;
 const BOOK_PREFIX_DIGITS = 4;
 
-interface Book {
+interface BookKey {
   readonly market: string;
   readonly number: number;
   readonly side: Side;
@@ -35,17 +35,17 @@ const memberOf = (order: AuditedOrder | FollowedOrder): Buffer =>
     steps: order.remainingSteps,
   });
 
-const bookSet = ({ engine }: Audited, book: Book): OrderedSet => ({
+const bookSet = ({ engine }: Audited, book: BookKey): OrderedSet => ({
   scan: (after) => engine.pages.scanBook(book.market, book.side, after),
   keyBytes: PLACE_BYTES,
   has: ({ id }) => id.startsWith(book.prefix),
-  placeOf: (order) => ({
+  entryOf: (order) => ({
     key: order.id.slice(BOOK_PREFIX_DIGITS),
     member: memberOf(order).toString('hex'),
   }),
 });
 
-function describeMember(hex: string | null, { number, side, market }: Book): string {
+function describeMember(hex: string | null, { number, side, market }: BookKey): string {
   if (hex === null) return NO_ORDER;
   const member = Buffer.from(hex, 'hex');
   if (member.length !== BOOK_MEMBER_BYTES) return `a member of ${member.length} bytes: ${hex}`;
@@ -54,10 +54,10 @@ function describeMember(hex: string | null, { number, side, market }: Book): str
   return `${side} ${remainingSteps} steps at ${priceTicks} ticks on ${market} for ${wallet}, ${fills}`;
 }
 
-const idOf = (member: string, { prefix }: Book): string => prefix + member.slice(0, PLACE_BYTES * 2);
+const idOf = (member: string, { prefix }: BookKey): string => prefix + member.slice(0, PLACE_BYTES * 2);
 
 /** Returns every book that the ledger or the engine may have, in the order of their orders' ids. */
-const booksOf = ({ markets }: Audited): Book[] =>
+const booksOf = ({ markets }: Audited): BookKey[] =>
   [...markets.values()]
     .sort((a, b) => a.number - b.number)
     .flatMap(({ symbol: market, number }) =>
@@ -76,7 +76,7 @@ export async function checkBooks(audited: Audited): Promise<CheckResult[]> {
   await rows.begin(follower);
   for (const book of booksOf(audited)) {
     await passOver(rows, book.prefix, orders);
-    const settled = new Map<string, Amount>();
+    const settled = new Map<string, ExpectedAmount>();
     const set: OrderedSet = {
       ...bookSet(audited, book),
       settled({ priceTicks, remainingSteps }) {
@@ -131,8 +131,8 @@ async function passOver(rows: LiveOrders, prefix: string | null, orders: Compari
 
 async function checkLevels(
   audited: Audited,
-  { market, side }: Book,
-  settled: ReadonlyMap<string, Amount>,
+  { market, side }: BookKey,
+  settled: ReadonlyMap<string, ExpectedAmount>,
   comparison: Comparison,
 ): Promise<void> {
   const name = bookName({ market, side });
@@ -151,7 +151,7 @@ export async function checkLiveList({ engine, audit, follower }: Audited): Promi
     scan: (after) => engine.pages.scanLive(after),
     keyBytes: WALLET_BYTES + REFERENCE_BYTES,
     has: () => true,
-    placeOf: ({ id, wallet, clientOrderId }) => ({
+    entryOf: ({ id, wallet, clientOrderId }) => ({
       key: wallet.slice(2) + id,
       member: writeLiveMember(id, wallet, clientOrderId).toString('hex'),
     }),

@@ -14,18 +14,18 @@ export interface Expectation {
 }
 
 /** A field of the ledger's snapshot. */
-export interface Amount {
+export interface ExpectedAmount {
   readonly amount: bigint;
   isFound: boolean;
 }
 
 /** Expected amounts: those of the snapshot plus the changes since. A field of zero equals a missing field. */
 export class ExpectedAmounts implements Expectation {
-  readonly #settled: ReadonlyMap<string, Amount>;
+  readonly #settled: ReadonlyMap<string, ExpectedAmount>;
   readonly #added: ReadonlyMap<string, bigint>;
   readonly #found = new Set<string>();
 
-  constructor(settled: ReadonlyMap<string, Amount>, added: ReadonlyMap<string, bigint>) {
+  constructor(settled: ReadonlyMap<string, ExpectedAmount>, added: ReadonlyMap<string, bigint>) {
     this.#settled = settled;
     this.#added = added;
   }

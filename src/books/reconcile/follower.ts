@@ -155,7 +155,7 @@ export class Follower implements OrderVisitor {
       const ended = done.catch(() => undefined);
       await withTimeLimit(READS_ON_EVERY_MS, ended, () => undefined);
       if (isDone) return done;
-      await this.advanceTo((await this.#engine.snapshots.state()).sequence);
+      await this.advanceTo((await this.#engine.reads.state()).sequence);
     }
   }
 
@@ -239,11 +239,11 @@ export class Follower implements OrderVisitor {
   #setRemaining(order: FollowedOrder, remainingSteps: bigint): void {
     const { priceTicks } = order;
     if (priceTicks === null) return;
-    const heldBefore = heldAtoms({ ...order, priceTicks }, order.lot);
+    const heldBefore = heldAtoms({ ...order, priceTicks }, order.units);
     this.levels.add(bookName(order), `${priceTicks}`, remainingSteps - order.remainingSteps);
     order.remainingSteps = remainingSteps;
-    const held = heldAtoms({ ...order, priceTicks }, order.lot) - heldBefore;
-    const asset = order.side === 'sell' ? order.lot.base : order.lot.quote;
+    const held = heldAtoms({ ...order, priceTicks }, order.units) - heldBefore;
+    const asset = order.side === 'sell' ? order.units.base : order.units.quote;
     this.balances.add(asset, reservedBy(order.wallet), held);
     this.balances.add(asset, availableTo(order.wallet), -held);
   }

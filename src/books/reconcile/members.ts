@@ -45,7 +45,7 @@ export class LiveOrders {
 }
 
 /** An order as the set stores it: the key that its member sorts by, and the whole member, in hex. */
-interface Place {
+interface SetMember {
   readonly key: string;
   readonly member: string;
 }
@@ -58,7 +58,7 @@ export interface OrderedSet {
   /** True if the order belongs in this set. */
   has(order: AuditedOrder | FollowedOrder): boolean;
   /** @param remainingSteps more than zero */
-  placeOf(order: AuditedOrder | FollowedOrder): Place;
+  entryOf(order: AuditedOrder | FollowedOrder): SetMember;
   /** Called with each row of the ledger as it is read. */
   settled?(order: AuditedOrder): void;
 }
@@ -86,7 +86,7 @@ class PlacedSince {
     for (; this.#met < ordersPlaced.length; this.#met += 1) {
       const order = ordersPlaced[this.#met]!;
       if (order.remainingSteps === 0n || !this.#set.has(order)) continue;
-      const { key } = this.#set.placeOf(order);
+      const { key } = this.#set.entryOf(order);
       if (key > from) this.#waiting.push({ key, order });
     }
     if (this.#waiting.length > waited) this.#waiting.sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -122,7 +122,7 @@ export async function compareMembers(
     const to = page.isLast ? null : found.at(-1)!.slice(0, set.keyBytes * 2);
     const expected = await expectedUpTo(follower, set, orders, to);
     for (const order of placed.take(from, to)) {
-      const { key, member } = set.placeOf(order);
+      const { key, member } = set.entryOf(order);
       expected.set(key, member);
     }
     for (const member of found) {
@@ -149,12 +149,12 @@ async function expectedUpTo(
   for (;;) {
     const row = await orders.peek();
     if (row === undefined || !set.has(row)) break;
-    if (to !== null && set.placeOf(row).key > to) break;
+    if (to !== null && set.entryOf(row).key > to) break;
     orders.take();
     set.settled?.(row);
     const order = follower.order(row.id) ?? row;
     if (order.remainingSteps === 0n) continue;
-    const { key, member } = set.placeOf(order);
+    const { key, member } = set.entryOf(order);
     expected.set(key, member);
   }
   return expected;

@@ -2,7 +2,7 @@
 
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import type { Switches } from '../../domain/switches.ts';
-import { ENGINE_FORMAT, HIGHEST_EPOCH } from '../../engine/index.ts';
+import { ENGINE_FORMAT, MAX_EPOCH } from '../../engine/index.ts';
 import { storable } from '../../ledger/index.ts';
 import type { Servers } from '../servers.ts';
 import type { Audited } from './audited.ts';
@@ -104,7 +104,7 @@ async function compareEpoch(trading: Comparison, marks: Comparison, audited: Aud
   const server = await engine.lifecycle.serverRunId();
   // A restarted server has no epoch of its own until this process has opened it.
   if (engine.lifecycle.isOpen()) marks.equal('key engine server', server, runId);
-  const isEpoch = WHOLE.test(epoch) && Number(epoch) >= audit.cursor.epoch && Number(epoch) <= HIGHEST_EPOCH;
+  const isEpoch = WHOLE.test(epoch) && Number(epoch) >= audit.cursor.epoch && Number(epoch) <= MAX_EPOCH;
   marks.equal('key engine epoch', isEpoch ? epoch : `${audit.cursor.epoch} or later`, epoch);
   if (!isEpoch || runId === NOTHING) return;
   const [last, first] = [lastTradeId(audited), BigInt(epoch) * TRADE_IDS_OF_EPOCH];
@@ -119,7 +119,7 @@ async function compareMarks(
 ): Promise<void> {
   marks.equal('key engine format', `${ENGINE_FORMAT}`, found.get('format') ?? NOTHING);
   const { sequence } = await ledger.checks.cursor();
-  const nowMs = await engine.snapshots.time().catch(() => Number.MAX_SAFE_INTEGER);
+  const nowMs = await engine.reads.time().catch(() => Number.MAX_SAFE_INTEGER);
   const atMost = (name: string, limit: number): void => {
     const text = found.get(name);
     if (text === undefined) return;
@@ -130,7 +130,7 @@ async function compareMarks(
   for (const name of ['mark:at', 'unsettled:ready_at', 'claims:ready_at']) atMost(name, nowMs);
   for (const name of ['unsettled', 'claims']) atMost(name, 1);
   for (const name of ['unsettled:turned_at', 'claims:turned_at'])
-    atMost(name, (await engine.snapshots.state()).sequence);
+    atMost(name, (await engine.reads.state()).sequence);
   const clock = found.get('switch_clock');
   if (clock !== undefined)
     marks.equal('key engine switch_clock', /^\d+ \d+$/.test(clock) ? clock : 'two whole numbers', clock);

@@ -201,7 +201,7 @@ function reportsReady(cluster: Cluster, pid: number): boolean {
  * number belongs to any living process of its user, which is likely in a container. Works only where the system tells
  * whose process it is.
  */
-export function dropStrangersLock(cluster: Cluster): void {
+export function removeForeignLock(cluster: Cluster): void {
   const pid = Number(lockLines(cluster)[0]);
   if (!pid || process.platform !== 'linux' || !existsSync(`/proc/${pid}`)) return;
   if (workingFolder(pid) !== realpathSync(cluster.path)) rmSync(lockFile(cluster));

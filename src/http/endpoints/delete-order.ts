@@ -7,7 +7,7 @@ import { closedReply } from '../replies/order.ts';
 export const deleteOrder: WalletEndpoint = {
   async handle({ services, wallet, params }) {
     const closed = await services.engine.orders.cancel(wallet, params.orderId!);
-    services.wake();
+    services.wakeSettlement();
     return json<typeof closedOrderSchema>(closedReply(closed));
   },
 };

@@ -1,8 +1,8 @@
 /** `DELETE /v1/orders`: cancels all live orders of the wallet, or those in one market, also while trading is paused. */
 
-import type { closedOrdersSchema } from '../../order/reply.ts';
 import { cancelOrdersRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
+import type { closedOrdersSchema } from '../../order/reply.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
 
@@ -15,7 +15,7 @@ export const deleteOrders: WalletEndpoint = {
       throw new Refusal('MARKET_NOT_FOUND');
     }
     const closed = await engine.orders.cancelAll(wallet, market ?? null);
-    services.wake();
+    services.wakeSettlement();
     return json<typeof closedOrdersSchema>({ cancelled: closed.map(closedReply), count: closed.length });
   },
 };

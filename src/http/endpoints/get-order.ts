@@ -2,8 +2,8 @@
 
 import { orderByClientIdRequest, orderByIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { orderOf } from '../../history/order-history.ts';
-import { type Answer, checked, jsonForSeveral, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
+import { findOrder } from '../../history/order-history.ts';
+import { checked, jsonForSeveral, type Reply, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
 import { marketsOf } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 
@@ -11,7 +11,7 @@ export const getOrder: WalletEndpoint = {
   request: orderByIdRequest,
   async handle(call) {
     const { orderId } = checked(orderByIdRequest, call.params);
-    return call.reads.orders.read(call.wallet, `order ${orderId}`, () => answerTo(call, orderId));
+    return call.reads.orders.read(call.wallet, `order ${orderId}`, () => reply(call, orderId));
   },
 };
 
@@ -21,7 +21,7 @@ export const getOrderByClientId: WalletEndpoint = {
     const id = checked(orderByClientIdRequest, call.params).clientOrderId;
     return call.reads.orders.read(call.wallet, `client id ${id}`, async () => {
       const orderId = await orderIdOf(call, id);
-      return answerTo(call, orderId);
+      return reply(call, orderId);
     });
   },
 };
@@ -35,8 +35,8 @@ async function orderIdOf({ services, wallet }: WalletCall, id: string): Promise<
   return found.outcome === 'unchecked' ? services.ledger.orders.idByClientId(wallet, id) : null;
 }
 
-async function answerTo({ services, wallet }: WalletCall, orderId: string | null): Promise<Answer> {
-  const found = orderId === null ? undefined : await orderOf(services, wallet, orderId);
+async function reply({ services, wallet }: WalletCall, orderId: string | null): Promise<Reply> {
+  const found = orderId === null ? undefined : await findOrder(services, wallet, orderId);
   if (found === undefined) throw new Refusal('NOT_FOUND', 'the wallet has no such order');
   const { order, shown } = found;
   const marketOf = await marketsOf(services.engine, [order]);

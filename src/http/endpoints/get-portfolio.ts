@@ -13,7 +13,7 @@ export const getPortfolio: WalletEndpoint = {
     if (params.address?.toLowerCase() !== wallet) throw new Refusal('FORBIDDEN');
     const { engine, settings } = services;
     const [balances, marks] = await Promise.all([
-      engine.funds.balancesOf(wallet),
+      engine.funds.readBalances(wallet),
       marksIn(settings.numeraire, engine),
     ]);
     const holdings = balances.map(({ asset: symbol, scale, ...amounts }) => {
@@ -28,7 +28,7 @@ export const getPortfolio: WalletEndpoint = {
  * asset of the first market.
  */
 async function marksIn(numeraire: string | undefined, engine: Engine): Promise<Map<string, string>> {
-  const { markets, quotes } = await engine.snapshots.quotes((all) =>
+  const { markets, quotes } = await engine.reads.quotes((all) =>
     all.filter((market) => market.quote.symbol === (numeraire ?? all[0]!.quote.symbol)),
   );
   const unit = numeraire ?? markets[0]?.quote.symbol;

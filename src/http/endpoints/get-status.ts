@@ -17,12 +17,12 @@ const PATIENCE_MS = 500;
  * was read.
  */
 class StatusReader {
-  readonly engineState: () => ReturnType<Engine['snapshots']['state']>;
+  readonly engineState: () => ReturnType<Engine['reads']['state']>;
   readonly #readReconcile: () => Promise<void>;
   #reconcile: LastReconcile | null = null;
 
   constructor(engine: Engine, ledger: Ledger) {
-    this.engineState = sharedForASecond(() => engine.snapshots.state());
+    this.engineState = sharedForASecond(() => engine.reads.state());
     this.#readReconcile = sharedForASecond(async () => {
       try {
         this.#reconcile = await ledger.checks.lastReconcile();

@@ -1,9 +1,9 @@
 /** `GET /v1/trades`: returns the wallet's trades as maker or taker, newest first, in pages. */
 
-import type { walletTradesSchema } from '../../order/reply.ts';
 import { tradesRequest } from '../../contract/requests.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
-import { tradesOf } from '../../history/order-history.ts';
+import { readTrades } from '../../history/order-history.ts';
+import type { walletTradesSchema } from '../../order/reply.ts';
 import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
 import { checkMarket, marketsOf } from '../replies/market.ts';
 import { walletTradeReply } from '../replies/order.ts';
@@ -18,7 +18,7 @@ export const getTrades: WalletEndpoint = {
     const name = `trades ${JSON.stringify([market, orderId, limit, cursor])}`;
     return reads.lists.read(wallet, name, async () => {
       const filter = { market, orderId, beforeTradeId };
-      const { items, next } = await tradesOf(services, wallet, filter, limit);
+      const { items, next } = await readTrades(services, wallet, filter, limit);
       const marketOf = await marketsOf(services.engine, items);
       const trades = items.map((trade) => walletTradeReply(trade, marketOf(trade)));
       return jsonPage<typeof walletTradesSchema>('trades', trades, writeCursor(scope, next));

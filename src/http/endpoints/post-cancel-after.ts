@@ -2,21 +2,21 @@
 
 import { z } from 'zod';
 import { decimal } from '../../contract/decimals.ts';
-import type { cancelAfterSchema } from '../../order/reply.ts';
 import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
+import type { cancelAfterSchema } from '../../order/reply.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
 import { timestamp } from '../replies/timestamp.ts';
 
-const SHORTEST_MS = 5_000;
-const LONGEST_MS = 86_400_000;
+const MIN_MS = 5_000;
+const MAX_MS = 86_400_000;
 
 const isTimeout = (value: Decimal): boolean =>
   compareWith(value, 0) === 0 ||
-  (isWhole(value) && compareWith(value, SHORTEST_MS) >= 0 && compareWith(value, LONGEST_MS) <= 0);
+  (isWhole(value) && compareWith(value, MIN_MS) >= 0 && compareWith(value, MAX_MS) <= 0);
 
 const TIMEOUT_JSON = {
   oneOf: [
-    { type: 'integer', minimum: SHORTEST_MS, maximum: LONGEST_MS },
+    { type: 'integer', minimum: MIN_MS, maximum: MAX_MS },
     { type: 'integer', const: 0 },
     {
       type: 'string',

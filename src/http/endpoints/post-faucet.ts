@@ -16,7 +16,7 @@ export const postFaucet: WalletEndpoint = {
   async handle({ services, wallet, body }) {
     const { asset } = checked(schema, body);
     const { amount, creditsLeft } = await services.faucet!.credit(wallet, asset);
-    services.wake();
+    services.wakeSettlement();
     return json<typeof faucetCreditSchema>({ asset, amount: new JsonText(amount), creditsLeft });
   },
 };

@@ -3,13 +3,13 @@
 import { clientOrderId } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { rejectReasonOf } from '../../domain/order.ts';
-import { orderOf, placedFills } from '../../history/order-history.ts';
+import { findOrder, placedFills } from '../../history/order-history.ts';
 import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
 import {
-  type Answer,
   checked,
   jsonForSeveral,
   jsonText,
+  type Reply,
   type WalletCall,
   type WalletEndpoint,
 } from '../endpoint.ts';
@@ -33,18 +33,18 @@ export const postOrder: WalletEndpoint = {
   readsBody: true,
   async handle(call) {
     try {
-      return await answerTo(call);
+      return await reply(call);
     } catch (error) {
       const code = error instanceof Refusal ? error.code : 'INTERNAL_ERROR';
       call.services.metrics.countOrder('refused', code);
-      if (MAY_HAVE_EVENTS.has(code)) call.services.wake();
+      if (MAY_HAVE_EVENTS.has(code)) call.services.wakeSettlement();
       throw error;
     }
   },
 };
 
 /** A known client order id takes precedence: the rest of a refused request is then ignored. */
-async function answerTo(call: WalletCall): Promise<Answer> {
+async function reply(call: WalletCall): Promise<Reply> {
   let request: OrderRequest;
   try {
     request = readOrder(call.body, call.wallet);
@@ -63,7 +63,7 @@ export function readOrder(body: unknown, wallet: string): OrderRequest {
   throw new Refusal('FORBIDDEN', 'account: must be the wallet of the session');
 }
 
-async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
+async function place(call: WalletCall, request: OrderRequest): Promise<Reply> {
   const { services, wallet, restricted } = call;
   const command = { wallet, request, restricted };
   let placement = await services.engine.orders.place(command);
@@ -75,7 +75,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   }
   switch (placement.outcome) {
     case 'placed': {
-      services.wake();
+      services.wakeSettlement();
       const { order, trades } = placement;
       const rejectReason = rejectReasonOf(order);
       services.metrics.countOrder(order.status, rejectReason ?? '');
@@ -111,9 +111,9 @@ async function settledOrderId(
   }
 }
 
-async function replay({ services, reads, wallet }: WalletCall, orderId: string): Promise<Answer> {
+async function replay({ services, reads, wallet }: WalletCall, orderId: string): Promise<Reply> {
   const replayed = await reads.orders.read(wallet, `replay ${orderId}`, async () => {
-    const found = await orderOf(services, wallet, orderId);
+    const found = await findOrder(services, wallet, orderId);
     if (found === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
     const { order, shown } = found;
     const marketOf = await marketsOf(services.engine, [order]);

@@ -10,7 +10,7 @@ export const postTerms: WalletEndpoint = {
   async handle({ services, wallet, body }) {
     const { version } = checked(termsRequest, body);
     await services.engine.switches.acceptTerms(wallet, version);
-    services.wake();
+    services.wakeSettlement();
     return json<typeof acceptedTermsSchema>({ version, accepted: true });
   },
 };

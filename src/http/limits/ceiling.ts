@@ -20,7 +20,7 @@ const LIMIT = 600;
 /** Timeout of Redis calls; short, because the count is coarse. */
 const PATIENCE_MS = 1_000;
 
-type CeilingServices = Pick<LimitServices, 'limitsRedis' | 'logger' | 'metrics' | 'settings'>;
+type CeilingServices = Pick<LimitServices, 'queueRedis' | 'logger' | 'metrics' | 'settings'>;
 
 /** Serves requests without a limit while Redis is unavailable. */
 export function outsideCeiling(services: CeilingServices): RequestHandler {
@@ -44,15 +44,15 @@ export function outsideCeiling(services: CeilingServices): RequestHandler {
     });
 }
 
-function ceilingStore({ limitsRedis, logger, metrics }: CeilingServices): Store {
-  const store = new RedisStore({ prefix: OUTSIDE_PREFIX, sendCommand: scriptsOf(limitsRedis) });
-  const outage = watchOutages(limitsRedis, logger);
+function ceilingStore({ queueRedis, logger, metrics }: CeilingServices): Store {
+  const store = new RedisStore({ prefix: OUTSIDE_PREFIX, sendCommand: scriptsOf(queueRedis) });
+  const outage = watchOutages(queueRedis, logger);
   return {
     init(options) {
       void store.init(options);
     },
     async increment(address) {
-      outage.refuseInVain();
+      outage.failFast();
       try {
         const { totalHits, resetTime } = await inTime(store.increment(address));
         outage.end();
@@ -78,7 +78,7 @@ const secondsUntil = (time: Date): number => Math.max(1, Math.ceil((time.getTime
  * Runs the package's scripts by hash, and by their text if Redis does not know the hash. The package itself would load
  * them at process start, when Redis may be unavailable, and needs a Redis user with the right to load scripts.
  */
-function scriptsOf(redis: CeilingServices['limitsRedis']) {
+function scriptsOf(redis: CeilingServices['queueRedis']) {
   const scripts = new Map<string, Script>();
   return async (command: string, ...args: string[]): Promise<string | number[]> => {
     if (command === 'SCRIPT') {

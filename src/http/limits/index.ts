@@ -30,12 +30,12 @@ interface WindowEnd extends Date {
   readonly retryAfterSeconds: number;
 }
 
-export type LimitServices = Pick<Services, 'auth' | 'limitsRedis' | 'logger' | 'metrics' | 'settings'>;
+export type LimitServices = Pick<Services, 'auth' | 'queueRedis' | 'logger' | 'metrics' | 'settings'>;
 
 /** Makes the request limits. All replicas that use the same Redis share the counts. */
 export function requestLimits({
   auth,
-  limitsRedis: redis,
+  queueRedis: redis,
   logger,
   metrics,
   settings,

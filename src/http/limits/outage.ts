@@ -36,7 +36,7 @@ export function watchOutages(redis: Redis, logger: Logger) {
     answers = true;
   });
   return {
-    refuseInVain(): void {
+    failFast(): void {
       if (!answers) throw new Refusal('SERVICE_UNAVAILABLE');
     },
     begin(cause: unknown): void {

@@ -13,7 +13,7 @@ import { watchOutages } from './outage.ts';
 /** Factor that packs the two numbers of a script reply into one. */
 const RESETS_UNIT = 1_000;
 
-interface Count {
+interface RequestCount {
   /** True if there was room for the request and it was counted. */
   readonly counted: boolean;
   /** Number of further requests that there is room for now. */
@@ -29,14 +29,14 @@ interface Count {
  * request may or may not have been counted then.
  * @param logs keys, one for each limit
  */
-export type CountRequest = (logs: readonly string[]) => Promise<Count>;
+export type CountRequest = (logs: readonly string[]) => Promise<RequestCount>;
 
 /** Maximum requests in one batch, so that the script runs for at most half a millisecond. */
 const MAX_TOGETHER = 100;
 
-interface Waiting {
+interface WaitingRequest {
   readonly logs: readonly string[];
-  resolve(count: Count): void;
+  resolve(count: RequestCount): void;
   reject(error: Refusal): void;
 }
 
@@ -63,7 +63,7 @@ export function openRequestLogs(options: {
   const { redis, windowMs, logger } = options;
   const outage = watchOutages(redis, logger);
 
-  const count = async (requests: readonly Waiting[], limits: readonly number[]): Promise<void> => {
+  const count = async (requests: readonly WaitingRequest[], limits: readonly number[]): Promise<void> => {
     const logs = requests.flatMap((request) => request.logs);
     try {
       const replies = await countRequests.run(redis, { logs, windowMs, keptMs: 3 * windowMs, limits });
@@ -76,14 +76,14 @@ export function openRequestLogs(options: {
   };
 
   return (limits) => {
-    let waiting: Waiting[] = [];
+    let waiting: WaitingRequest[] = [];
     const countAll = (): void => {
       const requests = waiting;
       waiting = [];
       if (requests.length > 0) void count(requests, limits);
     };
     return async (logs) => {
-      outage.refuseInVain();
+      outage.failFast();
       return new Promise((resolve, reject) => {
         if (waiting.length === 0) setImmediate(countAll);
         waiting.push({ logs, resolve, reject });
@@ -93,7 +93,7 @@ export function openRequestLogs(options: {
   };
 }
 
-function readReply(reply: number): Count {
+function readReply(reply: number): RequestCount {
   const detail = Math.abs(reply) % RESETS_UNIT;
   const resetsAtSeconds = Math.floor(Math.abs(reply) / RESETS_UNIT);
   return reply < 0

@@ -5,16 +5,16 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
 import { errorRecord } from '../../process/redact.ts';
 import type { RepeatedLines } from '../../process/repeated-lines.ts';
-import { refusalAnswer, unexpectedAnswer } from '../replies/error.ts';
+import { refusalReply, unexpectedReply } from '../replies/error.ts';
 import { addHeader, type ReplyState, send, stateOf } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 
 export const unknownRoute: RequestHandler = (_request, response) => {
-  send(response, unexpectedAnswer('NOT_FOUND'));
+  send(response, unexpectedReply('NOT_FOUND'));
 };
 
 export const notStarted: RequestHandler = (_request, response) => {
-  send(response, refusalAnswer(new Refusal('SERVICE_UNAVAILABLE', 'the service is starting')));
+  send(response, refusalReply(new Refusal('SERVICE_UNAVAILABLE', 'the service is starting')));
 };
 
 export const errorReply =
@@ -26,7 +26,7 @@ export const errorReply =
       addHeader(response, 'Retry-After', String(refusal.retryAfterSeconds));
     }
     if (response.headersSent) response.destroy();
-    else send(response, refusal === undefined ? unexpectedAnswer('INTERNAL_ERROR') : refusalAnswer(refusal));
+    else send(response, refusal === undefined ? unexpectedReply('INTERNAL_ERROR') : refusalReply(refusal));
   };
 
 /**

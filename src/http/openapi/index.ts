@@ -1,6 +1,6 @@
 /** Serves the API documents and the page that shows them. */
 
-import { type Answer, type Endpoint, jsonText } from '../endpoint.ts';
+import { type Endpoint, jsonText, type Reply } from '../endpoint.ts';
 import type { HttpSettings } from '../services.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import type { Part } from './json-schema.ts';
@@ -18,11 +18,11 @@ export const documentation = (settings: HttpSettings): (readonly [path: string, 
 
 /** Serves a document that is built at the first request and then kept. */
 function written(make: () => Part): Endpoint {
-  let answer: Answer | undefined;
+  let reply: Reply | undefined;
   return {
     async handle() {
-      answer ??= { ...jsonText(JSON.stringify(make())), isPublic: true };
-      return answer;
+      reply ??= { ...jsonText(JSON.stringify(make())), isPublic: true };
+      return reply;
     },
   };
 }

@@ -19,6 +19,10 @@ import {
   summarySchema,
   tickersSchema,
 } from '../../contract/market-data.ts';
+import { portfolioSchema } from '../../contract/portfolio.ts';
+import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
+import { statusSchema } from '../../contract/status.ts';
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import {
   cancelAfterSchema,
   closedOrderSchema,
@@ -28,10 +32,6 @@ import {
   placementSchema,
   walletTradesSchema,
 } from '../../order/reply.ts';
-import { portfolioSchema } from '../../contract/portfolio.ts';
-import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
-import { statusSchema } from '../../contract/status.ts';
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { ORDER_BODIES } from './order-bodies.ts';
 
 export const TAGS = {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Response } from 'express';
-import type { Answer, Endpoint } from '../endpoint.ts';
+import type { Endpoint, Reply } from '../endpoint.ts';
 import { escapedHtml } from '../html.ts';
 import { replaceHeader } from '../response/index.ts';
 
@@ -69,7 +69,7 @@ const START_SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-const textOf = (contentType: string, text: string): Answer => ({
+const textOf = (contentType: string, text: string): Reply => ({
   status: 200,
   contentType: `${contentType}; charset=utf-8`,
   text,
@@ -78,24 +78,24 @@ const textOf = (contentType: string, text: string): Answer => ({
 
 /** Serves a file of the package, which is read at the first request, and again after a failure. */
 function packagedFile(file: string, contentType: string): Endpoint {
-  let answer: Promise<Answer> | undefined;
+  let reply: Promise<Reply> | undefined;
   return {
     handle() {
-      answer ??= readFile(packaged(file), 'utf8').then(
+      reply ??= readFile(packaged(file), 'utf8').then(
         (text) => ({ ...textOf(contentType, text), cacheControl: FOR_GOOD }),
         (error) => {
-          answer = undefined;
+          reply = undefined;
           throw error;
         },
       );
-      return answer;
+      return reply;
     },
   };
 }
 
 function fixedText(contentType: string, text: string): Endpoint {
-  const answer = textOf(contentType, text);
-  return { handle: async () => answer };
+  const reply = textOf(contentType, text);
+  return { handle: async () => reply };
 }
 
 export const VIEWER_PATH = '/docs';

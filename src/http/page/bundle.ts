@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { Answer } from '../endpoint.ts';
+import type { Reply } from '../endpoint.ts';
 
 /** Path of the bundle from this file. A compiled service is in `dist` too, beside the page. */
 const FROM_HERE = import.meta.url.endsWith('.ts') ? '../../../dist/web/' : '../../../web/';
@@ -20,7 +20,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 export interface BundleFile {
   /** Hash of the content, used as `?v=`. */
   readonly hash: string;
-  readonly answer: Answer;
+  readonly reply: Reply;
 }
 
 export interface Bundle {
@@ -60,5 +60,5 @@ function readFolder(): Bundle | undefined {
 function readBundleFile(name: string): BundleFile {
   const text = readFileSync(new URL(name, FOLDER), 'utf8');
   const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16);
-  return { hash, answer: { status: 200, contentType: CONTENT_TYPES[extname(name)]!, text, isPublic: true } };
+  return { hash, reply: { status: 200, contentType: CONTENT_TYPES[extname(name)]!, text, isPublic: true } };
 }

@@ -32,19 +32,19 @@ export function pageRoutes(services: Services): PageRoute[] {
   const { serviceName, demoFaucet, webUrl, webHosts } = services.settings;
   const isLocalCaller = localCallers(webHosts);
   const setHeaders = documentHeaders(webUrl);
-  const answer = (request: Request, response: Response, root: string, status: number): void => {
+  const reply = (request: Request, response: Response, root: string, status: number): void => {
     if (bundle === undefined) throw new Refusal('SERVICE_UNAVAILABLE', 'the trading page is not bundled');
     const text = pageDocument({ bundle, serviceName, demo: demoFaucet && isLocalCaller(request), root });
     send(response, { status, contentType: 'text/html; charset=utf-8', text });
   };
   return [
-    { path: '/', setHeaders, handle: (request, response) => answer(request, response, '', 200) },
+    { path: '/', setHeaders, handle: (request, response) => reply(request, response, '', 200) },
     {
       path: '/trade/:ticker_id',
       setHeaders,
       async handle(request, response) {
         const known = await mayBeMarket(services.engine, String(request.params.ticker_id));
-        answer(request, response, '../', known ? 200 : 404);
+        reply(request, response, '../', known ? 200 : 404);
       },
     },
     ...Array.from(bundle?.files ?? [], ([path, file]) => ({
@@ -74,6 +74,6 @@ async function mayBeMarket(engine: Engine, tickerId: string): Promise<boolean> {
  * sends its own file, which no cache may keep under that URL.
  */
 const bundleFile =
-  ({ hash, answer }: BundleFile): RequestHandler =>
+  ({ hash, reply }: BundleFile): RequestHandler =>
   (request, response) =>
-    sendPublic(request, response, answer, request.query.v === hash ? FOR_GOOD : 'no-store');
+    sendPublic(request, response, reply, request.query.v === hash ? FOR_GOOD : 'no-store');

@@ -5,13 +5,6 @@
  * of the contract define the members that a template writes.
  */
 
-import type {
-  closedOrderSchema,
-  fillSchema,
-  orderSchema,
-  placementSchema,
-  walletTradeSchema,
-} from '../../order/reply.ts';
 import type { MemberTexts, Written } from '../../contract/written.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
@@ -27,6 +20,13 @@ import { type Count, formatCount, formatScaled, subtract } from '../../domain/un
 import type { ShownFills } from '../../history/shown-fills.ts';
 import { FIELDS, type FieldName, type Kind, SHOWN, wireOf } from '../../order/fields.ts';
 import { type Part, writer } from '../../order/maker.ts';
+import type {
+  closedOrderSchema,
+  fillSchema,
+  orderSchema,
+  placementSchema,
+  walletTradeSchema,
+} from '../../order/reply.ts';
 import { timestamp } from './timestamp.ts';
 
 const fillText = (fill: MemberTexts<typeof fillSchema>): string =>

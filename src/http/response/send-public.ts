@@ -1,19 +1,19 @@
-/** Sends a public answer: shared between clients, compressed on request, and as a 304 if the client already has it. */
+/** Sends a public reply: shared between clients, compressed on request, and as a 304 if the client already has it. */
 
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import type { Answer } from '../endpoint.ts';
+import type { Reply } from '../endpoint.ts';
 import { addHeader, writeHead } from './head.ts';
 
-/** Caches may add at most one second to the age of an answer. */
+/** Caches may add at most one second to the age of a reply. */
 const CACHE_CONTROL = 'public, max-age=1, must-revalidate';
 
 const compress = promisify(gzip);
 
-/** Parts of an answer that are built once for all clients. */
-class Prepared {
+/** Parts of a reply that are built once for all clients. */
+class PreparedReply {
   /** Stored as bytes, because a string is copied twice when it is sent. */
   readonly body: Buffer;
   readonly etag: string;
@@ -31,26 +31,26 @@ class Prepared {
   }
 }
 
-const prepared = new WeakMap<Answer, Prepared>();
+const prepared = new WeakMap<Reply, PreparedReply>();
 
-function prepare(answer: Answer): Prepared {
-  let made = prepared.get(answer);
+function prepare(reply: Reply): PreparedReply {
+  let made = prepared.get(reply);
   if (made === undefined) {
-    made = new Prepared(answer.text);
-    prepared.set(answer, made);
+    made = new PreparedReply(reply.text);
+    prepared.set(reply, made);
   }
   return made;
 }
 
-/** @param cacheControl used unless the answer has its own */
+/** @param cacheControl used unless the reply has its own */
 export async function sendPublic(
   request: Request,
   response: Response,
-  answer: Answer,
+  reply: Reply,
   cacheControl = CACHE_CONTROL,
 ): Promise<void> {
-  const made = prepare(answer);
-  addHeader(response, 'Cache-Control', answer.cacheControl ?? cacheControl);
+  const made = prepare(reply);
+  addHeader(response, 'Cache-Control', reply.cacheControl ?? cacheControl);
   addHeader(response, 'ETag', made.etag);
   addHeader(response, 'Vary', 'Accept-Encoding');
   if (isKnown(request, response, made.etag)) {
@@ -58,7 +58,7 @@ export async function sendPublic(
     response.end();
     return;
   }
-  addHeader(response, 'Content-Type', answer.contentType);
+  addHeader(response, 'Content-Type', reply.contentType);
   const zip = wantsGzip(request);
   const body = zip ? await made.gzipped() : made.body;
   if (zip) addHeader(response, 'Content-Encoding', 'gzip');
@@ -68,7 +68,7 @@ export async function sendPublic(
 }
 
 /**
- * True if the client already has this answer. Express compares the request with headers that Node stores, so they are
+ * True if the client already has this reply. Express compares the request with headers that Node stores, so they are
  * set only for a client that sends a tag.
  */
 function isKnown(request: Request, response: Response, etag: string): boolean {

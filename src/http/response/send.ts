@@ -1,10 +1,10 @@
-/** Writes an answer that no cache may keep. */
+/** Writes a reply that no cache may keep. */
 
 import type { Response } from 'express';
-import type { Answer } from '../endpoint.ts';
+import type { Reply } from '../endpoint.ts';
 import { addHeader, writeHead } from './head.ts';
 
-export function send(response: Response, { status, contentType, text, bytes }: Answer): void {
+export function send(response: Response, { status, contentType, text, bytes }: Reply): void {
   addHeader(response, 'Cache-Control', 'no-store');
   addHeader(response, 'Content-Type', contentType);
   addHeader(response, 'Content-Length', String(bytes?.length ?? Buffer.byteLength(text)));

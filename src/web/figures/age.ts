@@ -1,7 +1,7 @@
 /** Ages of data in words. An age is counted from the arrival of the data, by the reader's own clock. */
 
 /** A moment by both clocks of the browser. */
-export interface Moment {
+export interface PageMoment {
   /** Unix milliseconds. The reader may set this clock. */
   readonly wallMs: number;
   /** Milliseconds since the page was opened. This clock may stand still while the machine sleeps. */
@@ -12,7 +12,7 @@ export interface Moment {
  * Returns the milliseconds from one moment to another by the clock that advanced further, so that no clock makes data
  * look young.
  */
-export const elapsedMs = (from: Moment, to: Moment): number =>
+export const elapsedMs = (from: PageMoment, to: PageMoment): number =>
   Math.max(0, to.wallMs - from.wallMs, to.runningMs - from.runningMs);
 
 const SECOND_MS = 1_000;
@@ -26,7 +26,7 @@ export function durationWords(ms: number): string {
   return `${Math.floor(ms / HOUR_MS)} h`;
 }
 
-export type FeedState = 'live' | 'stale' | 'offline';
+export type StreamState = 'live' | 'stale' | 'offline';
 
 /** Frames come every two seconds; data without a new frame for this long is stale. */
 const STALE_AFTER_MS = 5_000;
@@ -36,16 +36,16 @@ const STALE_AFTER_MS = 5_000;
  * @param connection state of the stream as the client reports it
  * @param ageMs age of the latest frame, null before the first
  */
-export function feedStateOf(
+export function streamStateOf(
   connection: 'connecting' | 'live' | 'stale' | 'offline',
   ageMs: number | null,
-): FeedState {
+): StreamState {
   if (connection === 'offline' || ageMs === null) return 'offline';
   return connection === 'stale' || ageMs > STALE_AFTER_MS ? 'stale' : 'live';
 }
 
 /** Returns the line under the state: the age of the data, and the time until the next attempt to connect. */
-export function ageWords(state: FeedState, ageMs: number | null, retryInMs: number | null): string {
+export function ageWords(state: StreamState, ageMs: number | null, retryInMs: number | null): string {
   const retry = state === 'offline' && retryInMs !== null ? `retry in ${durationWords(retryInMs)}` : null;
   if (ageMs === null) return retry ?? 'connecting';
   if (state === 'live') return `updated ${durationWords(ageMs)} ago`;

@@ -3,7 +3,7 @@
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
-import { measureOrder, type OrderAmounts, type MeasuredRequest } from '../../domain/placing.ts';
+import { type MeasuredRequest, measureOrder, type OrderAmounts } from '../../domain/placing.ts';
 import { hasCharacters, isValidText } from '../../domain/text.ts';
 import { type Decimal, formatDecimal, isPositive, parseDecimal } from '../../domain/units.ts';
 
@@ -20,11 +20,11 @@ export interface DraftTexts {
 }
 
 /** A field of the form, or the form as a whole. */
-export type Place = 'side' | 'price' | 'size' | 'amount' | 'timeInForce' | 'clientOrderId' | 'form';
+export type FormField = 'side' | 'price' | 'size' | 'amount' | 'timeInForce' | 'clientOrderId' | 'form';
 
 /** Reason why an order is not sent or was refused, and the field that shows it. */
 export interface Problem {
-  readonly place: Place;
+  readonly field: FormField;
   readonly code: string;
   readonly message: string;
   /** True for an empty field, which is not reported to a reader who has only begun to type. */
@@ -58,10 +58,10 @@ export function plainAmount(text: string): string {
 }
 
 /**
- * Returns the place of the form that shows a refusal of the API.
+ * Returns the field of the form that shows a refusal of the API.
  * @param isQuote true for an order by quote amount
  */
-export function placeOf(code: string, message: string, isQuote: boolean): Place {
+export function fieldOf(code: string, message: string, isQuote: boolean): FormField {
   const amount = isQuote ? 'amount' : 'size';
   switch (code) {
     case 'PRICE_TICK':
@@ -80,7 +80,7 @@ export function placeOf(code: string, message: string, isQuote: boolean): Place 
       return 'timeInForce';
     case 'VALIDATION_ERROR':
     case 'INVALID_ORDER':
-      return placeNamedIn(message, amount);
+      return fieldNamedIn(message, amount);
     default:
       return 'form';
   }
@@ -90,7 +90,7 @@ export function placeOf(code: string, message: string, isQuote: boolean): Place 
  * Finds the field in a message: these two codes stand for many faults, and their messages begin with the field or name
  * it.
  */
-function placeNamedIn(message: string, amount: Place): Place {
+function fieldNamedIn(message: string, amount: FormField): FormField {
   if (/clientOrderId/.test(message)) return 'clientOrderId';
   if (/quoteAmount/.test(message)) return 'amount';
   if (/postOnly|timeInForce/.test(message)) return 'timeInForce';
@@ -98,8 +98,8 @@ function placeNamedIn(message: string, amount: Place): Place {
   return /\bsize\b/.test(message) ? amount : 'form';
 }
 
-const problemAt = (place: Place, code: ErrorCode, message: string = ERRORS[code].meaning): Problem => ({
-  place,
+const problemAt = (field: FormField, code: ErrorCode, message: string = ERRORS[code].meaning): Problem => ({
+  field,
   code,
   message,
 });
@@ -150,11 +150,7 @@ export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
   };
 }
 
-function requestOf(
-  texts: DraftTexts,
-  sizing: 'size' | 'amount',
-  price: string,
-): MeasuredRequest {
+function requestOf(texts: DraftTexts, sizing: 'size' | 'amount', price: string): MeasuredRequest {
   const { side, type } = texts;
   const amount = readAmount(texts[sizing])!;
   return {
@@ -178,7 +174,7 @@ function ruleProblems(request: MeasuredRequest, market: Market, sizing: 'size' |
     const measured = measureOrder(one, market);
     if (!('refusal' in measured)) continue;
     const { code, message = ERRORS[code].meaning } = measured.refusal;
-    problems.set(code, problemAt(placeOf(code, message, sizing === 'amount'), code, message));
+    problems.set(code, problemAt(fieldOf(code, message, sizing === 'amount'), code, message));
   }
   return [...problems.values()];
 }

@@ -10,7 +10,7 @@ import {
 } from '../../domain/units.ts';
 
 /** A level as the stream has it: plain decimal strings. */
-interface BookLevel {
+interface StreamLevel {
   readonly price: string;
   readonly size: string;
 }
@@ -72,7 +72,7 @@ function groupOf(ticks: bigint, factor: bigint, side: BookSide): bigint {
   return side === 'bid' ? ticks - rest : ticks - rest + factor;
 }
 
-function groupSide(levels: readonly BookLevel[], side: BookSide, grid: BookGrid, factor: bigint): Group[] {
+function groupSide(levels: readonly StreamLevel[], side: BookSide, grid: BookGrid, factor: bigint): Group[] {
   const groups: Group[] = [];
   let totalSteps = 0n;
   for (const { price, size } of levels) {
@@ -99,7 +99,7 @@ const percentOf = (part: bigint, whole: bigint): number =>
  * @param factor ticks in a group, at least 1
  */
 export function groupBook(
-  levels: { readonly bids: readonly BookLevel[]; readonly asks: readonly BookLevel[] },
+  levels: { readonly bids: readonly StreamLevel[]; readonly asks: readonly StreamLevel[] },
   grid: BookGrid,
   factor: bigint,
 ): GroupedBook {

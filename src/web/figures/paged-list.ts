@@ -11,7 +11,7 @@ export interface Dated {
   readonly createdAt: string;
 }
 
-interface Page<Item> {
+interface ListPage<Item> {
   readonly items: readonly Item[];
   /** Items pushed off this page that the next page does not show yet. */
   readonly pushedOff: readonly Item[];
@@ -21,7 +21,7 @@ interface Page<Item> {
 
 export interface PagedList<Item> {
   /** Undefined for a page that must be read. */
-  readonly pages: readonly Page<Item>[];
+  readonly pages: readonly ListPage<Item>[];
 }
 
 export const EMPTY_LIST: PagedList<never> = { pages: [] };

@@ -3,14 +3,14 @@
  *
  * The book shows levels, and a level may hold several orders. The engine rounds the fee of each fill up to an atom, so
  * the fee of a level that holds one order is exact, and each further order may add an atom. `feeAtoms` counts one
- * order a level; `mostFeeAtoms` bounds what any split of the levels can cost.
+ * order a level; `maxFeeAtoms` bounds what any split of the levels can cost.
  */
 
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import { heldAtoms, type RejectReason } from '../../domain/order.ts';
-import { EXACT_LIMIT, feeAtomsOf, type OrderAmounts, type MeasuredRequest } from '../../domain/placing.ts';
+import { EXACT_LIMIT, feeAtomsOf, type MeasuredRequest, type OrderAmounts } from '../../domain/placing.ts';
 import { least } from '../../domain/units.ts';
 
 /** One price of the other side of the book. */
@@ -36,7 +36,7 @@ export interface Walk {
   readonly steps: bigint;
   readonly notionalAtoms: bigint;
   readonly feeAtoms: bigint;
-  readonly mostFeeAtoms: bigint;
+  readonly maxFeeAtoms: bigint;
   /** False when a level that holds several orders would cost more than `feeAtoms`. */
   readonly isFeeExact: boolean;
   /** Price of the last level met; null: no level was met. */
@@ -71,7 +71,7 @@ export interface Preview {
 }
 
 /** Orders that the engine meets in one go, unless the operator sets another number: the fills of one order. */
-const USUAL_MOST_FILLS = 1_000n;
+const USUAL_MAX_FILLS = 1_000n;
 
 const notionalOf = (market: Market, ticks: bigint, steps: bigint): bigint =>
   ticks * steps * market.quoteAtomsPerLot;
@@ -81,11 +81,11 @@ const isFeeWhole = (market: Market, ticks: bigint): boolean =>
   (notionalOf(market, ticks, 1n) * BigInt(market.feeBps)) % 10_000n === 0n;
 
 /** Returns the most that the fees of one level can be. Each fill adds less than an atom to the exact fee. */
-function mostFeeOf(market: Market, ticks: bigint, steps: bigint): bigint {
+function maxFee(market: Market, ticks: bigint, steps: bigint): bigint {
   const fee = feeAtomsOf(notionalOf(market, ticks, steps), market.feeBps);
   if (isFeeWhole(market, ticks)) return fee;
   const eachStepAlone = steps * feeAtomsOf(notionalOf(market, ticks, 1n), market.feeBps);
-  return least(eachStepAlone, fee + least(steps, USUAL_MOST_FILLS) - 1n);
+  return least(eachStepAlone, fee + least(steps, USUAL_MAX_FILLS) - 1n);
 }
 
 const isWithin = (asked: Asked, limitTicks: bigint | null, ticks: bigint): boolean =>
@@ -106,7 +106,7 @@ function afterFill(market: Market, walk: Walk, ticks: bigint, steps: bigint): Wa
     steps: walk.steps + steps,
     notionalAtoms: walk.notionalAtoms + notional,
     feeAtoms: walk.feeAtoms + feeAtomsOf(notional, market.feeBps),
-    mostFeeAtoms: walk.mostFeeAtoms + mostFeeOf(market, ticks, steps),
+    maxFeeAtoms: walk.maxFeeAtoms + maxFee(market, ticks, steps),
     isFeeExact: walk.isFeeExact && (steps === 1n || isFeeWhole(market, ticks)),
     worstTicks: ticks,
   };
@@ -136,7 +136,7 @@ const NOTHING: Omit<Walk, 'ownTicks'> = {
   steps: 0n,
   notionalAtoms: 0n,
   feeAtoms: 0n,
-  mostFeeAtoms: 0n,
+  maxFeeAtoms: 0n,
   isFeeExact: true,
   worstTicks: null,
   isPastShown: false,

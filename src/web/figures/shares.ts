@@ -21,7 +21,7 @@ function quoteNeed(
   const taking = asked.postOnly ? { ...other, levels: [] } : other;
   const walk = walkBook(market, asked, { priceTicks, sizeSteps: steps, budgetAtoms: null }, taking);
   const rest = { side: 'buy', priceTicks: priceTicks ?? 0n, remainingSteps: steps - walk.steps } as const;
-  return walk.notionalAtoms + walk.mostFeeAtoms + heldAtoms(rest, market);
+  return walk.notionalAtoms + walk.maxFeeAtoms + heldAtoms(rest, market);
 }
 
 /** Returns the largest count for which `fits` holds; it must hold for all smaller ones too. */

@@ -9,7 +9,7 @@ import { heldAtoms, type Side } from '../../domain/order.ts';
 import { countOf, formatScaled, parseDecimal, toScaled } from '../../domain/units.ts';
 
 /** A live order as lists show it; amounts are decimal text. */
-interface ListedOrder {
+interface ShownOrder {
   readonly market: string;
   readonly side: Side;
   readonly price: string | null;
@@ -30,7 +30,7 @@ interface UnlistedReserve {
 /** @param marketOf returns the rules of a market, undefined for an unknown one, whose orders are not counted */
 export function unlistedReserves(
   balances: readonly ReservedBalance[],
-  listed: readonly ListedOrder[],
+  listed: readonly ShownOrder[],
   marketOf: (symbol: string) => Market | undefined,
 ): UnlistedReserve[] {
   const held = new Map<string, { atoms: bigint; scale: number }>();

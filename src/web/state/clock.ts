@@ -1,16 +1,16 @@
 /** The time of the page. It ticks once a second while the page is visible, and at once when the page is shown again. */
 
 import { effect, type Signal, signal } from '@preact/signals';
-import type { Moment } from '../figures/age.ts';
+import type { PageMoment } from '../figures/age.ts';
 
 const TICK_MS = 1_000;
 
-export const momentNow = (): Moment => ({ wallMs: Date.now(), runningMs: performance.now() });
+export const momentNow = (): PageMoment => ({ wallMs: Date.now(), runningMs: performance.now() });
 
 /** True while the reader can see the page. */
 export const visible: Signal<boolean> = signal(document.visibilityState === 'visible');
 
-export const moment: Signal<Moment> = signal(momentNow());
+export const moment: Signal<PageMoment> = signal(momentNow());
 
 /** Unix milliseconds of the reader's clock. */
 export const now: Signal<number> = signal(Date.now());

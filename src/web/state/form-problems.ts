@@ -4,7 +4,7 @@
  */
 
 import { computed, signal } from '@preact/signals';
-import { isQuoteOrder, type Place, type Problem, placeOf } from '../figures/draft-request.ts';
+import { type FormField, fieldOf, isQuoteOrder, type Problem } from '../figures/draft-request.ts';
 import { draftTexts, orderWords, reading } from './order-preview.ts';
 import { serverProblem } from './submissions.ts';
 
@@ -16,10 +16,10 @@ export const tellsMissing = signal(false);
  * refusal that the book and the balance let expect. An expected refusal does not prevent sending, because book and
  * balance may have changed meanwhile.
  */
-export function problemAt(place: Place): Problem | undefined {
-  const own = reading.value?.problems.find((one) => one.place === place);
+export function problemAt(field: FormField): Problem | undefined {
+  const own = reading.value?.problems.find((one) => one.field === field);
   if (own !== undefined && !(own.isMissing === true && !tellsMissing.value)) return own;
-  return [serverProblem.value, expectedProblem.value].find((one) => one?.place === place) ?? undefined;
+  return [serverProblem.value, expectedProblem.value].find((one) => one?.field === field) ?? undefined;
 }
 
 /** The refusal that the book and the balance let expect, in the form of a refusal of the service. */
@@ -27,5 +27,5 @@ const expectedProblem = computed<Problem | null>(() => {
   const warning = orderWords.value?.warning ?? null;
   if (warning === null) return null;
   const { code, text } = warning;
-  return { place: placeOf(code, text, isQuoteOrder(draftTexts.value)), code, message: text };
+  return { field: fieldOf(code, text, isQuoteOrder(draftTexts.value)), code, message: text };
 });

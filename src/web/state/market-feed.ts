@@ -7,7 +7,7 @@ import { batch, computed, effect, type ReadonlySignal, type Signal, signal } fro
 import { type MarketFrame, type WatchState, watchMarket } from '../../client/index.ts';
 import type { Timeframe } from '../../domain/candle.ts';
 import { TIMEFRAMES } from '../../domain/candle.ts';
-import { elapsedMs, type FeedState, feedStateOf, type Moment } from '../figures/age.ts';
+import { elapsedMs, type PageMoment, type StreamState, streamStateOf } from '../figures/age.ts';
 import { moment, momentNow, now, tick, visible } from './clock.ts';
 import { connection } from './connection.ts';
 import { kept } from './kept-choice.ts';
@@ -22,7 +22,7 @@ export const timeframe: Signal<Timeframe> = kept('timeframe', TIMEFRAMES, '1m');
 /** Latest frame of the selected market; null until the first. */
 export const frame: Signal<MarketFrame | null> = signal(null);
 
-const arrivedAt: Signal<Moment | null> = signal(null);
+const arrivedAt: Signal<PageMoment | null> = signal(null);
 
 const BEFORE_FIRST: WatchState = { state: 'connecting', lastFrameAt: null, retryAt: null, error: null };
 const watchState: Signal<WatchState> = signal(BEFORE_FIRST);
@@ -33,8 +33,8 @@ export const frameAgeMs: ReadonlySignal<number | null> = computed(() =>
 );
 
 /** State of the frame on the screen. Only a `live` book may be clicked. */
-export const feedState: ReadonlySignal<FeedState> = computed(() =>
-  feedStateOf(watchState.value.state, frameAgeMs.value),
+export const streamState: ReadonlySignal<StreamState> = computed(() =>
+  streamStateOf(watchState.value.state, frameAgeMs.value),
 );
 
 /** Milliseconds until the client connects again; null while it is not waiting to. */
@@ -49,7 +49,7 @@ const wantedSymbol = computed(() =>
 );
 
 function openStream(symbol: string, tf: Timeframe): () => void {
-  let newest: { readonly received: MarketFrame; readonly arrived: Moment } | undefined;
+  let newest: { readonly received: MarketFrame; readonly arrived: PageMoment } | undefined;
   let drawing = 0;
   const draw = (): void => {
     drawing = 0;

@@ -1,7 +1,7 @@
 /** The top of the book as a sentence, for readers who ask for it by a key. */
 
 import { computed } from '@preact/signals';
-import { currentMarket, feedState, frame } from './market-feed.ts';
+import { currentMarket, frame, streamState } from './market-feed.ts';
 
 export const marketSummary = computed(() => {
   const [market, book] = [currentMarket.value, frame.value?.book];
@@ -9,7 +9,7 @@ export const marketSummary = computed(() => {
   const [bid, ask] = [book.bids[0], book.asks[0]];
   const { baseToken: base, quoteToken: quote } = market;
   return (
-    `${market.symbol}, ${feedState.value}. ` +
+    `${market.symbol}, ${streamState.value}. ` +
     `${bid === undefined ? 'No bids.' : `Best bid ${bid.price} ${quote} for ${bid.size} ${base}.`} ` +
     `${ask === undefined ? 'No asks.' : `Best ask ${ask.price} ${quote} for ${ask.size} ${base}.`}`
   );

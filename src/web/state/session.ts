@@ -43,7 +43,7 @@ const WARNED_MINUTES = 10;
 const MINUTE_MS = 60_000;
 const CHECK_MS = 5_000;
 
-interface Kept {
+interface StoredSession {
   readonly token: string;
   readonly name: string;
   /** Reverse domain name of a browser wallet, or `demo`. */
@@ -89,7 +89,7 @@ function begin(opened: Session, name: string, from: string): void {
 
 function keep(): void {
   const { value: opened } = session;
-  const kept: Kept | null =
+  const kept: StoredSession | null =
     opened !== null && staysSignedIn.value
       ? { token: opened.token, name: walletName.value ?? '', origin }
       : null;
@@ -221,16 +221,16 @@ export function burnDemoWallet(): void {
 
 // --- reload and time --------------------------------------------------------------------------------------
 
-function readKept(): Kept | null {
+function readKept(): StoredSession | null {
   try {
-    const kept = JSON.parse(readStored(KEPT) ?? 'null') as Kept | null;
+    const kept = JSON.parse(readStored(KEPT) ?? 'null') as StoredSession | null;
     return typeof kept?.token === 'string' ? kept : null;
   } catch {
     return null;
   }
 }
 
-async function restore({ token, name, origin: from }: Kept): Promise<void> {
+async function restore({ token, name, origin: from }: StoredSession): Promise<void> {
   staysSignedIn.value = true;
   const signer = from === 'demo' && readStored(DEMO_KEY) !== null ? demoSigner(await openDemo()) : undefined;
   const restored = restoreSession(connection, token, signer);

@@ -9,7 +9,7 @@ import {
   place,
   RedbookError,
 } from '../../client/index.ts';
-import { type Problem, placeOf } from '../figures/draft-request.ts';
+import { fieldOf, type Problem } from '../figures/draft-request.ts';
 import { refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
 import { clearSent, typedAt } from './order-draft.ts';
@@ -156,7 +156,7 @@ function leaveOpen(one: Sent, placed: OrderUnknown): void {
 function refuse({ key, order }: Sent, { code, message }: RedbookError, how: string): void {
   show(key, { stage: 'refused', text: `${how}: refused, ${code}`, lookUp: null });
   const isQuote = order.quoteAmount !== undefined;
-  serverProblem.value = { place: placeOf(code, message, isQuote), code, message };
+  serverProblem.value = { field: fieldOf(code, message, isQuote), code, message };
   if (code === 'STALE_TERMS_VERSION') void askForTerms();
   else if (code !== 'UNAUTHORIZED') announce(`Refused: ${message}.`, 'alert');
 }
@@ -168,7 +168,7 @@ function refuseId({ key }: Sent, order: Order, how: string): void {
   const other = `${side} ${size} ${market.split('/')[0]} ${at}, ${status.replaceAll('_', ' ')}`;
   const message = `this id stands for another order of ${new Date(createdAt).toLocaleString()}: ${other}. Nothing was placed`;
   show(key, { stage: 'refused', text: `${how}: ${message}`, lookUp: null });
-  serverProblem.value = { place: 'clientOrderId', code: 'DUPLICATE_ORDER_ID', message };
+  serverProblem.value = { field: 'clientOrderId', code: 'DUPLICATE_ORDER_ID', message };
   announce(`${capital(message)}.`, 'alert');
 }
 

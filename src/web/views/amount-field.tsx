@@ -29,7 +29,7 @@ export function AmountInput({ name, label, unit, grid, start, problem }: AmountF
     input.current?.select();
   });
   const type = (text: string): void => {
-    if (serverProblem.value?.place === name) serverProblem.value = null;
+    if (serverProblem.value?.field === name) serverProblem.value = null;
     typeInto(name, text);
   };
   return (

@@ -4,14 +4,14 @@ import { ageWords } from '../figures/age.ts';
 import { missingZeros } from '../figures/aligned-digits.ts';
 import { spreadOf } from '../figures/grouped-book.ts';
 import { changeWords } from '../figures/market-rows.ts';
-import { currentMarket, feedState, frame, frameAgeMs, retryInMs } from '../state/market-feed.ts';
+import { currentMarket, frame, frameAgeMs, retryInMs, streamState } from '../state/market-feed.ts';
 import { gridOfMarket, summaries } from '../state/markets.ts';
 
 const NONE = '–';
 
 export function MarketFigures() {
   return (
-    <div class="market-figures" data-state={feedState.value}>
+    <div class="market-figures" data-state={streamState.value}>
       <LastPrice />
       <Day />
       <Pulse />
@@ -78,7 +78,7 @@ function Day() {
 
 /** A dot that shows at a glance the state that the book gives in words. */
 function Pulse() {
-  const state = feedState.value;
+  const state = streamState.value;
   return (
     <p class="pulse" data-state={state}>
       {ageWords(state, frameAgeMs.value, retryInMs.value)}

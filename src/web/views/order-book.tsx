@@ -15,7 +15,7 @@ import {
   spreadOf,
 } from '../figures/grouped-book.ts';
 import { openOrders } from '../state/account.ts';
-import { currentMarket, feedState, frame } from '../state/market-feed.ts';
+import { currentMarket, frame, streamState } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
 import { fillPrice } from '../state/order-draft.ts';
 import { selectedTicker } from '../state/selected-market.ts';
@@ -45,7 +45,7 @@ effect(() => {
 export function OrderBook() {
   const market = currentMarket.value;
   return (
-    <section class="panel order-book" data-state={feedState.value} aria-labelledby="order-book-heading">
+    <section class="panel order-book" data-state={streamState.value} aria-labelledby="order-book-heading">
       <div class="panel-head">
         <h2 id="order-book-heading">Order book</h2>
         <FeedState />
@@ -169,7 +169,7 @@ interface Places {
 }
 
 function Side({ side, rows, own, places }: SideProps) {
-  const clickable = feedState.value === 'live';
+  const clickable = streamState.value === 'live';
   const best = side === 'ask' ? rows.at(-1) : rows[0];
   return (
     <tbody class={side} aria-label={side === 'ask' ? 'Asks' : 'Bids'}>
@@ -193,7 +193,7 @@ function Side({ side, rows, own, places }: SideProps) {
   );
 }
 
-interface RowProps extends BookRow {
+interface BookRowProps extends BookRow {
   readonly own: boolean;
   readonly clickable: boolean;
   /** The best row of each side is where the Tab key enters the book. */
@@ -203,13 +203,23 @@ interface RowProps extends BookRow {
 }
 
 /** One price row. It is drawn again only when something in it changed. */
-class Row extends Component<RowProps> {
-  override shouldComponentUpdate(next: RowProps): boolean {
-    const names = Object.keys(next) as (keyof RowProps)[];
+class Row extends Component<BookRowProps> {
+  override shouldComponentUpdate(next: BookRowProps): boolean {
+    const names = Object.keys(next) as (keyof BookRowProps)[];
     return names.some((name) => next[name] !== this.props[name]);
   }
 
-  override render({ price, size, total, depth, own, clickable, isBest, pricePlaces, sizePlaces }: RowProps) {
+  override render({
+    price,
+    size,
+    total,
+    depth,
+    own,
+    clickable,
+    isBest,
+    pricePlaces,
+    sizePlaces,
+  }: BookRowProps) {
     return (
       <tr style={{ '--depth': `${depth}%` }}>
         <td class="own">

@@ -78,7 +78,7 @@ function Advanced() {
           aria-invalid={problem !== undefined}
           aria-describedby="order-client-id-note"
           onInput={(event) => {
-            if (serverProblem.value?.place === 'clientOrderId') serverProblem.value = null;
+            if (serverProblem.value?.field === 'clientOrderId') serverProblem.value = null;
             draft.clientOrderId.value = event.currentTarget.value;
           }}
         />

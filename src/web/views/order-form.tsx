@@ -152,7 +152,7 @@ async function send(market: Rules): Promise<void> {
   const [first] = read?.problems ?? [];
   if (read === null || first !== undefined) {
     tellsMissing.value = true;
-    focusRequest.value = FIELDS.find((field) => field === first?.place) ?? null;
+    focusRequest.value = FIELDS.find((field) => field === first?.field) ?? null;
     return announce(`Not sent: ${first?.message ?? 'the market is not known yet'}.`, 'alert');
   }
   const texts = draftTexts.value;

@@ -1,6 +1,6 @@
 /** Shows the cost and the effect of the order in the form, as the book stands. */
 
-import { feedState, frameAgeMs } from '../state/market-feed.ts';
+import { frameAgeMs, streamState } from '../state/market-feed.ts';
 import { orderWords } from '../state/order-preview.ts';
 
 export function OrderPreview() {
@@ -19,9 +19,9 @@ export function OrderPreview() {
           </div>
         ))}
       </dl>
-      {feedState.value !== 'live' && (
+      {streamState.value !== 'live' && (
         <p class="note warn">
-          The book is {feedState.value}
+          The book is {streamState.value}
           {frameAgeMs.value === null ? '' : ` (${Math.round(frameAgeMs.value / 1000)} s old)`}: these figures
           may be wrong.
         </p>

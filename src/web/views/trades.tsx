@@ -3,7 +3,7 @@
 import type { Execution } from '../../client/index.ts';
 import { missingZeros } from '../figures/aligned-digits.ts';
 import { keysOf } from '../figures/tape.ts';
-import { currentMarket, feedState, frame } from '../state/market-feed.ts';
+import { currentMarket, frame, streamState } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
 import { Scroller } from './scroller.tsx';
 
@@ -13,7 +13,7 @@ export function Trades() {
   const keys = keysOf(executions);
   const places = market === null ? null : gridOfMarket(market);
   return (
-    <section class="panel trades" data-state={feedState.value} aria-labelledby="trades-heading">
+    <section class="panel trades" data-state={streamState.value} aria-labelledby="trades-heading">
       <div class="panel-head">
         <h2 id="trades-heading">Trades</h2>
       </div>
@@ -53,7 +53,7 @@ export function Trades() {
   );
 }
 
-interface RowProps {
+interface TradeRowProps {
   readonly execution: Execution;
   readonly pricePlaces: number;
   readonly sizePlaces: number;
@@ -61,7 +61,7 @@ interface RowProps {
 
 const clockTime = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
-function Row({ execution: { price, size, side, time }, pricePlaces, sizePlaces }: RowProps) {
+function Row({ execution: { price, size, side, time }, pricePlaces, sizePlaces }: TradeRowProps) {
   const date = new Date(time);
   const direction = side === 'buy' ? 'up' : 'down';
   return (

@@ -24,8 +24,8 @@ export interface DiscoveredWallet {
   readonly provider: Provider;
 }
 
-const LONGEST_NAME = 60;
-const LONGEST_ICON = 100_000;
+const MAX_NAME_LENGTH = 60;
+const MAX_ICON_LENGTH = 100_000;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
@@ -41,8 +41,8 @@ export function readAnnouncement(detail: unknown): DiscoveredWallet | null {
   const image = textOf(icon);
   return {
     uuid: textOf(uuid),
-    name: shown.length > LONGEST_NAME ? `${shown.slice(0, LONGEST_NAME)}…` : shown,
-    icon: /^data:image\//i.test(image) && image.length <= LONGEST_ICON ? image : null,
+    name: shown.length > MAX_NAME_LENGTH ? `${shown.slice(0, MAX_NAME_LENGTH)}…` : shown,
+    icon: /^data:image\//i.test(image) && image.length <= MAX_ICON_LENGTH ? image : null,
     rdns: textOf(rdns),
     provider: detail.provider as unknown as Provider,
   };

@@ -31,21 +31,21 @@ export interface DemoWallet {
   signTypedData(typedData: TypedData): string;
 }
 
-type Field = TypedData['types'][string][number];
+type TypedField = TypedData['types'][string][number];
 
 const WORD_BYTES = 32;
 const ADDRESS_BYTES = 20;
 /** v of an ordinary account is the recovery bit and this. */
 const RECOVERY_OFFSET = 27;
 
-const DOMAIN: readonly Field[] = [
+const DOMAIN: readonly TypedField[] = [
   { name: 'name', type: 'string' },
   { name: 'version', type: 'string' },
 ];
 
 const hashText = (text: string): Uint8Array => keccak_256(utf8ToBytes(text));
 
-function encodeValue({ name, type }: Field, value: unknown): Uint8Array {
+function encodeValue({ name, type }: TypedField, value: unknown): Uint8Array {
   if (typeof value === 'string' && type === 'string') return hashText(value);
   if (typeof value === 'string' && type === 'address' && /^0x[0-9a-fA-F]{40}$/.test(value)) {
     return concatBytes(new Uint8Array(WORD_BYTES - ADDRESS_BYTES), hexToBytes(value.slice(2)));
@@ -56,7 +56,7 @@ function encodeValue({ name, type }: Field, value: unknown): Uint8Array {
 /** hashStruct of EIP-712. */
 function hashStruct(
   type: string,
-  fields: readonly Field[],
+  fields: readonly TypedField[],
   values: Readonly<Record<string, unknown>>,
 ): Uint8Array {
   const signature = `${type}(${fields.map((field) => `${field.type} ${field.name}`).join(',')})`;

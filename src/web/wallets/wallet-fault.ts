@@ -7,7 +7,7 @@ const DISCONNECTED = 4900;
 const PENDING = -32002;
 const NO_SUCH_METHOD = -32601;
 /** Most characters of a wallet's own text, which is not trusted and may be long. */
-const LONGEST_TEXT = 200;
+const MAX_TEXT_LENGTH = 200;
 
 /** True when the reader refused in the wallet: nothing is broken. */
 export const isRefusal = (thrown: unknown): boolean => codeOf(thrown) === REFUSED;
@@ -41,5 +41,5 @@ export function walletFault(thrown: unknown, name: string): string {
 function messageOf(thrown: unknown): string {
   const message = (thrown as { message?: unknown } | null)?.message;
   if (typeof message !== 'string' || message === '') return 'it gave no reason.';
-  return message.length > LONGEST_TEXT ? `${message.slice(0, LONGEST_TEXT)}…` : message;
+  return message.length > MAX_TEXT_LENGTH ? `${message.slice(0, MAX_TEXT_LENGTH)}…` : message;
 }

@@ -6,8 +6,8 @@
 
 import { Redis } from 'ioredis';
 import type { LiveOrder } from '../../../src/domain/order.ts';
-import type { OrderRequest } from '../../../src/order/request.ts';
 import type { Engine, EngineImage, Placement } from '../../../src/engine/index.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
 import { marketSpec } from './market-spec.ts';
 
@@ -125,7 +125,7 @@ async function rebuild(resting: number): Promise<void> {
   const { redis, engine } = opened();
   const market = (await engine.markets.bySymbol(SYMBOL))!;
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
-  const lot = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
+  const units = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
   async function* liveOrders(): AsyncGenerator<LiveOrder> {
     for (let index = 0; index < resting; index += 1) {
       const priceTicks = FAR.from + (index % FAR.prices);
@@ -133,7 +133,14 @@ async function rebuild(resting: number): Promise<void> {
       const stamp = `0001${(index + 1).toString(16).padStart(12, '0')}`;
       const id = `${(market.number * 2).toString(16).padStart(4, '0')}${priceKey}${stamp}`;
       yield {
-        ...{ id, wallet: walletOf(index), market: SYMBOL, side: 'buy', priceTicks: BigInt(priceTicks), lot },
+        ...{
+          id,
+          wallet: walletOf(index),
+          market: SYMBOL,
+          side: 'buy',
+          priceTicks: BigInt(priceTicks),
+          units,
+        },
         ...{ sizeSteps: 10_000n, remainingSteps: 10_000n, sequence: index + 1 },
         clientOrderId: `seed-${index}`.padEnd(ID_LENGTH, '0'),
       };

@@ -301,5 +301,5 @@ function patientRedis(url: string): Redis {
 }
 
 /** Waits for a moment that the dice choose. */
-export const moment = (dice: { below(end: number): number }, mostMs: number): Promise<void> =>
-  sleep(dice.below(mostMs));
+export const moment = (dice: { below(end: number): number }, maxMs: number): Promise<void> =>
+  sleep(dice.below(maxMs));

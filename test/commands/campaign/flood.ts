@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfig, requireFor } from '../../../src/config.ts';
-import type { OrderRequest } from '../../../src/order/request.ts';
 import { parseDecimal } from '../../../src/domain/units.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import { openBackends } from '../../../src/roles/backends.ts';
 import { eventually } from '../../support/eventually.ts';
 import { BULK, openMarket, walletOf } from './bulk.ts';

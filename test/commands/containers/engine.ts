@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 
-const LONGEST_COMMAND_MS = 600_000;
+const MAX_COMMAND_MS = 600_000;
 
 export interface Ended {
   readonly status: number;
@@ -62,7 +62,7 @@ export function ended(child: ChildProcess): Promise<Ended> {
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  const limit = setTimeout(() => child.kill('SIGKILL'), LONGEST_COMMAND_MS);
+  const limit = setTimeout(() => child.kill('SIGKILL'), MAX_COMMAND_MS);
   return new Promise((resolve) => {
     child.once('error', (error) => resolve({ status: 127, stdout, stderr: error.message }));
     child.once('close', (code) => {

@@ -1,5 +1,5 @@
 /**
- * Proves on a small cluster that no request, order or tick is lost while one process of each role is replaced and one
+ * Proves on a small cluster that no request, order or beat is lost while one process of each role is replaced and one
  * is killed under load.
  */
 
@@ -45,7 +45,7 @@ describe('a cluster behind its balancer', function () {
     checks = checksOf(outcome, 0);
   });
 
-  it('loses no request, no order and no tick while processes are replaced and killed', () => {
+  it('loses no request, no order and no beat while processes are replaced and killed', () => {
     const broken = checks.filter(({ holds }) => !holds).map(({ what, seen }) => `${what}: ${seen}`);
     expect(broken, `${tablesOf(outcome, checks)}\n${outcome.processes.output()}`).to.deep.equal([]);
   });

@@ -17,7 +17,7 @@ export const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
 const PATIENCE_MS = 60_000;
 const AGAIN_WITHIN_MS = 30_000;
 /** A delayed loop makes up for at most this much time. */
-const LONGEST_ARREARS_MS = 1_000;
+const MAX_ARREARS_MS = 1_000;
 const MID = 2_000;
 
 export interface Failure {
@@ -221,7 +221,7 @@ export function openLoad(port: number, wallets: number, random: Random): Load {
       if (stopping) return;
       await act(wallet, wallet.isBursting ? 'order that rests' : random.pick(DECK));
       wallet.isBursting = false;
-      dueMs = Math.max(dueMs + everyMs, performance.now() - LONGEST_ARREARS_MS);
+      dueMs = Math.max(dueMs + everyMs, performance.now() - MAX_ARREARS_MS);
     }
   };
 

@@ -25,8 +25,8 @@ interface Absence {
 /** The stream of one view, combined from all of its clients. */
 interface View {
   readonly path: string;
-  readonly ticks: number;
-  /** Longest time between two ticks. */
+  readonly beats: number;
+  /** Longest time between two beats. */
   readonly longestGapMs: number;
 }
 
@@ -46,14 +46,14 @@ export interface Screens {
 interface Sight {
   readonly path: string;
   readonly recent: string[];
-  ticks: number;
+  beats: number;
   lastMs: number;
   longestGapMs: number;
 }
 
 export function openScreens(port: number): Screens {
   const paths = ['/ws', ...MARKETS.flatMap((symbol) => TIMEFRAMES.map((tf) => market(symbol, tf)))];
-  const sights = paths.map((path): Sight => ({ path, recent: [], ticks: 0, lastMs: 0, longestGapMs: 0 }));
+  const sights = paths.map((path): Sight => ({ path, recent: [], beats: 0, lastMs: 0, longestGapMs: 0 }));
   const absences: Absence[] = [];
   const sockets = new Map<number, WebSocket>();
   /** Connected clients that have received a frame since they connected. */
@@ -67,9 +67,9 @@ export function openScreens(port: number): Screens {
     sight.recent.push(text);
     if (sight.recent.length > REMEMBERED) sight.recent.shift();
     const nowMs = performance.now();
-    if (sight.ticks > 0) sight.longestGapMs = Math.max(sight.longestGapMs, nowMs - sight.lastMs);
+    if (sight.beats > 0) sight.longestGapMs = Math.max(sight.longestGapMs, nowMs - sight.lastMs);
     sight.lastMs = nowMs;
-    sight.ticks += 1;
+    sight.beats += 1;
   };
 
   /**
@@ -128,7 +128,7 @@ export function openScreens(port: number): Screens {
     count: seats.length,
     absences,
     longestWaitMs: () => longestWaitMs,
-    views: () => sights.map(({ path, ticks, longestGapMs }) => ({ path, ticks, longestGapMs })),
+    views: () => sights.map(({ path, beats, longestGapMs }) => ({ path, beats, longestGapMs })),
     away: () => seats.length - shown.size,
     async untilAll() {
       while (shown.size < seats.length) await sleep(50);
@@ -140,6 +140,6 @@ export function openScreens(port: number): Screens {
   };
 }
 
-/** True for one frame of each tick. The general stream sends one frame per market in each tick. */
+/** True for one frame of each beat. The general stream sends one frame per market in each beat. */
 const isOfTick = (text: string): boolean =>
   text.startsWith('{"type":"market"') || text.startsWith(`{"type":"ticker","symbol":"${MARKETS[0]}"`);

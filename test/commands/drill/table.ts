@@ -1,6 +1,6 @@
 /** The drill's checks and the figures behind them. */
 
-import { TICK_MS } from '../../../src/domain/tick.ts';
+import { BEAT_MS } from '../../../src/domain/beat.ts';
 import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
 import type { Outcome, Phase } from './drill.ts';
 import type { Failure } from './load.ts';
@@ -13,7 +13,7 @@ export interface Check {
 }
 
 const BACK_WITHIN_MS = 5_000;
-/** Allowed delay of a tick, in addition to the time for which the whole machine did not run. */
+/** Allowed delay of a beat, in addition to the time for which the whole machine did not run. */
 const LEEWAY_MS = 500;
 /** Time that the Kubernetes manifests allow a process after its drain. */
 const AFTER_DRAIN_MS = 15_000;
@@ -22,13 +22,13 @@ const SHOWN_FAILURES = 20;
 
 const plain = (_style: string, text: string): string => text;
 
-export function checksOf(outcome: Outcome, leastPerSecond: number): Check[] {
+export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
   const { plan, phases, load, screens, processes, victims, untrue, reconciles } = outcome;
   const seconds = (phases.at(-1)!.toMs - phases[0]!.fromMs) / 1_000;
   const rate = load.sent() / seconds;
   const innocent = load.failures.length - victims.length;
   const heldUpMs = Math.max(...phases.map((phase) => phase.heldUpMs));
-  const longestAwayMs = Math.max(0, ...screens.absences.map(({ awayMs }) => awayMs));
+  const maxAwayMs = Math.max(0, ...screens.absences.map(({ awayMs }) => awayMs));
   const longestGapMs = Math.max(screens.longestWaitMs(), ...screens.views().map((view) => view.longestGapMs));
   const ended = processes.exits.filter(({ signal }) => signal === 'SIGTERM');
   const disorderly = ended.filter(
@@ -36,7 +36,7 @@ export function checksOf(outcome: Outcome, leastPerSecond: number): Check[] {
   );
   const orders = victims.filter(({ order }) => order !== undefined).length;
   return [
-    check('requests a second', rate.toFixed(0), rate >= leastPerSecond, `at least ${leastPerSecond}`),
+    check('requests a second', rate.toFixed(0), rate >= minPerSecond, `at least ${minPerSecond}`),
     check('failed requests that no killed process had', innocent, innocent === 0, '0'),
     check(
       'orders of unknown outcome that were found or placed once',
@@ -47,16 +47,16 @@ export function checksOf(outcome: Outcome, leastPerSecond: number): Check[] {
     check('answered orders that are not in the ledger as answered', untrue.length, untrue.length === 0, '0'),
     check(
       'longest absence of a screen',
-      ms(longestAwayMs),
-      longestAwayMs <= BACK_WITHIN_MS,
+      ms(maxAwayMs),
+      maxAwayMs <= BACK_WITHIN_MS,
       `at most ${ms(BACK_WITHIN_MS)}`,
     ),
     check('screens that did not come back', screens.away(), screens.away() === 0, '0'),
     check(
-      'longest time between two ticks',
+      'longest time between two beats',
       ms(longestGapMs),
-      longestGapMs <= 2 * TICK_MS + LEEWAY_MS + heldUpMs,
-      `at most ${ms(2 * TICK_MS)}, give or take ${ms(LEEWAY_MS + heldUpMs)}`,
+      longestGapMs <= 2 * BEAT_MS + LEEWAY_MS + heldUpMs,
+      `at most ${ms(2 * BEAT_MS)}, give or take ${ms(LEEWAY_MS + heldUpMs)}`,
     ),
     check(
       'processes that ended in disorder or too late',
@@ -145,15 +145,15 @@ function replicas({ replies }: Outcome): string {
 function screens({ screens }: Outcome): string {
   const rows = screens
     .views()
-    .map(({ path, ticks, longestGapMs }) => [
+    .map(({ path, beats, longestGapMs }) => [
       path,
-      formatCounted(ticks),
+      formatCounted(beats),
       formatCounted(Math.round(longestGapMs)),
     ]);
   return renderTable(
     [
       column(`stream (${screens.count} screens)`),
-      column('ticks', 'right'),
+      column('beats', 'right'),
       column('longest gap ms', 'right'),
     ],
     rows,

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { moveFundsOnce } from '../../../src/books/movements.ts';
 import { Refusal } from '../../../src/domain/errors.ts';
-import type { Engine, Moment } from '../../../src/engine/index.ts';
+import type { Engine, EngineMoment } from '../../../src/engine/index.ts';
 import type { Ledger } from '../../../src/ledger/index.ts';
 import { marketSpec } from '../../support/market-spec.ts';
 import { firstCome } from '../../support/turn-order.ts';
@@ -29,7 +29,7 @@ export interface DriverOptions {
   readonly shape: Shape;
   readonly tail: Tail;
   /** Events that may be unsettled before the driver waits. */
-  readonly mostLag: number;
+  readonly maxLag: number;
 }
 
 const CREDIT_ATOMS = 10n ** 15n;
@@ -47,11 +47,11 @@ export class Driver {
   readonly #options: DriverOptions;
   /** Ids of orders that are cancelled later, by client order id. */
   readonly #ids = new Map<string, string>();
-  #mostLag: number;
+  #maxLag: number;
 
   constructor(options: DriverOptions) {
     this.#options = options;
-    this.#mostLag = options.mostLag;
+    this.#maxLag = options.maxLag;
   }
 
   /** Publishes the markets and credits the wallets; what exists already stays as it is. */
@@ -103,8 +103,8 @@ export class Driver {
         { kind, wallet, asset: 'USDC', amountAtoms: 1n, reference: `growth-${kind}-${first}` },
       );
     const markets = Array.from({ length: shape.markets }, (_, market) => market);
-    const { epoch, timeMs } = await engine.snapshots.state();
-    const checked: Moment = { epoch, timeMs: Math.max(timeMs, Date.now()) };
+    const { epoch, timeMs } = await engine.reads.state();
+    const checked: EngineMoment = { epoch, timeMs: Math.max(timeMs, Date.now()) };
     await all([
       ...markets.map((market) =>
         this.#place(
@@ -133,7 +133,7 @@ export class Driver {
    * after those behind it. So each order comes with a look into Postgres: one that the driver made if the order may have
    * been placed before. Otherwise none is needed, because each id is used once and this one was not.
    */
-  async #place(orders: readonly PlacedOrder[], checked: Moment, isRepeated: boolean): Promise<void> {
+  async #place(orders: readonly PlacedOrder[], checked: EngineMoment, isRepeated: boolean): Promise<void> {
     const { engine, ledger } = this.#options;
     const isNew = isRepeated
       ? await Promise.all(orders.map(async (order) => (await this.#settledId(order, ledger)) === null))
@@ -178,14 +178,14 @@ export class Driver {
   /** Notes the position after so many rounds, and waits while too much is not settled. */
   async #keepPace(rounds: number): Promise<void> {
     const lag = await this.note(rounds);
-    if (lag > this.#mostLag) await this.untilLag(this.#mostLag / 2, rounds);
+    if (lag > this.#maxLag) await this.untilLag(this.#maxLag / 2, rounds);
   }
 
   /** @returns the number of events that are not settled */
   async note(rounds: number): Promise<number> {
     const { engine, ledger, tail } = this.#options;
     const { sequence: settled } = await untilAnswered(() => ledger.settlement.cursor());
-    const { sequence } = await untilAnswered(() => engine.snapshots.state());
+    const { sequence } = await untilAnswered(() => engine.reads.state());
     tail.note({ timeMs: Date.now(), sequence, settled, ids: this.idsAfter(rounds) });
     return sequence - settled;
   }
@@ -208,11 +208,11 @@ export class Driver {
 
   /** Runs work while no lag is waited for. */
   async withoutPace(work: () => Promise<void>): Promise<void> {
-    this.#mostLag = Number.POSITIVE_INFINITY;
+    this.#maxLag = Number.POSITIVE_INFINITY;
     try {
       await work();
     } finally {
-      this.#mostLag = this.#options.mostLag;
+      this.#maxLag = this.#options.maxLag;
     }
   }
 }

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { readFilterState } from '../../../src/engine/filter-layout.ts';
 import { KEYS } from '../../../src/engine/keys.ts';
 import type { Script } from '../../../src/redis/lua.ts';
-import { createSettlement } from '../../../src/workers/settlement.ts';
+import { createSettlementWorker } from '../../../src/workers/settlement.ts';
 import { loadPlanted, plantedFor } from '../../planted/planted.ts';
 import { type Exchange, openExchange } from '../../support/exchange.ts';
 import { instead } from '../../support/instead.ts';
@@ -30,7 +30,7 @@ async function openGrown(load?: (name: string) => Script) {
   const exchange = await openExchange({ claimFilterBytes: FILTER_BYTES, ...(load && { load }) });
   const { engine, ledger, redisUrl, databaseUrl } = exchange;
   const log = pino({ level: 'silent' });
-  const settlement = createSettlement({ engine, ledger: ledger.settlement, log });
+  const settlement = createSettlementWorker({ engine, ledger: ledger.settlement, log });
   let isOver = false;
   const settling = (async () => {
     while (!isOver) {
@@ -41,7 +41,7 @@ async function openGrown(load?: (name: string) => Script) {
   const redis = openRedis(redisUrl);
   const shape = { ...SHAPE, seed: runSeed() };
   const tail = new Tail();
-  const options = { engine, ledger, shape, tail, mostLag: MAX_LAG };
+  const options = { engine, ledger, shape, tail, maxLag: MAX_LAG };
   const filter = readFilterState(await redis.hget(KEYS.engine, 'filter')).current;
   const shared = { engine, ledger, redis, databaseUrl, shape, filter, tail };
   return {

@@ -14,7 +14,7 @@ export interface Expected {
   /** Members, fields, entries or bytes of a string. */
   readonly entries: { readonly exactly: number } | { readonly atMost: number };
   /** Most bytes of the key in Redis' memory. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /**
@@ -29,20 +29,20 @@ const FIXED_BYTES = 16 * 1024;
  * Most bytes of a large string: Redis asks for up to one MiB more than it needs, and its allocator has four sizes between
  * a power of two and the next one.
  */
-const mostBytesOfString = (length: number): number => (length + 1024 * 1024) * 1.25;
+const maxBytesOfString = (length: number): number => (length + 1024 * 1024) * 1.25;
 /** Fields of the engine hash that do not depend on markets. */
 const ENGINE_FIELDS = 13;
 
 const exactly = (kind: string, count: number, bytesEach: number = MAX_BYTES.member): Expected => ({
   kind,
   entries: { exactly: count },
-  mostBytes: FIXED_BYTES + count * bytesEach,
+  maxBytes: FIXED_BYTES + count * bytesEach,
 });
 
 const atMost = (kind: string, most: number): Expected => ({
   kind,
   entries: { atMost: most },
-  mostBytes: FIXED_BYTES + most * MAX_BYTES.field,
+  maxBytes: FIXED_BYTES + most * MAX_BYTES.field,
 });
 
 /** @returns each key that the engine may have, with what it may hold. A key of zero entries must not exist. */
@@ -76,7 +76,7 @@ export function liveState(shape: Shape, rounds: number, filter: FilterLayout): M
   const parts = filterKeys(filter);
   for (const part of parts) {
     const bytes = filter.bytes / parts.length;
-    keys.set(part, { kind: 'claim filter', entries: { atMost: bytes }, mostBytes: mostBytesOfString(bytes) });
+    keys.set(part, { kind: 'claim filter', entries: { atMost: bytes }, maxBytes: maxBytesOfString(bytes) });
   }
   return keys;
 }

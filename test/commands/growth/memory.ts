@@ -96,14 +96,14 @@ const UNNAMED_SHARE = 0.25;
 export function excessOf(memory: Memory, model: ReadonlyMap<string, Expected>): string[] {
   const found = new Map(memory.keys.map((one) => [one.key, one]));
   const violations: string[] = [];
-  for (const [key, { kind, entries, mostBytes }] of model) {
+  for (const [key, { kind, entries, maxBytes }] of model) {
     const measured = found.get(key) ?? { entries: 0, bytes: 0 };
     if ('exactly' in entries && measured.entries !== entries.exactly)
       violations.push(`${kind}: ${key} has ${measured.entries} entries, not ${entries.exactly}`);
     if ('atMost' in entries && measured.entries > entries.atMost)
       violations.push(`${kind}: ${key} has ${measured.entries} entries, more than ${entries.atMost}`);
-    if (measured.bytes > mostBytes)
-      violations.push(`${kind}: ${key} takes ${measured.bytes} bytes, more than ${mostBytes}`);
+    if (measured.bytes > maxBytes)
+      violations.push(`${kind}: ${key} takes ${measured.bytes} bytes, more than ${maxBytes}`);
   }
   for (const { key, bytes } of memory.keys)
     if (!model.has(key)) violations.push(`unknown: ${key} takes ${bytes} bytes`);

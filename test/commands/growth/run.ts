@@ -63,7 +63,7 @@ async function openGrown({
   await engine.lifecycle.open(await ledger.settlement.cursor());
   const filter = readFilterState(await redis.hget(KEYS.engine, 'filter')).current;
   const tail = new Tail();
-  const driver = new Driver({ engine, ledger, shape, tail, mostLag: MAX_LAG });
+  const driver = new Driver({ engine, ledger, shape, tail, maxLag: MAX_LAG });
   return {
     grown: { engine, ledger, redis, databaseUrl, shape, filter, driver, tail },
     async close() {

@@ -24,7 +24,7 @@ const BEFORE_ROUTES: readonly number[] = Object.values(ERRORS)
   .filter(({ producer }) => producer === 'the server, before any route')
   .map(({ status }) => status);
 const SESSION_ROUTES = ['/v1/auth/verify', '/api/auth/verify'];
-const LONGEST_SHOWN = 300;
+const MAX_SHOWN = 300;
 
 export class Judge {
   /** Number of replies by status, and by operation. */
@@ -45,7 +45,7 @@ export class Judge {
     const { status, headers, text } = reply;
     this.#count(asked.operation, status);
     const found = (check: string, what: string): void => {
-      const shown = `${again()}\n    answered ${status}: ${text.slice(0, LONGEST_SHOWN)}`;
+      const shown = `${again()}\n    answered ${status}: ${text.slice(0, MAX_SHOWN)}`;
       this.#findings.add(check, what, shown);
     };
     const aim = asked.operation ?? method;

@@ -8,7 +8,7 @@ export const PREVIOUS_SECRET = 'planted-key-of-earlier-sessions-of-hostile-input
 
 /** Anything that looks like a token or a signature, planted or not. A tag may begin like a token, but has no dot. */
 const LOOKS_SECRET = /\beyJ[\w-]{12,}\.[\w-]|0x[0-9a-fA-F]{128,}/g;
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN = 200;
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url');
 
@@ -67,6 +67,6 @@ export class Secrets {
 export const looksSecret = (text: string): boolean => text.search(LOOKS_SECRET) >= 0;
 
 function lineAt(log: string, at: number): string {
-  const from = Math.max(log.lastIndexOf('\n', at) + 1, at - LONGEST_SHOWN);
-  return log.slice(from, at + LONGEST_SHOWN).split('\n')[0]!;
+  const from = Math.max(log.lastIndexOf('\n', at) + 1, at - MAX_SHOWN);
+  return log.slice(from, at + MAX_SHOWN).split('\n')[0]!;
 }

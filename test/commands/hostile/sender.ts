@@ -15,7 +15,7 @@ const PATIENCE_MS = 20_000;
 const [REQUESTS, FRAMINGS] = [80, 90];
 /** Heads and bodies beyond this may be cut off by the refusal, before it can be read. */
 const LIMIT_BYTES = 16 * 1_024;
-const LONGEST_SHOWN = 3_000;
+const MAX_SHOWN = 3_000;
 
 /** Choices of one number of a run, whatever was chosen before. */
 export const diceOf = (seed: number, index: number): Random =>
@@ -76,7 +76,7 @@ export class Sender {
     let text = bytes.toString('latin1');
     for (const [number, { token }] of this.#scene.clients.entries())
       text = text.replaceAll(token, `<token of wallet ${number}>`);
-    text = JSON.stringify(text.replaceAll(REPEATED, shortened).slice(0, LONGEST_SHOWN));
+    text = JSON.stringify(text.replaceAll(REPEATED, shortened).slice(0, MAX_SHOWN));
     return `npm run hostile -- --seed ${this.#scene.seed} --only ${index}\n    sent ${text}`;
   }
 

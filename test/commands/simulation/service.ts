@@ -9,13 +9,13 @@ import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
 import type { MarketChange } from '../../../src/domain/market-rules.ts';
 import type { Order, Trade } from '../../../src/domain/order.ts';
-import type { OrderRequest } from '../../../src/order/request.ts';
 import { type Engine, openEngine } from '../../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import { type Figures, type MarketData, openMarketData } from '../../../src/market-data/index.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import { keepEngineOpen } from '../../../src/roles/engine-gate.ts';
 import { startDueCancels } from '../../../src/workers/due-cancels.ts';
-import { createSettlement } from '../../../src/workers/settlement.ts';
+import { createSettlementWorker } from '../../../src/workers/settlement.ts';
 import type { SimulatedRedis } from './simulated-redis.ts';
 import { LIMITS, type World } from './world.ts';
 
@@ -55,7 +55,7 @@ export class Service {
   readonly #engine: Engine;
   readonly #ledger: Ledger;
   readonly #marketData: MarketData;
-  #settlement: ReturnType<typeof createSettlement> | undefined;
+  #settlement: ReturnType<typeof createSettlementWorker> | undefined;
 
   constructor({ world, redis, makePool, filterBytes, sabotage }: ServiceOptions) {
     const ledger = openLedger({ databaseUrl: world.databaseUrl, makePool });
@@ -75,14 +75,14 @@ export class Service {
   /** One pass of settlement, as the role makes it when it is woken. */
   async settle(): Promise<void> {
     const { engine, ledger } = this.#parts;
-    this.#settlement ??= createSettlement({ engine, ledger: ledger.settlement, log: LOG, ...BATCH });
+    this.#settlement ??= createSettlementWorker({ engine, ledger: ledger.settlement, log: LOG, ...BATCH });
     if (engine.lifecycle.isOpen()) await this.#settlement.run();
   }
 
   hasDiverged = (): boolean => this.#settlement?.diverged() ?? false;
 
   startDueCancels(): void {
-    startDueCancels({ engine: this.#engine, log: LOG, wake: silent, leaseMs: 2_000 });
+    startDueCancels({ engine: this.#engine, log: LOG, wakeSettlement: silent, leaseMs: 2_000 });
   }
 
   /** Places an order as the endpoint does: an id that the engine cannot tell is looked for in Postgres. */
@@ -129,7 +129,7 @@ export class Service {
 
   /** Ids of a wallet's orders as a list has them: first the unsettled events, then Postgres. */
   async list(wallet: string): Promise<Set<string>> {
-    const unsettled = await this.#engine.outbox.unsettledOf(wallet);
+    const unsettled = await this.#engine.outbox.readUnsettled(wallet);
     const { orders } = await this.#ledger.orders.ofWallet(wallet, { limit: MAX_LISTED });
     const placed = unsettled.flatMap((event) => (event.kind === 'order_placed' ? [event.order.id] : []));
     return new Set([...placed, ...orders.map(({ id }) => id)]);
@@ -137,7 +137,7 @@ export class Service {
 
   /** Prices of the best bid and ask, in ticks. */
   async best(market: string): Promise<{ bid: bigint | undefined; ask: bigint | undefined }> {
-    const book = await this.#engine.snapshots.book(market, 5);
+    const book = await this.#engine.reads.book(market, 5);
     return { bid: book?.bids[0]?.priceTicks, ask: book?.asks[0]?.priceTicks };
   }
 

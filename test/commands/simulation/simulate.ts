@@ -17,7 +17,7 @@ export interface SimulationOptions {
   readonly steps: number;
   readonly fault?: Planted | undefined;
   /** Replays of a failing history in order to shorten it. */
-  readonly mostReplays: number;
+  readonly maxReplays: number;
 }
 
 export interface Failure {
@@ -46,7 +46,7 @@ export function openWorld(options: WorldOptions, fault?: Planted): Promise<World
 }
 
 export async function simulate(options: SimulationOptions): Promise<Simulated> {
-  const { world, histories, seed: first, steps, fault, mostReplays } = options;
+  const { world, histories, seed: first, steps, fault, maxReplays } = options;
   const run = (seed: number, replay?: readonly Decision[]): Promise<HistoryResult> =>
     new History({ world, seed, steps, sabotage: fault && SABOTAGE[fault.name], replay }).run();
   let [decisions, commands] = [0, 0];
@@ -56,7 +56,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     decisions += result.decisions.length;
     commands += result.commands;
     if (result.violation === undefined) continue;
-    const shortest = await shrink(result, (replay) => run(seed, replay), mostReplays);
+    const shortest = await shrink(result, (replay) => run(seed, replay), maxReplays);
     const failure = { seed, steps, message: shortest.violation!.message, decisions: shortest.decisions };
     return { histories: done + 1, decisions, commands, failure };
   }

@@ -41,7 +41,7 @@ describe('simulated histories', function () {
       histories: HISTORIES,
       seed: 1,
       steps: FEW_STEPS,
-      mostReplays: 200,
+      maxReplays: 200,
     });
     expect(failure, JSON.stringify(failure)).to.equal(undefined);
   });
@@ -53,7 +53,7 @@ describe('simulated histories', function () {
         const found = await simulate({
           ...{ world: broken, histories: 100, seed: 1, steps: STEPS },
           fault,
-          mostReplays: 0,
+          maxReplays: 0,
         });
         expect(found.failure, 'a broken invariant').to.not.equal(undefined);
       } finally {

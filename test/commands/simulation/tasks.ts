@@ -37,7 +37,7 @@ export class TaskRunner {
     try {
       const processors = await ProcessorTime.of(world);
       const options = { world, histories, seed, steps, fault };
-      const simulated = await simulate({ ...options, mostReplays: fault === undefined ? MAX_REPLAYS : 0 });
+      const simulated = await simulate({ ...options, maxReplays: fault === undefined ? MAX_REPLAYS : 0 });
       return { ...simulated, used: await processors.seconds() };
     } finally {
       if (fault !== undefined) await world.close();

@@ -85,7 +85,7 @@ async function makeSweeps(
   await Promise.all(
     sweeps.map((fills) => place(engine, BOB, limit(SYMBOL, 'buy', 1, fills, { timeInForce: 'IOC' }))),
   );
-  return { sequence: (await engine.snapshots.state()).sequence, trades };
+  return { sequence: (await engine.reads.state()).sequence, trades };
 }
 
 /** @throws Error if the process ends before everything is settled */

@@ -3,7 +3,7 @@
 import type { orderBookSchema } from '../../../contract/market-data.ts';
 import { orderBookRequest } from '../../../contract/requests.ts';
 import { BOOK_LEVELS } from '../../../market-data/index.ts';
-import { checked, type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';
+import { checked, type Endpoint, publicJson, sharedReply } from '../../endpoint.ts';
 import { orderBookReply } from '../../replies/market-data.ts';
 import { marketOfTicker } from './ticker.ts';
 
@@ -18,7 +18,7 @@ export const getOrderbook: Endpoint = {
     const levels = levelsOf(depth);
     const market = await marketOfTicker(engine, ticker_id);
     const book = await marketData.book(market.symbol, levels);
-    return sharedAnswer(book, `orderbook ${levels}`, () =>
+    return sharedReply(book, `orderbook ${levels}`, () =>
       publicJson<typeof orderBookSchema>(orderBookReply(book, levels)),
     );
   },

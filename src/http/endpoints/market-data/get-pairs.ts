@@ -1,14 +1,12 @@
 /** `GET /v1/market-data/pairs`: returns the markets that can be traded. */
 
 import type { pairsSchema } from '../../../contract/market-data.ts';
-import { type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';
+import { type Endpoint, publicJson, sharedReply } from '../../endpoint.ts';
 import { pairsReply } from '../../replies/market-data.ts';
 
 export const getPairs: Endpoint = {
   async handle({ services: { marketData, settings } }) {
     const markets = await marketData.markets();
-    return sharedAnswer(markets, 'pairs', () =>
-      publicJson<typeof pairsSchema>(pairsReply(markets, settings)),
-    );
+    return sharedReply(markets, 'pairs', () => publicJson<typeof pairsSchema>(pairsReply(markets, settings)));
   },
 };

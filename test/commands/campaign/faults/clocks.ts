@@ -50,7 +50,7 @@ export const clocksApart: Fault = {
 const serverClocks: FakedClock[] = [];
 /** Well below the minute for which a dead-man switch is waited for at rest. */
 const STEPS_S = [-20, -7, 7, 20];
-const LONGEST_STEP_MS = 20_000;
+const MAX_STEP_MS = 20_000;
 
 export const serverClocksStep: Fault = {
   name: 'clocks of both Redis servers step and come back',
@@ -81,6 +81,6 @@ export const serverClocksStep: Fault = {
       await sleep(STEP_MS);
     }
     // Times of events never go back, so those of a clock that was ahead are in the future for so long.
-    return () => sleep(LONGEST_STEP_MS);
+    return () => sleep(MAX_STEP_MS);
   },
 };

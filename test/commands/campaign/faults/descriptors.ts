@@ -15,12 +15,12 @@ const AGAIN_MS = 200;
 const MAX_TRIES = 10;
 
 /** @param most highest number of a descriptor, and one more */
-function setMost(pid: number, most: number): void {
+function setLimit(pid: number, most: number): void {
   const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${most}:`]);
   if (status !== 0) throw new Error(`prlimit: ${stderr}`);
 }
 
-function mostOf(pid: number): number {
+function readLimit(pid: number): number {
   const { stdout } = spawnSync('prlimit', [
     '--pid',
     String(pid),
@@ -78,16 +78,16 @@ const none: Fault = {
     const slot = dice.pick(cluster.of(ROLES[(round - 1) % ROLES.length]!));
     const pid = cluster.processes.pidOf(slot);
     note(slot.name);
-    const usual = mostOf(pid);
+    const usual = readLimit(pid);
     const most = Math.max(...readdirSync(`/proc/${pid}/fd`).map(Number)) + 1;
-    setMost(pid, most);
+    setLimit(pid, most);
     const endFlood = flood(slot.port, most);
     await sleep(FILL_MS);
     if (await canConnect(slot.port)) violation('campaign', `${slot.name} has descriptors left`);
     for (const redis of [cluster.redis, cluster.queueRedis]) await endConnections(redis, 'normal');
     await sleep(WITHOUT_MS);
     return async () => {
-      setMost(pid, usual);
+      setLimit(pid, usual);
       endFlood();
     };
   },

@@ -5,8 +5,8 @@ import { familyOf } from '../../../support/proc.ts';
 import type { Cluster } from '../cluster.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
 
-const SHORTEST_MS = 4_000;
-const LONGEST_MS = 12_000;
+const MIN_MS = 4_000;
+const MAX_MS = 12_000;
 
 /** Sends a signal to processes, some of which may have ended by themselves. */
 export function signal(pids: readonly number[], name: NodeJS.Signals): void {
@@ -30,7 +30,7 @@ const hang = (what: string, pidsOf: (cluster: Cluster) => number[], more: Partia
   async inject({ cluster, dice, isShort }: Scene) {
     const pids = pidsOf(cluster).flatMap(familyOf);
     signal(pids, 'SIGSTOP');
-    await sleep(isShort ? SHORTEST_MS : SHORTEST_MS + dice.below(LONGEST_MS - SHORTEST_MS));
+    await sleep(isShort ? MIN_MS : MIN_MS + dice.below(MAX_MS - MIN_MS));
     return async () => signal(pids, 'SIGCONT');
   },
 });

@@ -5,7 +5,7 @@ import type { Role } from '../../drill/processes.ts';
 import { moment } from '../cluster.ts';
 import { type Fault, NOTHING, QUEUE_FORGETS, type Scene } from './fault.ts';
 
-const LONGEST_MOMENT_MS = 700;
+const MAX_MOMENT_MS = 700;
 
 /** Each process of the role that dies leaves requests behind; its successor has its port. */
 const killOf = (role: Role, rounds: number): Fault => ({
@@ -15,7 +15,7 @@ const killOf = (role: Role, rounds: number): Fault => ({
   mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     const slot = dice.pick(cluster.of(role));
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     await cluster.processes.end(slot, 'SIGKILL');
     return () => cluster.processes.start(slot);
   },
@@ -27,7 +27,7 @@ const killAll: Fault = {
   shortRounds: 1,
   mayBreak: NOTHING,
   async inject({ cluster, dice }) {
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     await Promise.all(cluster.slots.map((slot) => cluster.processes.end(slot, 'SIGKILL')));
     return async () => {
       await Promise.all(cluster.slots.map(cluster.processes.start));
@@ -56,7 +56,7 @@ const powerCut: Fault = {
   forgetsLimits: true,
   async inject(scene) {
     const { engine, queue, postgres, slots, processes } = scene.cluster;
-    await moment(scene.dice, LONGEST_MOMENT_MS);
+    await moment(scene.dice, MAX_MOMENT_MS);
     await Promise.all([
       ...slots.map((slot) => processes.end(slot, 'SIGKILL')),
       ...[engine, queue, postgres].map((server) => server.kill()),
@@ -78,7 +78,7 @@ const toldToStop: Fault = {
   forgetsLimits: true,
   async inject(scene) {
     const { engine, queue, postgres, slots, processes } = scene.cluster;
-    await moment(scene.dice, LONGEST_MOMENT_MS);
+    await moment(scene.dice, MAX_MOMENT_MS);
     const [exits] = await Promise.all([
       Promise.all(slots.map((slot) => processes.end(slot, 'SIGTERM'))),
       ...[engine, queue, postgres].map((server) => server.end()),
@@ -96,9 +96,9 @@ const killEngine: Fault = {
   restEvery: 5,
   mayBreak: NOTHING,
   async inject({ cluster, dice }) {
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     await cluster.engine.kill();
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     return () => cluster.engine.start();
   },
 };
@@ -115,9 +115,9 @@ const killEngineAgain: Fault = {
   async inject({ cluster, dice }) {
     for (let lives = 0; lives < SHORT_LIVES; lives += 1) {
       await cluster.engine.kill();
-      await moment(dice, LONGEST_MOMENT_MS / 2);
+      await moment(dice, MAX_MOMENT_MS / 2);
       await cluster.engine.start();
-      await moment(dice, LONGEST_MOMENT_MS);
+      await moment(dice, MAX_MOMENT_MS);
     }
     return async () => undefined;
   },
@@ -130,7 +130,7 @@ const killEngineAndApi: Fault = {
   mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     const slot = dice.pick(cluster.of('api'));
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     await Promise.all([cluster.engine.kill(), cluster.processes.end(slot, 'SIGKILL')]);
     return async () => {
       await cluster.engine.start();
@@ -146,9 +146,9 @@ const killQueue: Fault = {
   mayBreak: QUEUE_FORGETS,
   forgetsLimits: true,
   async inject({ cluster, dice }) {
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     await cluster.queue.kill();
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     return () => cluster.queue.start();
   },
 };
@@ -159,9 +159,9 @@ const killPostgres: Fault = {
   restEvery: 5,
   mayBreak: NOTHING,
   async inject({ cluster, dice }) {
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     await cluster.postgres.kill();
-    await moment(dice, LONGEST_MOMENT_MS);
+    await moment(dice, MAX_MOMENT_MS);
     return () => cluster.postgres.start();
   },
 };

@@ -11,7 +11,7 @@ import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING } from './fault.ts';
 import { LOST, loseEngine, rebuild } from './recovery.ts';
 
-const LONGEST_HANG_MS = 2_000;
+const MAX_HANG_MS = 2_000;
 
 /** Three settlements read the same events. One dies, and another one hangs and goes on with events that are settled. */
 const deliveredTwice: Fault = {
@@ -26,7 +26,7 @@ const deliveredTwice: Fault = {
     for (const other of others) {
       const pid = cluster.processes.pidOf(other);
       process.kill(pid, 'SIGSTOP');
-      await moment(dice, LONGEST_HANG_MS);
+      await moment(dice, MAX_HANG_MS);
       process.kill(pid, 'SIGCONT');
     }
     await cluster.processes.end(slot, 'SIGKILL');

@@ -103,11 +103,11 @@ async function measure(cluster: Cluster, flood: Flood, isShort: boolean): Promis
 }
 
 /** Beyond these, the processors of the catch-up are not those of the measurement. */
-const STOLEN_MOST = 0.05;
-const SLOWER_MOST = 1.1;
+const MAX_STOLEN_SHARE = 0.05;
+const MAX_SLOWDOWN = 1.1;
 
 const isAsFast = (before: Processors, then: Processors): boolean =>
-  then.stolen - before.stolen <= STOLEN_MOST && then.workMs <= before.workMs * SLOWER_MOST;
+  then.stolen - before.stolen <= MAX_STOLEN_SHARE && then.workMs <= before.workMs * MAX_SLOWDOWN;
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);

@@ -91,7 +91,7 @@ const rebuildUnderway: Fault = {
   },
 };
 
-const LONGEST_REBUILD_MS = 900;
+const MAX_REBUILD_MS = 900;
 
 const rebuildKilled: Fault = {
   name: 'a rebuild is killed half way',
@@ -107,7 +107,7 @@ const rebuildKilled: Fault = {
     let kills = 0;
     for (let tries = 0; tries < 2; tries += 1) {
       const { child, gone } = await startRebuild(cluster);
-      await sleep(300 + dice.below(LONGEST_REBUILD_MS));
+      await sleep(300 + dice.below(MAX_REBUILD_MS));
       const wasComplete = (await engineSequence(cluster.redis)) !== undefined;
       child.kill('SIGKILL');
       await gone;

@@ -88,7 +88,7 @@ async function sequenceOnDisk({ engineFolder }: Cluster): Promise<number> {
 }
 
 const REWRITES = 6;
-const LONGEST_REWRITE_MS = 200;
+const MAX_REWRITE_MS = 200;
 
 /** A child process rewrites the file. Its server is killed during the last rewrite, and again as soon as it is back. */
 const rewritesKilled: Fault = {
@@ -102,11 +102,11 @@ const rewritesKilled: Fault = {
     for (let rewrites = 0; rewrites < REWRITES; rewrites += 1) {
       // Refused while an earlier child is not yet gone, and for a while after several have failed.
       await redis.bgrewriteaof().catch(() => undefined);
-      await moment(dice, LONGEST_REWRITE_MS / 10);
+      await moment(dice, MAX_REWRITE_MS / 10);
       const children = childrenOf(engine.pid());
       signal(children, 'SIGKILL');
       kills += children.length;
-      await moment(dice, LONGEST_REWRITE_MS);
+      await moment(dice, MAX_REWRITE_MS);
     }
     note(`${kills} killed`);
     if (kills === 0) violation('campaign', 'no rewrite was killed');

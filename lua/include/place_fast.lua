@@ -1,13 +1,13 @@
--- The usual order: a limit order, good till cancelled, that rests whole or is filled whole by a few orders of others.
--- place_usual makes the same writes as commit_order, in a straight line, and returns the outcome. It refuses nothing:
--- when anything is not as usual, it returns nil before its first write, and the whole command decides. The event of the
+-- The fast path: a limit order, good till cancelled, that rests whole or is filled whole by a few orders of others.
+-- place_fast makes the same writes as commit_order, in a straight line, and returns the outcome. It refuses nothing:
+-- when an order does not fit, it returns nil before its first write, and the whole command decides. The event of the
 -- order is that first write (see append_event.lua).
 
 -- True while the rules are in force and no condition of all orders (pause, terms, pre-open) needs a check.
 local is_open = rules == rules_in_force and not paused and not required_terms and pre_open == 0
 
 -- Appends the event of the order, lists and claims the order, and returns its outcome.
-local function record_usual(status, amount, wallet, reference, stamp, count, fills, claim_field, terms)
+local function record_fast(status, amount, wallet, reference, stamp, count, fills, claim_field, terms)
   local filled, first_trade = 0, 0
   if count > 0 then filled, first_trade = amount, state.trade + 1 end
   append_event(KEYS.events, state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
@@ -22,7 +22,7 @@ local function record_usual(status, amount, wallet, reference, stamp, count, fil
 end
 
 -- Returns the outcome of an order that meets nobody, or nil. `block`: claim filter block with the id's bits, or nil.
-local function rest_usual(side, price, amount, wallet, client_id, pays, filter, first, block, claim_field, terms)
+local function rest_fast(side, price, amount, wallet, client_id, pays, filter, first, block, claim_field, terms)
   local need = held_atoms(side, price, amount)
   local key, available, reserved = struct.pack('>I7', price_key(side, price)), wallet .. AVAILABLE, wallet .. RESERVED
   local sizes = amounts_of(KEYS[LEVELS + side])
@@ -31,11 +31,11 @@ local function rest_usual(side, price, amount, wallet, client_id, pays, filter, 
   ask(sizes, key)
   read_asked(pays)
   read_asked(sizes)
-  if not all_are_numbers or pays.at[available] < need or count_live(wallet) >= most_live then return nil end
+  if not all_are_numbers or pays.at[available] < need or count_live(wallet) >= max_live then return nil end
 
   local stamp = stamp_of(epoch, state.sequence + 1)
   local reference = struct.pack('>I2', market_number * 2 + side) .. key .. stamp
-  local outcome = record_usual(RESTING, amount, wallet, reference, stamp, 0, '', claim_field, terms)
+  local outcome = record_fast(RESTING, amount, wallet, reference, stamp, 0, '', claim_field, terms)
   redis.call('ZADD', KEYS[BOOK + side], '0', key .. stamp .. wallet .. struct.pack('>I1I7', 0, amount))
   if block then redis.call('SETRANGE', filter, first, block) end
   add_to(pays, available, -need)
@@ -48,13 +48,13 @@ local function rest_usual(side, price, amount, wallet, client_id, pays, filter, 
 end
 
 -- Plans the fills of an order that one page of other wallets' orders fills whole; returns false for any other order.
-local function plan_usual(page, side, amount, wallet, pays, receives, sizes)
+local function plan_fast(page, side, amount, wallet, pays, receives, sizes)
   local found = #page
   clear_walk()
   for index = 1, found do
     local member, remaining = page[index], amount - walk.filled
     local key, maker, left = struct.unpack('>I7xxxxxxxxc20xI7', member)
-    if maker == wallet or left == 0 or index > most_makers then return false end
+    if maker == wallet or left == 0 or index > max_makers then return false end
     local steps = left < remaining and left or remaining
     add_fill(member, maker, price_key(1 - side, key), steps, left - steps)
     ask(pays, maker .. AVAILABLE)
@@ -82,10 +82,10 @@ local function makers_hold(side, receives)
 end
 
 -- Returns the outcome of an order that is filled whole by a page of others' orders, or nil.
-local function fill_usual(page, side, price, amount, wallet, pays, filter, first, block, claim_field, terms)
+local function fill_fast(page, side, price, amount, wallet, pays, filter, first, block, claim_field, terms)
   local receives, sizes = amounts_of(KEYS[BASE + side]), amounts_of(KEYS[LEVELS + 1 - side])
   local house, available = amounts_of(KEYS.quote_balances), wallet .. AVAILABLE
-  if not plan_usual(page, side, amount, wallet, pays, receives, sizes) then return nil end
+  if not plan_fast(page, side, amount, wallet, pays, receives, sizes) then return nil end
   ask(pays, available)
   ask(receives, available)
   ask(house, HOUSE)
@@ -97,14 +97,14 @@ local function fill_usual(page, side, price, amount, wallet, pays, filter, first
 
   local stamp = stamp_of(epoch, state.sequence + 1)
   local reference = struct.pack('>I2I7', market_number * 2 + side, price_key(side, price)) .. stamp
-  local outcome = record_usual(FILLED, amount, wallet, reference, stamp, walk.fills, fill_records(), claim_field, terms)
+  local outcome = record_fast(FILLED, amount, wallet, reference, stamp, walk.fills, fill_records(), claim_field, terms)
   write_fills(side, wallet, pays, receives)
   if block then redis.call('SETRANGE', filter, first, block) end
   makers_met = walk.fills
   return outcome
 end
 
-local function place_usual(bytes)
+local function place_fast(bytes)
   if not is_open then return nil end
   local wallet, _, side, kind, time_in_force, post_only, _, price, client_id, amount, restricted, checked_at, filter,
     next_filter, mask, digest, first, last = struct.unpack(ORDER, bytes)
@@ -126,7 +126,7 @@ local function place_usual(bytes)
   if page[1] then
     local _, _, left = struct.unpack('>I7xxxxxxxxc20xI7', page[1])
     if left < amount then page = redis.call('ZRANGE', book, '-', bound, 'BYLEX', 'LIMIT', '0', '8') end
-    return fill_usual(page, side, price, amount, wallet, pays, filter_key, first, block, claim_field, terms)
+    return fill_fast(page, side, price, amount, wallet, pays, filter_key, first, block, claim_field, terms)
   end
-  return rest_usual(side, price, amount, wallet, client_id, pays, filter_key, first, block, claim_field, terms)
+  return rest_fast(side, price, amount, wallet, client_id, pays, filter_key, first, block, claim_field, terms)
 end

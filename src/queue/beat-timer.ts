@@ -1,11 +1,11 @@
 /**
- * Ticks for the snapshot workers. A job scheduler wakes one of them at every even second. Each worker also has a timer
+ * Wakes the snapshot workers. A job scheduler wakes one of them at every even second. Each worker also has a timer
  * shortly after, in case the job does not come: the queue was wiped, its Redis was unavailable, or a killed worker
- * holds the lock of the job for another half minute. If both wake a worker, the second one finds the tick taken.
+ * holds the lock of the job for another half minute. If both wake a worker, the second one finds the beat taken.
  */
 
 import { Queue, Worker } from 'bullmq';
-import { TICK_MS } from '../domain/tick.ts';
+import { BEAT_MS } from '../domain/beat.ts';
 import { at, closeAll, FORGET, type QueueOptions } from './connection.ts';
 
 const QUEUE = 'snapshot';
@@ -13,36 +13,36 @@ const TICKER = 'ticker';
 /** Delay of the timers after the job: well above the duration of a job, well below a delay that clients notice. */
 const GRACE_MS = 100;
 /** Minimum time between two attempts to create the scheduler. */
-const TICKER_LOST_MS = 3 * TICK_MS;
+const TICKER_LOST_MS = 3 * BEAT_MS;
 
-interface Ticked {
-  /** True if the tick was free, so that this process took it. */
+interface BeatOutcome {
+  /** True if the beat was free, so that this process took it. */
   readonly taken: boolean;
   readonly untilNextMs: number;
 }
 
-interface SnapshotTickerOptions extends QueueOptions {
-  /** Claims and builds the current tick, unless another process has it. */
-  tick: () => Promise<Ticked>;
+interface BeatTimerOptions extends QueueOptions {
+  /** Claims and builds the current beat, unless another process has it. */
+  beat: () => Promise<BeatOutcome>;
 }
 
-export function openSnapshotTicker(options: SnapshotTickerOptions): { close(): Promise<void> } {
-  const { connection, tick, onError = () => {} } = options;
+export function openBeatTimer(options: BeatTimerOptions): { close(): Promise<void> } {
+  const { connection, beat, onError = () => {} } = options;
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<Ticked> | undefined;
+  let running: Promise<BeatOutcome> | undefined;
   let closed = false;
 
-  const run = async (): Promise<Ticked> => {
-    const ticked = await tick().catch((error: Error) => {
+  const run = async (): Promise<BeatOutcome> => {
+    const outcome = await beat().catch((error: Error) => {
       onError(error);
-      return { taken: false, untilNextMs: TICK_MS };
+      return { taken: false, untilNextMs: BEAT_MS };
     });
     running = undefined;
     clearTimeout(timer);
-    if (!closed) timer = setTimeout(onTimer, ticked.untilNextMs + GRACE_MS);
-    return ticked;
+    if (!closed) timer = setTimeout(onTimer, outcome.untilNextMs + GRACE_MS);
+    return outcome;
   };
-  const wake = (): Promise<Ticked> => {
+  const wake = (): Promise<BeatOutcome> => {
     running ??= run();
     return running;
   };
@@ -57,13 +57,13 @@ export function openSnapshotTicker(options: SnapshotTickerOptions): { close(): P
   const setTicker = async (): Promise<void> => {
     if (Date.now() - setAtMs < TICKER_LOST_MS) return;
     setAtMs = Date.now();
-    const startDate = Math.ceil(setAtMs / TICK_MS) * TICK_MS;
+    const startDate = Math.ceil(setAtMs / BEAT_MS) * BEAT_MS;
     await queue
-      .upsertJobScheduler(TICKER, { every: TICK_MS, startDate }, { name: TICKER, opts: FORGET })
+      .upsertJobScheduler(TICKER, { every: BEAT_MS, startDate }, { name: TICKER, opts: FORGET })
       .catch(onError);
   };
 
-  /** Handles a tick without a job. Perhaps the scheduler is gone, so it is created again. */
+  /** Handles a beat without a job. Perhaps the scheduler is gone, so it is created again. */
   const onTimer = async (): Promise<void> => {
     if (running !== undefined) return;
     const { taken } = await wake();

@@ -33,7 +33,7 @@ export class Ticket {
   }
 }
 
-interface Waiting<Command, Outcome> {
+interface WaitingCommand<Command, Outcome> {
   readonly command: Command;
   readonly ticket: Ticket;
   /** Milliseconds, by the queue's clock. */
@@ -44,8 +44,8 @@ interface Waiting<Command, Outcome> {
 
 interface Queue<Command, Outcome> {
   /** Commands that are tried again. */
-  head: Waiting<Command, Outcome>[];
-  readonly turns: Turns<Waiting<Command, Outcome>>;
+  head: WaitingCommand<Command, Outcome>[];
+  readonly turns: Turns<WaitingCommand<Command, Outcome>>;
 }
 
 interface BatchOptions<Command, Outcome> {
@@ -59,7 +59,7 @@ interface BatchOptions<Command, Outcome> {
   now?(): number;
 }
 
-export class Batches<Command, Outcome> {
+export class CommandQueue<Command, Outcome> {
   readonly #options: Required<BatchOptions<Command, Outcome>>;
   /** Keyed by market record, because a call has one set of rules. */
   readonly #queues = new Map<Market, Queue<Command, Outcome>>();
@@ -114,7 +114,7 @@ export class Batches<Command, Outcome> {
   }
 
   /** Makes one call and hands on its outcomes. Returns the costs of the commands that were run, which come first. */
-  async #run(market: Market, call: readonly Waiting<Command, Outcome>[]): Promise<number[]> {
+  async #run(market: Market, call: readonly WaitingCommand<Command, Outcome>[]): Promise<number[]> {
     try {
       const outcomes = await this.#options.run(
         market,
@@ -131,7 +131,7 @@ export class Batches<Command, Outcome> {
   }
 
   /** Hands on an outcome, and returns the cost of its command. */
-  #answer({ command, resolve, reject }: Waiting<Command, Outcome>, outcome: Outcome | Error): number {
+  #answer({ command, resolve, reject }: WaitingCommand<Command, Outcome>, outcome: Outcome | Error): number {
     if (outcome instanceof Error) {
       reject(outcome);
       return 0;
@@ -142,7 +142,7 @@ export class Batches<Command, Outcome> {
 
   #refuseLate(queue: Queue<Command, Outcome>): void {
     const oldest = this.#options.now() - PATIENCE_MS;
-    const isLate = ({ since }: Waiting<Command, Outcome>): boolean => since < oldest;
+    const isLate = ({ since }: WaitingCommand<Command, Outcome>): boolean => since < oldest;
     const late = queue.turns.removeFront(isLate);
     if (queue.head.some(isLate)) {
       late.push(...queue.head.filter(isLate));
@@ -154,8 +154,8 @@ export class Batches<Command, Outcome> {
 
 /** Inserts a command that is tried again before those that arrived after it. */
 function insert<Command, Outcome>(
-  head: Waiting<Command, Outcome>[],
-  waiting: Waiting<Command, Outcome>,
+  head: WaitingCommand<Command, Outcome>[],
+  waiting: WaitingCommand<Command, Outcome>,
 ): void {
   let at = head.length;
   while (at > 0 && head[at - 1]!.ticket.arrival! > waiting.ticket.arrival!) at -= 1;

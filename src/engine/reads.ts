@@ -51,7 +51,7 @@ export interface EngineState {
   readonly termsVersion: string | null;
 }
 
-export class EngineSnapshots {
+export class EngineReads {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
 
@@ -109,7 +109,7 @@ export class EngineSnapshots {
         if (market === undefined) return undefined;
         const reply = await this.#core.scripts.run(READ_BOOK, {
           ...marketKeys(market),
-          most: levels,
+          max: levels,
           marketNumber: market.number,
           symbol,
           marketVersion: market.version,

@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
-import { Batches, Ticket, UNTOUCHED } from '../../src/engine/batches.ts';
+import { CommandQueue, Ticket, UNTOUCHED } from '../../src/engine/command-queue.ts';
 import { random, runSeed } from '../support/seed.ts';
 
 /** Exports of the source, unchanged or with one mutation. */
 interface Queues {
-  readonly Batches: typeof Batches;
+  readonly CommandQueue: typeof CommandQueue;
   readonly Ticket: typeof Ticket;
   readonly UNTOUCHED: typeof UNTOUCHED;
 }
 
-const SOURCES = ['batches.ts', 'turns.ts'];
+const SOURCES = ['command-queue.ts', 'turns.ts'];
 const MAX_TOGETHER = 64;
 const COMMANDS = 900;
 const MAX_TURNS = 5_000;
@@ -138,7 +138,7 @@ async function runQueue(queues: Queues, seed: number): Promise<void> {
       index < reached ? command : queues.UNTOUCHED,
     );
   };
-  const queue = new queues.Batches<number, number>({
+  const queue = new queues.CommandQueue<number, number>({
     run,
     late: () => new Error('late'),
     cost: () => 0,
@@ -173,7 +173,7 @@ class Steps {
   readonly outcomes: Record<string, string> = {};
   now = 0;
   readonly market = { symbol: 'a' } as Market;
-  readonly #queue: Batches<string, string>;
+  readonly #queue: CommandQueue<string, string>;
   #finish = (): void => undefined;
 
   /** @param outcomeOf returns the outcome of a command in a call, counted from 1 */
@@ -181,7 +181,7 @@ class Steps {
     outcomeOf: (command: string, call: number) => string | typeof UNTOUCHED,
     cost: (command: string) => number = () => 0,
   ) {
-    this.#queue = new Batches<string, string>({
+    this.#queue = new CommandQueue<string, string>({
       run: async (_market, commands) => {
         this.calls.push([...commands]);
         const call = this.calls.length;
@@ -241,7 +241,7 @@ describe('the queue of a market', () => {
   };
 
   it('takes wallets in turn, and sends each command once, at most 64 together, one call after the other', async () => {
-    for (const seed of [runSeed(), 1]) await runQueue({ Batches, Ticket, UNTOUCHED }, seed);
+    for (const seed of [runSeed(), 1]) await runQueue({ CommandQueue, Ticket, UNTOUCHED }, seed);
   });
 
   it('refuses what has waited for over a second, and sends what came later or was left out', async () => {
