@@ -42,6 +42,8 @@ export interface Reply {
   readonly text: string;
   /** The text as bytes, if several replies may share them. */
   readonly bytes?: Buffer;
+  /** Target of the header `Link` with the next page. */
+  readonly nextPage?: string | undefined;
   /** True if caches may keep the reply for a second. The same object is then sent to every caller. */
   readonly isPublic?: true;
   /** Cache-Control of a public reply that may be cached for longer. */

@@ -227,19 +227,30 @@ export async function* streamRows<Row extends pg.QueryResultRow>(
   sql: string,
   parameters: readonly unknown[] = [],
 ): AsyncGenerator<Row> {
-  const client = await pool.connect();
+  const client = await takeClient(pool);
+  const ask = asking(client);
   let sound = false;
   try {
-    await client.query(`${SNAPSHOT}; ${LISTS_ARE_READ_WHOLE}`);
-    await client.query(`declare rows no scroll cursor for ${sql}`, parameters as unknown[]);
-    for (;;) {
-      const { rows } = await client.query<Row>(`fetch ${STREAM_ROWS} from rows`);
-      if (rows.length === 0) break;
-      yield* rows;
-    }
-    await client.query('commit');
+    await ask(`${SNAPSHOT}; ${LISTS_ARE_READ_WHOLE}`);
+    yield* cursorRows<Row>(ask, sql, parameters);
+    await ask('commit');
     sound = true;
   } finally {
     client.release(!sound);
   }
+}
+
+/** Yields the rows of a query within a transaction. */
+export async function* cursorRows<Row extends pg.QueryResultRow>(
+  ask: Ask,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): AsyncGenerator<Row> {
+  await ask(`declare rows no scroll cursor for ${sql}`, parameters);
+  for (;;) {
+    const rows = await ask<Row>(`fetch ${STREAM_ROWS} from rows`);
+    if (rows.length === 0) break;
+    yield* rows;
+  }
+  await ask('close rows');
 }

@@ -4,10 +4,11 @@ import type { Response } from 'express';
 import type { Reply } from '../endpoint.ts';
 import { addHeader, writeHead } from './head.ts';
 
-export function send(response: Response, { status, contentType, text, bytes }: Reply): void {
+export function send(response: Response, { status, contentType, text, bytes, nextPage }: Reply): void {
   addHeader(response, 'Cache-Control', 'no-store');
   addHeader(response, 'Content-Type', contentType);
   addHeader(response, 'Content-Length', String(bytes?.length ?? Buffer.byteLength(text)));
+  if (nextPage !== undefined) addHeader(response, 'Link', `<${nextPage}>; rel="next"`);
   writeHead(response, status);
   response.end(bytes ?? text);
 }

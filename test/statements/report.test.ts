@@ -1,28 +1,22 @@
-/** Proves that cells of the exported ledger are safe to open in a spreadsheet and lose nothing. */
+/** Proves that cells of reports are safe to open in a spreadsheet and lose nothing. */
 
 import { expect } from 'chai';
-import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { exportText } from '../../src/operator/ledger-export.ts';
+import { amountColumn, reportText, textColumns } from '../../src/statements/report.ts';
 
-const ENTRY: LedgerEntry = {
-  entryId: '7-1',
-  transactionId: 'movement-7',
-  kind: 'movement' as LedgerEntry['kind'],
-  account: 'custody',
-  asset: 'USDC',
-  scale: 6,
-  amountAtoms: -1_500_000n,
-  reference: 'r',
-  timeMs: 0,
-};
+const COLUMNS = [...textColumns('account', 'asset'), amountColumn('amount'), ...textColumns('reference')];
+const ROW = { account: 'custody', asset: 'USDC', amount: '-1.5', reference: 'r' };
+const TEXT_COLUMNS = ['account', 'asset', 'reference'] as const;
+const POSITIONS = { account: 0, asset: 1, reference: 3 };
 
-async function* only(entry: LedgerEntry): AsyncGenerator<LedgerEntry> {
-  yield entry;
+async function* only<Item>(item: Item): AsyncGenerator<Item> {
+  yield item;
 }
 
-async function exported(changed: Partial<LedgerEntry>, format: 'csv' | 'jsonl'): Promise<string> {
+async function exported(changed: Partial<typeof ROW>, format: 'csv' | 'jsonl'): Promise<string> {
   let text = '';
-  for await (const chunk of exportText(only({ ...ENTRY, ...changed }), format, true)) text += chunk;
+  const rows = only(Object.values({ ...ROW, ...changed }));
+  const report = { facts: {}, list: 'entries', columns: COLUMNS, rows };
+  for await (const chunk of reportText(report, format, true)) text += chunk;
   return text;
 }
 
@@ -69,11 +63,8 @@ const TEXTS = [
   '0x-1',
   '1-1',
 ];
-const COLUMNS = ['transactionId', 'kind', 'account', 'asset', 'reference'] as const;
-const POSITIONS = { transactionId: 2, kind: 3, account: 4, asset: 5, reference: 7 };
-
-describe('operator: cells of the exported ledger', () => {
-  for (const column of COLUMNS)
+describe('cells of a report', () => {
+  for (const column of TEXT_COLUMNS)
     it(`puts an apostrophe before a formula in ${column}`, async () => {
       for (const formula of FORMULAS) {
         const line = await exported({ [column]: formula }, 'csv');
