@@ -5,7 +5,7 @@ import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { MarketUnits, OrderTerms } from '../domain/order.ts';
-import { FORMS, SENT } from '../order/fields.ts';
+import { FORMS, SENT_NAMES } from '../order/bytes.ts';
 import { type Members, maker, membersOf } from '../order/maker.ts';
 import { layout, type RecordOf, u8, u16, u48 } from '../redis/layout.ts';
 import { CAUSES } from './cancelling-call.ts';
@@ -39,7 +39,7 @@ const ORDER_PLACED = layout({ ...MATCH.fields, fills: u16, ...TERMS.fields });
 const unitsByMarket = new WeakMap<Market, MarketUnits>();
 
 /** The market facts that an order's amounts are made of. */
-export function marketUnits(market: Market): MarketUnits {
+function marketUnits(market: Market): MarketUnits {
   const known = unitsByMarket.get(market);
   if (known !== undefined) return known;
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
@@ -123,7 +123,7 @@ export interface PlacedTerms extends Cursor {
 
 /** Makes the terms of an order from what its call sent: most of them are as they were sent. */
 export const TERMS_MEMBERS: Members<[sent: SentTerms, placed: PlacedTerms], OrderTerms> = {
-  ...membersOf(SENT, (name) => name),
+  ...membersOf(SENT_NAMES, (name) => name),
   id: ({ side, priceTicks }, { market, epoch, sequence }) =>
     orderIdOf({ marketNumber: market.number, side, priceTicks, epoch, sequence }),
   market: (_sent, { market }) => market.symbol,

@@ -4,7 +4,7 @@
  */
 
 import type { EndReason, OrderStatus } from '../domain/order.ts';
-import { bytesOf as orderBytes, SENT } from '../order/fields.ts';
+import { SENT } from '../order/bytes.ts';
 import {
   bytesOf,
   codeOf,
@@ -69,7 +69,7 @@ export const PLACING_CALL = layout({
 });
 
 /** Terms of an order, as a call and its event carry them. */
-export const TERMS = layout(orderBytes(SENT));
+export const TERMS = layout(SENT);
 
 /** One order of a call. */
 export const PLACING_ORDER = layout({

@@ -5,7 +5,7 @@ import { type Market, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import type { Order, Trade } from '../domain/order.ts';
 import { EXACT_LIMIT, type OrderAmounts } from '../domain/placing.ts';
-import { FORMS, SENT } from '../order/fields.ts';
+import { FORMS, SENT_NAMES } from '../order/bytes.ts';
 import { type Members, maker, membersOf } from '../order/maker.ts';
 import type { OrderRequest } from '../order/request.ts';
 import type { RecordOf } from '../redis/layout.ts';
@@ -234,7 +234,7 @@ interface Packing extends WaitingOrder {
 
 /** Terms of an order as its call and its event carry them: of most fields, the members of its request. */
 const SENT_TERMS: Members<[order: WaitingOrder, market: Market], SentTerms> = {
-  ...membersOf(SENT, (name) => `command.request.${name}`),
+  ...membersOf(SENT_NAMES, (name) => `command.request.${name}`),
   wallet: ({ command }) => command.wallet,
   market: (_order, market) => market.number,
   type: ({ command, amounts }) => {

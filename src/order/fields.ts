@@ -1,7 +1,7 @@
 /**
- * The fields of an order: what each one is in a request, in the bytes of calls and events, in Postgres and in a reply.
- * Every reader and writer of orders follows from this table. To add a field, name it in `OrderTerms` or `OrderLife`, add
- * it here and in a migration, give `ENGINE_FORMAT` the next number if it has bytes, and run
+ * The fields of an order: what each one is in a request, in Postgres and in a reply; `bytes.ts` has them in calls and
+ * events. Every reader and writer of orders follows from these tables. To add a field, name it in `OrderTerms` or
+ * `OrderLife`, add it to the tables and in a migration, give `ENGINE_FORMAT` the next number if it has bytes, and run
  * `npm run -s tool -- order-formats`.
  */
 
@@ -12,7 +12,6 @@ import { amount, marketSymbol, timestamp } from '../contract/values.ts';
 import { END_REASONS, type EndReason, ORDER_STATUSES, type OrderTerms } from '../domain/order.ts';
 import type { OrderLife } from '../domain/order-life.ts';
 import { compareWith, type Decimal, isWhole, toInteger } from '../domain/units.ts';
-import { codeOf, type Field, hexOf, mapped, text16, u8, u16, u56 } from '../redis/layout.ts';
 import { FILL, fillSchema, orderId } from './fill.ts';
 
 /** An order's life, with the events that changed and closed it. */
@@ -34,8 +33,6 @@ interface OrderField {
   readonly wire?: string;
   /** Member of a request. The schema gives the value of an absent member. */
   readonly request?: z.ZodType;
-  /** Bytes in a call and its event. */
-  readonly bytes?: Pick<Field<unknown>, 'format' | 'sizeAt'>;
   /** Columns of the table `orders`. */
   readonly column?: string;
   /**
@@ -52,8 +49,6 @@ interface OrderField {
 type Unstored = 'quoteAmount' | 'reduceOnly' | 'account' | 'remainingSteps' | 'fills';
 
 export const TIMES_IN_FORCE = ['GTC', 'IOC', 'FOK'] as const satisfies OrderTerms['timeInForce'][];
-/** Code of the form of an order: `type`, and the unit of the amount. */
-export const FORMS = { limit: 0, marketForSize: 1, marketForBudget: 2 };
 
 /** Accepts values above 100, because the engine rejects those as INVALID_ORDER. */
 const isLeverage = (value: Decimal): boolean =>
@@ -80,20 +75,10 @@ const reasonSchema = z
 
 export const FIELDS = {
   id: { kind: 'word', column: 'id', reply: orderId, example: FILL.orderId },
-  wallet: {
-    kind: 'word',
-    bytes: mapped(
-      hexOf(20),
-      (wallet: string) => wallet.slice(2),
-      (digits) => `0x${digits}`,
-    ),
-    column: 'wallet',
-  },
+  wallet: { kind: 'word', column: 'wallet' },
   market: {
     kind: 'word',
     request: text.describe('symbol of a market'),
-    /** Number of the market. */
-    bytes: u16,
     column: 'market',
     reply: marketSymbol,
     example: 'ETH/USDC',
@@ -101,7 +86,6 @@ export const FIELDS = {
   side: {
     kind: 'word',
     request: oneOf(['buy', 'sell']),
-    bytes: codeOf(['buy', 'sell']),
     column: 'side',
     reply: z.enum(['buy', 'sell']),
     example: 'buy',
@@ -109,8 +93,6 @@ export const FIELDS = {
   type: {
     kind: 'word',
     request: oneOf(['limit', 'market']),
-    /** Value of `FORMS`. */
-    bytes: u8,
     column: 'type',
     reply: z.enum(['limit', 'market']),
     example: 'limit',
@@ -118,7 +100,6 @@ export const FIELDS = {
   timeInForce: {
     kind: 'word',
     request: optional(oneOf(TIMES_IN_FORCE), 'GTC').describe('GTC by default'),
-    bytes: codeOf(TIMES_IN_FORCE),
     column: 'time_in_force',
     reply: z.enum(TIMES_IN_FORCE),
     example: 'GTC',
@@ -126,7 +107,6 @@ export const FIELDS = {
   postOnly: {
     kind: 'flag',
     request: optional(flag, false).describe('rejects an order that would take liquidity'),
-    bytes: codeOf([false, true]),
     column: 'post_only',
     reply: z.boolean(),
     example: false,
@@ -136,12 +116,6 @@ export const FIELDS = {
     wire: 'price',
     request: optional(positiveDecimal).describe(
       'limit price, required for limit orders: a multiple of `priceIncrement`',
-    ),
-    /** 0 on a market order. */
-    bytes: mapped(
-      u56,
-      (ticks: bigint | null) => Number(ticks),
-      (ticks) => (ticks === 0 ? null : BigInt(ticks)),
     ),
     column: 'price_ticks',
     reply: amount.nullable().describe('limit price; null on a market order'),
@@ -193,11 +167,6 @@ export const FIELDS = {
         .transform(toInteger),
       null,
     ).describe('stored, without effect on spot markets'),
-    bytes: mapped(
-      u8,
-      (leverage: number | null) => leverage ?? 0,
-      (byte) => (byte === 0 ? null : byte),
-    ),
     column: 'leverage',
     digest: 'bits',
   },
@@ -205,11 +174,6 @@ export const FIELDS = {
     kind: 'text',
     request: optional(clientOrderId, null).describe(
       'unique for each wallet and remembered for ever; a repeated id returns the order that first used it',
-    ),
-    bytes: mapped(
-      text16,
-      (id: string | null) => id ?? '',
-      (id) => (id === '' ? null : id),
     ),
     column: 'client_order_id',
     digest: 'unless null',
@@ -295,19 +259,6 @@ export const SHOWN = [
   'fills',
 ] as const;
 
-/** Fields of calls and events, in the order of their bytes. The wallet comes first, the text last. */
-export const SENT = [
-  'wallet',
-  'market',
-  'side',
-  'type',
-  'timeInForce',
-  'postOnly',
-  'leverage',
-  'priceTicks',
-  'clientOrderId',
-] as const;
-
 /** Fields of a row that never change, in the order of the digest. A text of a client, which may hold anything, is last. */
 export const FIXED = [
   'id',
@@ -365,9 +316,3 @@ export const schemasOf = <const Names extends readonly FieldName[], Form extends
 
 /** Example of an order in replies. */
 export const ORDER_EXAMPLE = Object.fromEntries(SHOWN.map((name) => [wireOf(name), fieldOf(name).example]));
-
-/** Returns the bytes of these fields. */
-export const bytesOf = <const Names extends readonly FieldName[]>(names: Names) =>
-  Object.fromEntries(names.map((name) => [name, fieldOf(name).bytes])) as unknown as {
-    [Name in Names[number]]: Fields[Name] extends { readonly bytes: infer Bytes } ? Bytes : never;
-  };

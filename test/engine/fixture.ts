@@ -69,7 +69,7 @@ export async function publishPlain(
   await engine.markets.create(spec(symbol, own));
 }
 
-export const decimal = (value: string | bigint | number): NonNullable<OrderRequest['price']> =>
+const decimal = (value: string | bigint | number): NonNullable<OrderRequest['price']> =>
   parseDecimal(String(value))!;
 
 type Amount = string | bigint | number;
