@@ -9,8 +9,8 @@ import { readCursorText, withCursor } from './cursor.ts';
 import { newestFills, readFills } from './fills.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { LISTED_LINE, LISTED_MEMBERS } from './order-rows.ts';
-import { askForTexts, askOnce, type PreparedQuery, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askForTexts, askOnce, type PreparedQuery, prepared } from './queries.ts';
 import { storable } from './text.ts';
 import { endOf } from './walk.ts';
 

@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { decimal } from '../../contract/decimals.ts';
 import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
 import type { cancelAfterSchema } from '../../order/reply.ts';
-import { checked, json, type WalletEndpoint } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
+import { json } from '../replies/reply.ts';
 import { timestamp } from '../replies/timestamp.ts';
 
 const MIN_MS = 5_000;

@@ -5,16 +5,11 @@ import { Refusal } from '../../domain/errors.ts';
 import { rejectReasonOf } from '../../domain/order.ts';
 import { findOrder, placedFills } from '../../history/order-history.ts';
 import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
-import {
-  checked,
-  jsonForSeveral,
-  jsonText,
-  type Reply,
-  type WalletCall,
-  type WalletEndpoint,
-} from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { marketsOf } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
+import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 
 /** Most lookups in Postgres. The first one counts unless it took minutes, or the engine wakes from minutes of rest. */
 const MAX_LOOKS = 2;

@@ -1,8 +1,8 @@
 /** Checks of the ledger against itself: each recomputes rows from other rows, all in one snapshot. */
 
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
-import { askOnce, inSnapshot } from '../pool.ts';
 import type { Pools } from '../pools.ts';
+import { askOnce, inSnapshot } from '../queries.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { CLOSING_CHECKS } from './closings.ts';
 import { ORDER_CHECKS } from './orders.ts';
