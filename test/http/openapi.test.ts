@@ -443,6 +443,8 @@ describe('the check of replies', () => {
     volume24h: 0,
     openInterest: 0,
     change24h: -1,
+    time: 1,
+    sequence: 1,
   };
 
   it('passes what is documented', () => {

@@ -127,10 +127,12 @@ describe('the streams', function () {
     const [, ethereum, bitcoin] = seen;
     expect(Object.keys(parsed(ethereum!))).to.deep.equal(
       words(`
-      type symbol mark index volume24h openInterest change24h
+      type symbol mark index volume24h openInterest change24h time sequence
     `),
     );
-    expect(parsed(bitcoin!)).to.deep.equal({
+    const { time, sequence, ...figures } = parsed(bitcoin!);
+    expect([time, sequence]).to.deep.equal([parsed(ethereum!).time, parsed(ethereum!).sequence]);
+    expect(figures).to.deep.equal({
       type: 'ticker',
       symbol: 'BTC/USDC',
       mark: null,
@@ -155,7 +157,8 @@ describe('the streams', function () {
         .map((path) => rest(`/v1/${path}`)),
     );
     const list = markets!.slice('{"markets":'.length, -1);
-    expect(general.seen[0]!.text).to.equal(`{"type":"snapshot","markets":${list}}`);
+    expect(general.seen[0]!.text).to.match(/,"time":\d+,"sequence":\d+}$/);
+    expect(general.seen[0]!.text.split(',"time":')[0]).to.equal(`{"type":"snapshot","markets":${list}`);
 
     const frame = read(one.seen.at(-1)!.text);
     const side = (levels: { price: string; size: string }[]) =>
@@ -168,16 +171,28 @@ describe('the streams', function () {
     const newestFirst = [...buy, ...sell].sort((a, b) => Number(b.trade_id) - Number(a.trade_id));
     expect(frame.trades).to.have.length(60);
     expect(
-      frame.trades.map(({ price, size, side, time }: Record<string, string>) => [
+      frame.trades.map(({ id, price, size, side, time }: Record<string, string>) => [
+        id,
         price,
         size,
         side,
         String(Math.floor(Number(time) / 1000)),
       ]),
     ).to.deep.equal(
-      newestFirst.map((print) => [print.price, print.base_volume, print.type, print.trade_timestamp]),
+      newestFirst.map((print) => [
+        print.trade_id,
+        print.price,
+        print.base_volume,
+        print.type,
+        print.trade_timestamp,
+      ]),
     );
 
+    const { sequence } = await exchange.backends.engine.reads.state();
+    expect([frame.sequence, general.seen[0] && read(general.seen[0].text).sequence]).to.deep.equal([
+      String(sequence),
+      String(sequence),
+    ]);
     const ticker = read(tickers!).find((entry: { ticker_id: string }) => entry.ticker_id === 'ETH_USDC');
     const entry = read(summary!).ETH_USDC;
     expect(frame.ticker.volume24h).to.equal(ticker.base_volume);

@@ -3,7 +3,6 @@
 import { expect } from 'chai';
 import { missingZeros } from '../../src/web/figures/aligned-digits.ts';
 import { changeWords, searchMarkets } from '../../src/web/figures/market-rows.ts';
-import { keysOf } from '../../src/web/figures/tape.ts';
 
 describe('the market list', () => {
   const markets = ['WETH/USDC', 'BTC/USDC', 'ETH/USDC', 'ETH/BTC'].map((symbol) => ({ symbol }));
@@ -40,16 +39,5 @@ describe('aligned figures', () => {
 
   it('lack nothing where the zeros would be wider than the figures', () => {
     expect(missingZeros('0.5', 9)).to.equal('');
-  });
-});
-
-describe('the rows of the tape', () => {
-  const printed = (time: number, price: string) => ({ time, price, size: '1', side: 'buy' });
-
-  it('keep their keys when new executions come in front', () => {
-    const before = [printed(2, '10'), printed(2, '10'), printed(1, '9')];
-    const keys = keysOf(before);
-    expect(new Set(keys).size).to.equal(3);
-    expect(keysOf([printed(2, '10'), ...before]).slice(1)).to.deep.equal(keys);
   });
 });

@@ -107,6 +107,9 @@ export const balances: ReadonlySignal<Portfolio['balances']> = computed(
 /** Reason why the figures on the screen are outdated; null when the last read succeeded. */
 export const accountFault: Signal<string | null> = signal(null);
 
+/** Time of the latest complete read, by `performance.now()`; null until there is one. */
+export const readAt: Signal<number | null> = signal(null);
+
 /** The table on the screen. The history is read only while it is shown. */
 export const shownTable: Signal<ListName | 'balances'> = signal('orders');
 
@@ -144,8 +147,12 @@ async function readAll(asked: Session): Promise<void> {
   const results = await Promise.allSettled(reads);
   if (session.peek() !== asked) return;
   const failed = results.find((result) => result.status === 'rejected');
-  if (failed === undefined) accountFault.value = null;
-  else if (!endAfter(failed.reason, asked)) accountFault.value = textOf(failed.reason);
+  if (failed === undefined) {
+    batch(() => {
+      accountFault.value = null;
+      readAt.value = performance.now();
+    });
+  } else if (!endAfter(failed.reason, asked)) accountFault.value = textOf(failed.reason);
 }
 
 const textOf = (thrown: unknown): string =>

@@ -1,8 +1,8 @@
 /** Open orders, order history, fills and balances of the signed-in wallet. */
 
 import { accountFault, openOrders, shownTable } from '../state/account.ts';
+import { demoOffered } from '../state/connection.ts';
 import { session } from '../state/session.ts';
-import { demoOffered } from '../state/settings.ts';
 import { BalancesTable, FillsTable, HistoryTable, OpenOrdersTable } from './account-tables.tsx';
 import { DemoFunds } from './wallet-dialog.tsx';
 
