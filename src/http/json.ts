@@ -21,8 +21,8 @@ const KEPT_DIGITS = 15;
 /** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
 const [MIN, MAX] = [1e-6, 1e15];
 
-/** No request of the API comes near. The library takes 10 ms for 16 KB of brackets or of short numbers. */
-const [MAX_DEPTH, MAX_MEMBERS] = [4, 64];
+/** A request names 100 orders at most. The library takes 10 ms for 16 KB of brackets or of short numbers. */
+const [MAX_DEPTH, MAX_MEMBERS] = [4, 128];
 
 interface TextShape {
   readonly quotes: number;

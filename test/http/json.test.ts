@@ -122,16 +122,16 @@ describe('JSON without doubles', () => {
   const members = (count: number): string =>
     Array.from({ length: count }, (_, at) => `"k${at}":"v"`).join(',');
 
-  it('refuses more than four levels and more than 64 members before it reads them', () => {
+  it('refuses more than four levels and more than 128 members before it reads them', () => {
     const large = {
       levels: '[[[[[]]]]]',
       'levels in an object': '{"a":{"b":{"c":{"d":{}}}}}',
       'many levels': `${'['.repeat(8_000)}${']'.repeat(8_000)}`,
-      items: `[${items(65)}]`,
-      'members of a flat object': `{${members(65)}}`,
+      items: `[${items(129)}]`,
+      'members of a flat object': `{${members(129)}}`,
       'members in all': `{"a":[${items(32)}],"b":[${items(31)}]}`,
-      'empty lists': `[${Array(65).fill('[]').join(', ')}]`,
-      'a text that ends in a backslash before the lists': `{"a":"\\\\","b":[${items(63)}]}`,
+      'empty lists': `[${Array(129).fill('[]').join(', ')}]`,
+      'a text that ends in a backslash before the lists': `{"a":"\\\\","b":[${items(127)}]}`,
     };
     for (const [name, text] of Object.entries(large)) expect(codeOf(text), name).to.equal('VALIDATION_ERROR');
     for (const [name, text] of Object.entries({
@@ -146,10 +146,10 @@ describe('JSON without doubles', () => {
   it('counts neither brackets nor commas in strings, and no member in an empty list', () => {
     const texts = [
       '[[[[]]]]',
-      `{${members(64)}}`,
-      `[${items(64)}]`,
+      `{${members(128)}}`,
+      `[${items(128)}]`,
       `{"a":[${items(31)}],"b":[${items(31)}]}`,
-      `[${Array(64).fill('{ }').join()}]`,
+      `[${Array(128).fill('{ }').join()}]`,
       JSON.stringify({ a: '[{,'.repeat(999), '[[[[[[': '\\"[,'.repeat(99), c: '\u0022[[[[['.repeat(9) }),
       '{"a":"\\u0022[[[[[[","b":"\\\\","c":"\\\\\\"[[[[[["}',
     ];
