@@ -1,16 +1,8 @@
 /** Parses JSON. Numbers keep their exact value and are never rounded to a double. */
 
 import { parse } from 'lossless-json';
+import { NumberLiteral } from '../contract/decimals.ts';
 import { Refusal } from '../domain/errors.ts';
-
-/** A number in a request, as text of the same value. */
-export class NumberLiteral {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
 
 const literal = (text: string): NumberLiteral => new NumberLiteral(text);
 
@@ -95,7 +87,7 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Parses JSON of at most 4 levels and 64 members. Rejects a duplicate key with different values, because an order must
+ * Parses JSON of at most 4 levels and 128 members. Rejects a duplicate key with different values, because an order must
  * not be ambiguous.
  * @throws Refusal EXPRESS_ERR_INVALID_JSON, or VALIDATION_ERROR for valid JSON that is too deep or has too many members
  */

@@ -3,9 +3,9 @@
  * trading is paused.
  */
 
-import type { closedOrderSchema } from '../../contract/orders.ts';
 import { orderByClientIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
+import type { closedOrderSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';

@@ -1,10 +1,10 @@
 /** `POST /v1/orders/cancel-batch`: cancels named live orders, also while trading is paused. */
 
-import type { cancelBatchSchema, cancelResultSchema } from '../../contract/orders.ts';
 import { cancelBatchRequest } from '../../contract/requests.ts';
 import type { Written } from '../../contract/written.ts';
 import { ERRORS } from '../../domain/errors.ts';
 import type { ClosedOrder } from '../../domain/order.ts';
+import type { cancelBatchSchema, cancelResultSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
