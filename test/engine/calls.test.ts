@@ -68,7 +68,7 @@ describe('calls of the placing and cancelling scripts', () => {
     });
   }
 
-  it('place_orders unpacks a call by its description, wherever it does', () => {
+  it('place_orders unpacks a call as its description says, at each place', () => {
     const { source } = loadScript('place_orders');
     expect(definedIn('place_orders').get('CALL')).to.equal(`'>${PLACING_CALL.format}'`);
     const described = PLACING_CALL.names.map(snake);
@@ -80,7 +80,7 @@ describe('calls of the placing and cancelling scripts', () => {
     }
   });
 
-  it('place_orders unpacks an order by its description, wherever it does', () => {
+  it('place_orders unpacks an order as its description says, at each place', () => {
     const { source } = loadScript('place_orders');
     expect(definedIn('place_orders').get('ORDER')).to.equal(`'>${PLACING_ORDER.format}'`);
     const described = PLACING_ORDER.names.map(snake);
@@ -113,7 +113,7 @@ describe('calls of the placing and cancelling scripts', () => {
     expect(reply).to.equal(PLACED.format);
   });
 
-  it('every script keeps the state of the engine by its description', () => {
+  it('every script keeps the engine state in the described layout', () => {
     const text = readFileSync(new URL('../../lua/include/engine_state.lua', import.meta.url), 'utf8');
     expect(definedIn('include/engine_state').get('STATE')).to.equal(`'>${STATE.format}'`);
     const names = /local ([\w, ]+) = struct\.unpack\(STATE/.exec(text)?.[1];
@@ -122,7 +122,7 @@ describe('calls of the placing and cancelling scripts', () => {
     expect(luaNames((packed ?? '').replaceAll('state.', ''))).to.deep.equal(STATE.names);
   });
 
-  it('the codes are the same on both sides', () => {
+  it('outcome codes are the same in TypeScript and Lua', () => {
     const codes = new Map<string, number>();
     const add = (names: readonly (string | null)[]): void => {
       for (const [code, name] of names.entries()) if (name !== null) codes.set(name.toUpperCase(), code);
@@ -144,7 +144,7 @@ describe('calls of the placing and cancelling scripts', () => {
     expect(CAUSES).to.deep.equal([null, ...ofOperators, 'user_cancelled', 'cancel_after']);
   });
 
-  it('the fields of balances, and the time for which a look counts, are the same on both sides', () => {
+  it('balance fields and the time for which a lookup counts are the same in TypeScript and Lua', () => {
     const fields = [...definedIn('include/balance_fields')].map(([name, value]) => [
       name.toLowerCase(),
       value,
@@ -153,7 +153,7 @@ describe('calls of the placing and cancelling scripts', () => {
     expect(definedIn('include/claim').get('LOOK_COUNTS_MS')).to.equal(`${LOOK_COUNTS_MS}`);
   });
 
-  it('the kinds of events are the same on both sides', () => {
+  it('event kinds are the same in TypeScript and Lua', () => {
     const kinds = [...definedIn('include/event_kinds')].map(([name, code]) => [
       Number(code),
       name.toLowerCase(),
@@ -169,7 +169,7 @@ describe('layouts', () => {
   });
   after(() => redis.disconnect());
 
-  it('pack what Lua unpacks, and unpack what they packed', async () => {
+  it('pack values that Lua unpacks, and unpack values that they packed', async () => {
     const dice = random(runSeed());
     const shape = layout({
       one: u8,

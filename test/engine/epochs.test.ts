@@ -69,7 +69,7 @@ describe('engine: epochs', function () {
   });
   afterEach(() => fixture.close());
 
-  describe('of a server that is killed and started again', () => {
+  describe('when the server is killed and started again', () => {
     let server: RedisServer;
     let redis: Redis;
 
@@ -120,7 +120,7 @@ describe('engine: epochs', function () {
       expect(await held(engine, ALICE, 'ETH')).to.deep.equal([1_000n, 0n]);
     });
 
-    it('forgets the markets of a server that another one has replaced at its address', async () => {
+    it('forgets the markets of a server that was replaced by another one at its address', async () => {
       const engine = openEngine({ redis, ...LIMITS });
       await engine.lifecycle.open({ epoch: 0, sequence: 0 });
       await publishPlain(engine, M, { feeBps: 1 });
@@ -156,7 +156,7 @@ describe('engine: epochs', function () {
       }
     });
 
-    it('keeps all that was answered, and never gives an id twice', async () => {
+    it('keeps everything that was acknowledged, and never issues an id twice', async () => {
       const seed = runSeed();
       const dice = random(seed);
       const engine = openEngine({ redis, ...LIMITS });
@@ -272,7 +272,7 @@ describe('engine: epochs', function () {
     for (const attempt of Object.values(attempts)) await attempt();
   });
 
-  it('refuses to trade on a server that has lost everything while it ran', async () => {
+  it('refuses to trade on a server that lost all its data while it ran', async () => {
     await publishPlain(fixture.engine, M);
     const { epoch, sequence } = await fixture.engine.reads.state();
     await fixture.redis.flushdb();
@@ -282,7 +282,7 @@ describe('engine: epochs', function () {
     expect(await fixture.redis.exists(KEYS.events, KEYS.live)).to.equal(0);
   });
 
-  it('goes on under an epoch that another replica began on the same server', async () => {
+  it('continues under an epoch that another replica began on the same server', async () => {
     const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
@@ -312,7 +312,7 @@ describe('engine: epochs', function () {
     return next;
   };
 
-  it('tells replicas on kept connections that the engine was emptied, and that it must be opened again', async () => {
+  it('reports an emptied engine to replicas whose connections stayed open, and must be opened again', async () => {
     const { engine } = fixture;
     await publishPlain(engine, M);
     let lost = 0;
@@ -333,7 +333,7 @@ describe('engine: epochs', function () {
     expect(await engine.orders.cancelAll(ALICE, null)).to.deep.equal([]);
   });
 
-  it('does not say that a live order or a market does not exist while the engine is emptied', async () => {
+  it('does not report a live order or a market as unknown while the engine is empty', async () => {
     const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
@@ -345,7 +345,7 @@ describe('engine: epochs', function () {
     expect(await codeOf(engine.markets.bySymbol(M))).to.equal('SERVICE_UNAVAILABLE');
   });
 
-  it('cancels all orders of an engine that was rebuilt between the look at them and its confirmation', async () => {
+  it('cancels all orders of an engine that was rebuilt between the read of them and its confirmation', async () => {
     const { redis, engine: other } = fixture;
     await publishPlain(other, M);
     await fund(other, ALICE, { ETH: 100n });
@@ -364,7 +364,7 @@ describe('engine: epochs', function () {
     expect(await engine.orders.cancelAll(ALICE, null)).to.have.length(1);
   });
 
-  it('meets no rules of an emptied engine under the same epoch, number and symbol', async () => {
+  it('applies no rules of an emptied engine under the same epoch, number and symbol', async () => {
     const { engine } = fixture;
     await publishPlain(engine, M, { feeBps: 1 });
     const other = await fixture.replica();
@@ -381,7 +381,7 @@ describe('engine: epochs', function () {
     expect(trades.map(({ feeAtoms }) => feeAtoms)).to.deep.equal([3n]);
   });
 
-  it('reads events by the markets of their own engine', async () => {
+  it('reads events with the markets of the engine that wrote them', async () => {
     await publishPlain(fixture.engine, M);
     const reader = await fixture.replica();
     await fund(fixture.engine, ALICE, { ETH: 100n });
@@ -399,7 +399,7 @@ describe('engine: epochs', function () {
     expect((await reader.orders.cancel(ALICE, order.id)).market).to.equal('DOGE/USD');
   });
 
-  it('shows no book and no quotes of a market that is gone, or under rules that were lost', async () => {
+  it('shows no book and no quotes of a market that is gone or whose rules were lost', async () => {
     await publishPlain(fixture.engine, M);
     const reader = await fixture.replica();
     await fund(fixture.engine, ALICE, { ETH: 100n });
@@ -414,7 +414,7 @@ describe('engine: epochs', function () {
     expect((await reader.reads.book('DOGE/USD', 5))?.market.tick).to.equal('5');
   });
 
-  it('trusts no look into Postgres that was made under an earlier epoch', async () => {
+  it('ignores lookups in Postgres that were made under an earlier epoch', async () => {
     const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
@@ -436,7 +436,7 @@ describe('engine: epochs', function () {
     );
   });
 
-  it('moves no amount that was made with a scale of a lost engine', async () => {
+  it('moves no amount that was converted with a scale of a lost engine', async () => {
     const { engine } = fixture;
     await engine.assets.set({ symbol: 'USD', scale: 2 });
     const credit = movement('credited', ALICE, 'USD', 150n);
@@ -446,7 +446,7 @@ describe('engine: epochs', function () {
     expect((await engine.funds.move(credit, undefined, 6)).outcome).to.equal('moved');
   });
 
-  it('accepts any number as the version of a market, and none of another symbol', async () => {
+  it('accepts any number as the version of a market, and rejects that of another symbol', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, M);
     await publishPlain(engine, 'DOGE/USD');
@@ -477,7 +477,7 @@ describe('engine: epochs', function () {
     );
   });
 
-  it('sends a script again that the server has forgotten', async () => {
+  it('sends a script again when the server has forgotten it', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 1_000n });
