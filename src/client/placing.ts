@@ -288,7 +288,7 @@ const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | un
 async function look(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result | null> {
   try {
     const order = await findOrder(attempt.session, attempt.body.clientOrderId, signal);
-    return order === null ? null : outcomeOf(attempt, order, undefined, null);
+    return order === null ? null : outcomeOf(attempt, order, null);
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;
