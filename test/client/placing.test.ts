@@ -132,7 +132,7 @@ describe('placing at the service', () => {
     }
   });
 
-  it('looks orders up in ways that never place one', async () => {
+  it('looks orders up by requests that never place one', async () => {
     const trader = await fixture.trader({ USDC: '5000' });
     const ids = ['plain', '.', '..', 'a/b?c#d', '%2e', '\u{1F642}', 'x'.repeat(128)];
     const ask = ({ method, path, body }: ReturnType<typeof lookupCall>) =>
@@ -152,7 +152,7 @@ describe('placing at the service', () => {
     expect((await trader.get('/v1/orders')).body.orders).to.have.length(ids.length);
   });
 
-  it('answers as its model does', async () => {
+  it('behaves like its model', async () => {
     const trader = await fixture.trader({ USDC: '2100' });
     const limit = { market: 'BTC/USDC', side: 'buy', type: 'limit', price: '2000', size: '0.5' };
     const steps: [method: string, path: string, body: object | undefined, verdict?: Verdict][] = [

@@ -51,7 +51,7 @@ function brokenRule(market: Market, price: bigint, size: bigint): string | undef
 }
 
 describe('an order before it reaches the engine', () => {
-  it('is measured exactly, or refused by the first rule that it breaks', () => {
+  it('is measured exactly, or rejected by the first rule that it breaks', () => {
     const dice = random(runSeed());
     const seen = new Set<string>();
     for (let round = 0; round < 6_000; round += 1) {
@@ -70,7 +70,7 @@ describe('an order before it reaches the engine', () => {
     expect([...seen]).to.include.members(['admitted', 'PRICE_TICK', 'SIZE_STEP', 'ORDER_ABOVE_MAX_SIZE']);
   });
 
-  it('pays the least whole fee that covers its basis points', () => {
+  it('pays the smallest whole fee that covers its basis points', () => {
     const dice = random(runSeed());
     const edges = [0n, 1n, 9_999n, 10_000n, 10_001n, EXACT_LIMIT];
     const drawn = Array.from(

@@ -81,7 +81,7 @@ describe('formats of the scripts', () => {
     expect(codesIn('cancel_orders')).to.deep.equal(upper(CLOSE_OUTCOMES));
   });
 
-  it('the fields of balances, and the time for which a look counts, are the same on both sides', () => {
+  it('balance fields and the time for which a lookup counts are the same in TypeScript and Lua', () => {
     const fields = [...definedIn('include/balance_fields')].map(([name, value]) => [
       name.toLowerCase(),
       value,
@@ -98,7 +98,7 @@ describe('layouts', () => {
   });
   after(() => redis.disconnect());
 
-  it('pack what Lua unpacks, and unpack what they packed', async () => {
+  it('pack values that Lua unpacks, and unpack values that they packed', async () => {
     const dice = random(runSeed());
     const shape = layout({
       one: u8,

@@ -87,7 +87,7 @@ describe('engine: why an order ended', () => {
     ['a rest that may rest', [ALICE], limit(M, 'buy', 20, 3), ['partially_filled', 1n, null]],
   ];
   for (const [title, asks, order, expected] of cases)
-    it(`tells the reason at ${title}`, async () => {
+    it(`records the reason when ${title}`, async () => {
       expect(await endOn(asks, order)).to.deep.equal(expected);
     });
 

@@ -145,7 +145,7 @@ describe('engine: refused commands write nothing', function () {
   afterEach(() => fixture.close());
 
   for (const [code, what, order, before] of PLACINGS) {
-    it(`${code}: ${what}`, async () => {
+    it(`rejects with ${code}: ${what}`, async () => {
       const { engine, redis } = fixture;
       await before?.(engine);
       for (const clientOrderId of [null, 'an id']) {
@@ -159,7 +159,7 @@ describe('engine: refused commands write nothing', function () {
     });
   }
 
-  it('RESTRICTED_JURISDICTION: a blocked country', async () => {
+  it('rejects with RESTRICTED_JURISDICTION: a blocked country', async () => {
     const { engine, redis } = fixture;
     const request = limit(M, 'buy', 90, 1);
     const placing = (): Promise<unknown> => engine.orders.place({ wallet: BOB, request, restricted: true });
@@ -167,13 +167,13 @@ describe('engine: refused commands write nothing', function () {
   });
 
   for (const [code, what, run] of OTHERS) {
-    it(`${code}: ${what}`, async () => {
+    it(`rejects with ${code}: ${what}`, async () => {
       const { engine, redis } = fixture;
       expect(await refusedWithoutWriting(redis, () => run(engine))).to.equal(code);
     });
   }
 
-  it('ORDER_NOT_FOUND: an order of another wallet, and one that is closed', async () => {
+  it('rejects with ORDER_NOT_FOUND: an order of another wallet, and a closed one', async () => {
     const { engine, redis } = fixture;
     const { order } = await place(engine, BOB, limit(M, 'buy', 80, 1));
     expect(await refusedWithoutWriting(redis, () => engine.orders.cancel(ALICE, order.id))).to.equal(
@@ -185,7 +185,7 @@ describe('engine: refused commands write nothing', function () {
     );
   });
 
-  it('replays, repeated movements and switches set again write nothing either', async () => {
+  it('writes nothing for replays, repeated movements and switches that are set again', async () => {
     const { engine, redis } = fixture;
     const request = limit(M, 'buy', 80, 1, { clientOrderId: 'once' });
     const { order } = await place(engine, BOB, request);

@@ -175,7 +175,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-describe('engine: walks in vain', function () {
+describe('engine: orders that walk the book in vain', function () {
   this.timeout(60_000);
   let fixture: EngineFixture;
   beforeEach(async () => {

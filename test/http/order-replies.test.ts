@@ -136,7 +136,7 @@ const membersOf = (order: OrderWithTrades) => ({
 });
 
 describe('replies about orders', () => {
-  it('are what their schemas write of the same order, whatever its status', () => {
+  it('equal what their schemas write of the same order in every status', () => {
     const dice = random(runSeed());
     for (const status of ORDER_STATUSES) {
       for (let round = 0; round < 50; round += 1) {

@@ -102,7 +102,7 @@ function read(members: Readonly<Record<string, string>>): Record<string, unknown
 }
 
 describe('requests to place an order', () => {
-  it('get the defaults of the members that are absent', () => {
+  it('have the defaults of absent members', () => {
     expect(read(ORDER)).to.deep.equal({
       market: 'ETH/USDC',
       side: 'buy',
@@ -118,7 +118,7 @@ describe('requests to place an order', () => {
     expect(read({ ...ORDER, other: '1' })).to.deep.equal(read(ORDER));
   });
 
-  it('are read when each member has one of its accepted values', () => {
+  it('are accepted with each accepted value of each member', () => {
     for (const [name, values] of Object.entries(ACCEPTED))
       for (const [text, value] of Object.entries(values))
         expect(read({ ...ORDER, [name]: text }), `${name}: ${text}`).to.deep.equal({
@@ -127,7 +127,7 @@ describe('requests to place an order', () => {
         });
   });
 
-  it('are rejected with the name of the member when its value is not accepted', () => {
+  it('are rejected with the name of the member when its value is invalid', () => {
     for (const [name, values] of Object.entries(REJECTED))
       for (const [text, problem] of Object.entries(values))
         expect(read({ ...ORDER, [name]: text }), `${name}: ${text}`).to.deep.equal({
@@ -156,7 +156,7 @@ describe('requests to place an order', () => {
       });
   });
 
-  it('are refused when they name another account than that of the session', () => {
+  it('are rejected when they name another account than that of the session', () => {
     for (const account of [WALLET, WALLET.toUpperCase().replace('X', 'x')])
       expect(read({ ...ORDER, account: `"${account}"` })).to.deep.equal(read(ORDER));
     expect(read({ ...ORDER, account: 'null' })).to.deep.equal(read(ORDER));
