@@ -155,12 +155,6 @@ describe('POST /v1/orders', () => {
       expect(await statusOf(order)).to.equal('filled');
     });
 
-    it('are partially filled on arrival, and the rest rests', async () => {
-      await sell({ size: 0.4 });
-      const { body } = await buy({ size: 1 });
-      expect(body).to.include({ status: 'partially_filled', filledSize: 0.4, remainingSize: 0.6 });
-    });
-
     it('are cancelled, without fills or with some', async () => {
       for (const [filled, status] of [
         [0, 'cancelled'],
@@ -183,26 +177,6 @@ describe('POST /v1/orders', () => {
       await sell({ size: 0.4 });
       const some = await buy({ type: 'market', price: undefined });
       expect(some.body).to.include({ status: 'partially_filled_cancelled', filledSize: 0.4 });
-    });
-
-    it('are rejected and recorded when the engine refuses', async () => {
-      await sell();
-      expect(await statusOf(await buy({ postOnly: true }))).to.equal('rejected');
-    });
-
-    it('are failed when an operator voids the order', async () => {
-      const order = await buy();
-      await fixture.engine.orders.void(order.body.id);
-      expect(await statusOf(order)).to.equal('failed');
-    });
-
-    it('are cancelled when the wallet is put on hold or its market is cleared', async () => {
-      const order = await buy();
-      await fixture.engine.orders.clear(symbol);
-      expect(await statusOf(order)).to.equal('cancelled');
-      const other = await buy();
-      await fixture.engine.switches.hold(bidder.wallet);
-      expect(await statusOf(other)).to.equal('cancelled');
     });
 
     it('are cancelled when the order meets one of its own wallet', async () => {
