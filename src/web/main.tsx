@@ -14,6 +14,7 @@ import { startServiceStatus } from './state/service-status.ts';
 import { startSession } from './state/session.ts';
 import { startShortcuts } from './state/shortcuts.ts';
 import { startLookups } from './state/submissions.ts';
+import { startTelling } from './state/tell.ts';
 import { applyTheme } from './state/theme.ts';
 
 applyTheme();
@@ -27,6 +28,7 @@ startServiceStatus();
 startSession();
 startAccount();
 startLookups();
+startTelling();
 startShortcuts();
 startDocumentTitle();
 render(<App />, document.getElementById('page')!);

@@ -315,4 +315,57 @@ describe('trading on the page', () => {
       );
     },
   );
+
+  browserTest('tells fills and endings as they happen, in a hidden tab too', async (open) => {
+    const funds = { TELL: '10', USDC: '100000' };
+    const grid: Grid = { ...MIDDLE, symbol: 'TELL/USDC', scales: { TELL: 8, USDC: 6 }, funds };
+    const { wallet, url } = await openMarket(grid);
+    const rest = stage.as(wallet.addresses[0]!);
+    const taker = newWallet();
+    await stage.credit(taker, funds);
+    const sell = (size: string) =>
+      placeLimit(stage.as(taker), { market: grid.symbol, side: 'sell', price: '1999.5', size });
+    const { page } = await open(url, { wallets: [wallet] });
+    await bookState(page, 'live').waitFor();
+    await signIn(page, wallet);
+    await fillForm(page, { side: 'buy', type: 'Limit', price: '1999.5', size: '1' });
+    await submit(page, 'buy');
+    await cancelButton(page, 'buy 1 TELL at 1999.5').waitFor();
+    const told = page.getByRole('status');
+    await sell('0.4');
+    await told.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC.').waitFor();
+    const sent = page.getByRole('list', { name: 'Orders you sent' });
+    await sent.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC, resting 0.6').waitFor();
+    await page.getByRole('tab', { name: 'Fills 1 new' }).waitFor();
+    await untilRead(
+      () => page.title(),
+      (title) => title.startsWith('(1) 1999.5 · '),
+    );
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await sell('0.6');
+    const whole = 'Bought 1 TELL at 1999.5 on average for 1999.5 USDC';
+    await told.getByText(`Your order to buy 1 TELL at 1999.5 has ended: ${whole}.`).waitFor();
+    expect(await page.title()).to.equal('(2) TELL/USDC · Redbook');
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'visibilityState', { value: 'visible', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await sent.getByText(whole).waitFor();
+    const { id } = await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1500', size: '1' });
+    await cancelButton(page, 'buy 1 TELL at 1500').waitFor();
+    await rest('DELETE', `/v1/orders/${id}`);
+    await told.getByText('Your order to buy 1 TELL at 1500 has ended: cancelled: the wallet').waitFor();
+    await page.getByRole('button', { name: 'Close the message' }).click();
+    await showTab(page, 'History');
+    const history = await untilRead(
+      () => readTable(page, 'History'),
+      ({ rows }) => rows.length === 2,
+    );
+    expect(columnOf(history, /average/i)).to.deep.equal(['–', '1999.5']);
+    await page.getByRole('button', { name: '1: fills of the order to buy 1 TELL/USDC' }).click();
+    await page.getByText(/0\.4 at 1999\.5, fee 0/).waitFor();
+  });
 });

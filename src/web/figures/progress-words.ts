@@ -1,9 +1,10 @@
 /** The result of an order in words: `Bought 0.2 ETH at 3005 on average for 601 USDC + 0.601 fee`. */
 
-import type { Order } from '../../client/index.ts';
+import type { Order, WalletTrade } from '../../client/index.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
-import { countOf, formatScaled, parseDecimal, toScaled } from '../../domain/units.ts';
+import { END_REASONS } from '../../domain/order.ts';
+import { countOf, formatCount, formatScaled, parseDecimal, toScaled } from '../../domain/units.ts';
 import { averagePrice } from './order-words.ts';
 
 /** @param market rules of the order's market; undefined while they are not known */
@@ -24,22 +25,60 @@ export function progressOf(order: Order, market: Market | undefined): string {
     case 'expired':
       return 'expired, nothing was filled';
     default:
-      return status;
+      return statusText(order);
   }
 }
 
-/** Returns null for an order without fills, and for one whose reply does not have all of them. */
-function filledWords({ side, fills, fillCount, filledSize }: Order, market: Market): string | null {
-  if (fills.length === 0 || fills.length < fillCount) return null;
-  const { scale, symbol } = market.quote;
+/** Returns the status and, for an order that ended without being filled, the reason. */
+export function statusText({ status, reason }: Pick<Order, 'status' | 'reason'>): string {
+  const text = status.replaceAll('_', ' ');
+  return reason === null ? text : `${text}: ${END_REASONS[reason]}`;
+}
+
+type Fills = readonly Pick<WalletTrade, 'size' | 'notional' | 'feeAmount'>[];
+
+/** Sums of fills, exact, and their average price. */
+export interface FillSums {
+  readonly average: string;
+  readonly notional: string;
+  readonly fee: string;
+}
+
+/** Returns null where there are no fills. */
+function sumsOf(side: Order['side'], fills: Fills, market: Market): FillSums | null {
+  if (fills.length === 0) return null;
+  const { scale } = market.quote;
   const sum = (name: 'notional' | 'feeAmount'): bigint =>
     fills.reduce((total, fill) => total + toScaled(parseDecimal(fill[name])!, scale)!, 0n);
-  const [notionalAtoms, feeAtoms] = [sum('notional'), sum('feeAmount')];
-  const steps = countOf(parseDecimal(filledSize)!, marketGrid(market).step)!;
+  const notionalAtoms = sum('notional');
+  const steps = stepsOf(fills, market);
+  return {
+    average: averagePrice(market, side, { steps, notionalAtoms }),
+    notional: formatScaled(notionalAtoms, scale),
+    fee: formatScaled(sum('feeAmount'), scale),
+  };
+}
+
+const stepsOf = (fills: Fills, market: Market): bigint =>
+  fills.reduce((sum, { size }) => sum + countOf(parseDecimal(size)!, marketGrid(market).step)!, 0n);
+
+/** Returns null for an order without fills, and for one whose reply does not have all of them. */
+export const orderSums = ({ side, fills, fillCount }: Order, market: Market): FillSums | null =>
+  fills.length < fillCount ? null : sumsOf(side, fills, market);
+
+function filledWords(order: Order, market: Market): string | null {
+  return orderSums(order, market) && fillsWords(order.side, order.fills, market);
+}
+
+/** Words fills of one order: `Bought 0.2 ETH at 3005 on average for 601 USDC + 0.601 fee`. */
+export function fillsWords(side: Order['side'], fills: Fills, market: Market): string | null {
+  const sums = sumsOf(side, fills, market);
+  if (sums === null) return null;
   const verb = side === 'buy' ? 'Bought' : 'Sold';
-  const fee = feeAtoms === 0n ? '' : ` ${side === 'buy' ? '+' : '−'} ${formatScaled(feeAtoms, scale)} fee`;
+  const size = formatCount(stepsOf(fills, market), marketGrid(market).step);
+  const fee = sums.fee === '0' ? '' : ` ${side === 'buy' ? '+' : '−'} ${sums.fee} fee`;
   return (
-    `${verb} ${filledSize} ${market.base.symbol} at ${averagePrice(market, side, { steps, notionalAtoms })} ` +
-    `on average for ${formatScaled(notionalAtoms, scale)} ${symbol}${fee}`
+    `${verb} ${size} ${market.base.symbol} at ${sums.average} on average ` +
+    `for ${sums.notional} ${market.quote.symbol}${fee}`
   );
 }

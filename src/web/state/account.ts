@@ -199,12 +199,21 @@ export async function loadMore(name: ListName): Promise<void> {
   }
 }
 
+/** Orders that were cancelled by a click on this page. */
+export const cancelledHere: Set<string> = new Set();
+
 function forget(ids: readonly string[]): void {
+  for (const id of ids) cancelledHere.add(id);
   lists.orders.pages.value = without(lists.orders.pages.peek(), new Set(ids));
 }
 
 /** Describes an order as its cancel button does: `buy 0.5 ETH at 2000`. */
-export const nameOfOrder = ({ side, remainingSize, market, price }: Order): string =>
+export const nameOfOrder = ({
+  side,
+  remainingSize,
+  market,
+  price,
+}: Pick<Order, 'side' | 'remainingSize' | 'market' | 'price'>): string =>
   `${side} ${remainingSize} ${market.split('/')[0]} at ${price}`;
 
 export async function cancelOrder(order: Order): Promise<void> {
@@ -248,7 +257,7 @@ export async function cancelEvery(market?: string): Promise<void> {
   }
 }
 
-const HIDDEN_PAUSE_MS = 30_000;
+const HIDDEN_PAUSE_MS = 10_000;
 /** Pause between reads while no frames come, as on the list of markets. */
 const FRAMELESS_PAUSE_MS = 5_000;
 
@@ -258,7 +267,9 @@ function clear(): void {
     portfolio.value = null;
     accountFault.value = null;
     cancelling.value = new Set();
+    readAt.value = null;
   });
+  cancelledHere.clear();
 }
 
 /** Polls while the page is open and somebody is signed in. */

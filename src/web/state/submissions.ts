@@ -22,6 +22,8 @@ interface Submission {
   readonly likeness: string;
   readonly stage: 'sending' | 'looking-up' | 'placed' | 'refused' | 'unknown';
   readonly text: string;
+  /** The order as the service knows it; absent until it is known. */
+  readonly orderId?: string;
   /** Acts that can end an unknown outcome. */
   readonly open: Open | null;
 }
@@ -54,6 +56,16 @@ let answeredAt = Number.NEGATIVE_INFINITY;
 /** True for the second press of a double click: the reader has typed nothing since the answer to the first. */
 export const isSecondPress = (): boolean =>
   performance.now() - answeredAt < DOUBLE_CLICK_MS && typedAt() < answeredAt;
+
+/** True for an order that was sent from this page, and whose result is on the screen. */
+export const isSubmitted = (orderId: string): boolean =>
+  submissions.peek().some((one) => one.orderId === orderId);
+
+/** Shows the present progress of an order with its sentence, as long as that is on the screen. */
+export function followSubmission({ id }: Order, text: string): void {
+  const shown = submissions.peek().find((one) => one.orderId === id);
+  if (shown !== undefined && !shown.text.endsWith(text)) show(shown.key, { text });
+}
 
 /** Returns an order of the same draft whose outcome is not known yet. */
 export const unsettledLike = (likeness: string): Submission | undefined =>
@@ -131,7 +143,7 @@ function settle(one: Sent, placed: Placed, how: string): void {
     case 'placed': {
       const market = marketOf(placed.order.market);
       const text = `${how}: ${progressOf(placed.order, market && rulesOf(market))}`;
-      show(one.key, { stage: 'placed', text, open: null });
+      show(one.key, { stage: 'placed', text, orderId: placed.order.id, open: null });
       announce(`${capital(text)}. ${one.words}`);
       clearSent(one.typed);
       break;

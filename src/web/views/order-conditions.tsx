@@ -8,6 +8,7 @@ import { problemAt } from '../state/form-problems.ts';
 import { choosePostOnly, chooseTimeInForce, draft } from '../state/order-draft.ts';
 import { askAt, bookClick, SLIPPAGES, slippage } from '../state/order-settings.ts';
 import { serverProblem } from '../state/submissions.ts';
+import { chooseSigns, type SIGNALS, signs } from '../state/tell.ts';
 import { ProblemText } from './amount-field.tsx';
 
 const TIMES: readonly (readonly [TimeInForce, string])[] = [
@@ -116,6 +117,19 @@ function Choices() {
         choice={slippage}
         options={SLIPPAGES.map((percent) => [percent, `${percent} % beyond the worst price shown`])}
       />
+      <div class="field">
+        <label for="order-signs">When an own order is filled or ends, also</label>
+        <select
+          id="order-signs"
+          value={signs.value}
+          onChange={(event) => chooseSigns(event.currentTarget.value as (typeof SIGNALS)[number])}
+        >
+          <option value="none">nothing</option>
+          <option value="sound">a sound</option>
+          <option value="notice">a notification of the system</option>
+          <option value="both">both</option>
+        </select>
+      </div>
       <Choice
         label="A click on the book"
         choice={bookClick}
