@@ -41,7 +41,7 @@ async function openFullFixture(): Promise<OperatorFixture> {
         timeInForce,
         postOnly: false,
         reduceOnly: false,
-        leverage: parseDecimal('2')!,
+        leverage: 2,
       },
     });
   await fixture.engine.dueCancels.set(MAKER, 60_000);

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
 import { composeMarket } from '../../src/domain/market-rules.ts';
-import { EXACT_LIMIT, feeAtomsOf, measureOrder, type OrderRequest } from '../../src/domain/placing.ts';
+import { EXACT_LIMIT, feeAtomsOf, type MeasuredRequest, measureOrder } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { unitsOf } from '../equivalence/decimals.ts';
 import { marketSpec } from '../support/market-spec.ts';
@@ -27,15 +27,13 @@ function decimal(dice: Random): string {
   return `${padded.slice(0, -places)}.${padded.slice(-places)}`;
 }
 
-const drawOrder = (dice: Random, price: string, size: string): OrderRequest => ({
-  market: 'AAA/BBB',
+const drawOrder = (dice: Random, price: string, size: string): MeasuredRequest => ({
   side: dice.pick(['buy', 'sell']),
   type: 'limit',
   timeInForce: 'GTC',
   postOnly: false,
   price: parseDecimal(price),
   size: parseDecimal(size),
-  clientOrderId: null,
   reduceOnly: false,
   leverage: null,
 });

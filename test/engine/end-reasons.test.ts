@@ -3,9 +3,9 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { Market } from '../../src/domain/market.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { readEvent, type StreamEntry } from '../../src/engine/event-codec.ts';
 import { KEYS } from '../../src/engine/keys.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,

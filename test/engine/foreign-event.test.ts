@@ -7,12 +7,12 @@
 import { expect } from 'chai';
 import type { SelfTradePolicy } from '../../src/domain/market.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { walletBytes } from '../../src/engine/codec.ts';
 import type { DueCancel } from '../../src/engine/due-cancels.ts';
 import { EventRefused } from '../../src/engine/failures.ts';
 import type { Engine } from '../../src/engine/index.ts';
 import { balancesKey, KEYS } from '../../src/engine/keys.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,

@@ -2,14 +2,13 @@
 
 import { expect } from 'chai';
 import type { MarketChange } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import type { Engine } from '../../src/engine/index.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
   BOB,
   CAROL,
-  decimal,
   dump,
   type EngineFixture,
   fund,
@@ -53,7 +52,7 @@ const PLACINGS: readonly Placing[] = [
   ['MARKET_NOT_FOUND', 'no such market', limit('ETH/EUR', 'buy', 90, 1)],
   ['INVALID_ORDER', 'size 0', limit(M, 'buy', 90, 0)],
   ['INVALID_ORDER', 'post-only IOC', limit(M, 'buy', 90, 1, { postOnly: true, timeInForce: 'IOC' })],
-  ['INVALID_ORDER', 'leverage 101', limit(M, 'buy', 90, 1, { leverage: decimal(101) })],
+  ['INVALID_ORDER', 'leverage 101', limit(M, 'buy', 90, 1, { leverage: 101 })],
   ['MARKET_NOT_TRADING', 'halted', limit(M, 'buy', 90, 1), changed({ status: 'halted' })],
   ['MARKET_NOT_TRADING', 'not enabled', limit(M, 'buy', 90, 1), changed({ tradingEnabled: false })],
   ['MARKET_PRE_OPEN', 'market order before opening', atMarket(M, 'buy', 1), changed({ status: 'pre_open' })],

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import type { MarketChange } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,

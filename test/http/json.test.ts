@@ -3,10 +3,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { LosslessNumber, parse } from 'lossless-json';
+import { NumberLiteral } from '../../src/contract/decimals.ts';
 import { Refusal } from '../../src/domain/errors.ts';
 import { JsonText, writeJson } from '../../src/domain/json.ts';
 import { compareWith, parseDecimal } from '../../src/domain/units.ts';
-import { NumberLiteral, readJson } from '../../src/http/json.ts';
+import { readJson } from '../../src/http/json.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { words } from '../support/words.ts';
 

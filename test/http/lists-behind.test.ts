@@ -4,9 +4,9 @@
 
 import { expect } from 'chai';
 import type { Response } from 'supertest';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { openLedger } from '../../src/ledger/index.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { atMarket, limit } from '../engine/fixture.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from './fixture.ts';

@@ -3,8 +3,8 @@
 import { expect } from 'chai';
 import request from 'supertest';
 import type { Side } from '../../src/domain/order.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture } from './fixture.ts';

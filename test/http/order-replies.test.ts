@@ -1,7 +1,6 @@
 /** Compares replies about orders, which are written by templates, with the output of their schemas. */
 
 import { expect } from 'chai';
-import { orderSchema, placementSchema } from '../../src/contract/orders.ts';
 import { composeMarket } from '../../src/domain/market-rules.ts';
 import {
   END_REASONS,
@@ -13,6 +12,7 @@ import {
   type Trade,
 } from '../../src/domain/order.ts';
 import { orderReply, placingReply } from '../../src/http/replies/order.ts';
+import { orderSchema, placementSchema } from '../../src/order/reply.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
 const MARKET = composeMarket(

@@ -216,7 +216,7 @@ async function tryOne(fixture: EngineFixture, market: Market, middle: bigint, ra
     own: [...book.own.keys()].map(String),
   });
   const answer = await engine.orders
-    .place({ wallet: ALICE, request: draft.request! })
+    .place({ wallet: ALICE, request: { ...draft.request!, market: market.symbol, clientOrderId: null } })
     .catch((error: unknown) => error);
   if (answer instanceof Refusal) {
     expect(draft.problems[0]?.code ?? preview?.refusal, told).to.equal(answer.code);

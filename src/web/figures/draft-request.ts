@@ -4,7 +4,7 @@ import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
-import { measureOrder, type OrderAmounts, type OrderRequest } from '../../domain/placing.ts';
+import { type MeasuredRequest, measureOrder, type OrderAmounts } from '../../domain/placing.ts';
 import { hasCharacters, isValidText } from '../../domain/text.ts';
 import { countOf, formatCount, isPositive, parseDecimal, toScaledDown } from '../../domain/units.ts';
 import { isAmbiguous, readAmount } from './typed-amount.ts';
@@ -35,7 +35,7 @@ export interface Problem {
 
 export interface ReadDraft {
   /** Null while a field cannot be read. */
-  readonly request: OrderRequest | null;
+  readonly request: MeasuredRequest | null;
   /** Null while there is a problem. */
   readonly amounts: OrderAmounts | null;
   readonly problems: readonly Problem[];
@@ -132,7 +132,7 @@ export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
     const small = problemAt('amount', 'QUOTE_AMOUNT_TOO_SMALL');
     return { request: null, amounts: null, problems: [...unread, small] };
   }
-  const request = requestOf(texts, market, size, price);
+  const request = requestOf(texts, size, price);
   const problems = [...unread, ...ruleProblems(request, market, sizing)];
   const measured = measureOrder(request, market);
   const isWhole = problems.length === 0 && 'amounts' in measured;
@@ -143,7 +143,7 @@ export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
   };
 }
 
-type Sized = Pick<OrderRequest, 'size' | 'quoteAmount'>;
+type Sized = Pick<MeasuredRequest, 'size' | 'quoteAmount'>;
 
 /**
  * Returns the size of the order. A quote amount at a limit price is turned into the whole steps that it pays for; a
@@ -160,24 +160,22 @@ function sizeOf(texts: DraftTexts, market: Market, sizing: 'size' | 'amount', pr
   return steps === 0n ? null : { size: parseDecimal(formatCount(steps, step))! };
 }
 
-function requestOf(texts: DraftTexts, market: Market, size: Sized, price: string): OrderRequest {
-  const { side, type, clientOrderId } = texts;
+function requestOf(texts: DraftTexts, size: Sized, price: string): MeasuredRequest {
+  const { side, type } = texts;
   return {
-    market: market.symbol,
     side,
     type,
     reduceOnly: false,
     leverage: null,
     timeInForce: texts.timeInForce,
     postOnly: texts.postOnly,
-    clientOrderId: clientOrderId === '' ? null : clientOrderId,
     ...(type === 'limit' ? { price: readAmount(price)! } : {}),
     ...size,
   };
 }
 
 /** Returns the refusal of the whole order and that of its size alone, so that one wrong field does not hide another. */
-function ruleProblems(request: OrderRequest, market: Market, sizing: 'size' | 'amount'): Problem[] {
+function ruleProblems(request: MeasuredRequest, market: Market, sizing: 'size' | 'amount'): Problem[] {
   const onGrid = { ...request, price: parseDecimal(market.tick)! };
   const asked = request.type === 'limit' ? [request, onGrid] : [request];
   const problems = new Map<string, Problem>();
