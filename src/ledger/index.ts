@@ -9,6 +9,7 @@ import { migrate } from './migrate.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { askOnce } from './pool.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
+import { type PostgresFigures, readPostgresFigures } from './server-figures.ts';
 import { type Settlement, settlement } from './settlement.ts';
 import { type StateQueries, stateQueries } from './state.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
@@ -21,6 +22,7 @@ export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts'
 export type { EntriesFilter, LedgerEntry } from './journal.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
+export type { PostgresFigures } from './server-figures.ts';
 export type { SettledTo } from './settlement.ts';
 export { storable } from './text.ts';
 
@@ -42,6 +44,8 @@ export interface Ledger {
   audit<Result>(work: (audit: Audit) => Promise<Result>): Promise<Result>;
   /** Resolves when Postgres answers. Rejects with `Refusal` SERVICE_UNAVAILABLE when it is unavailable. */
   ping(): Promise<void>;
+  /** Returns figures of the server. Rejects as `ping` does. */
+  serverFigures(): Promise<PostgresFigures>;
   /** Migrates the database to the schema of this release. Any number of processes may do so at once. */
   migrate(): Promise<void>;
   close(): Promise<void>;
@@ -63,6 +67,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     async ping() {
       await askOnce(pools.public, 'select 1');
     },
+    serverFigures: () => readPostgresFigures(pools),
     migrate: () => migrate(options.databaseUrl),
     async close() {
       await Promise.all(Object.values(pools).map((pool) => pool.end()));

@@ -11,6 +11,7 @@ import { createSettlementWorker } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
+import { addServerMetrics } from './server-metrics.ts';
 
 export async function startSettlement(backends: Backends): Promise<RunningRole> {
   const { logger, metrics, engine, ledger, queueOptions } = backends;
@@ -38,6 +39,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   );
   addReconcileMetrics(metrics, ledger);
   addClaimFilterMetrics(metrics, engine);
+  addServerMetrics(backends);
   metrics.gauge('redbook_queue_jobs', 'Jobs of the wake-up queue by state.', () => queue.counts(), 'state');
   return {
     trouble: () => (settlement.diverged() ? 'the engine and the ledger contradict each other' : undefined),

@@ -88,6 +88,7 @@ describe('docker-compose.yml', () => {
       'postgres',
       'balancer',
       'prometheus',
+      'alertmanager',
       'grafana',
     ]);
   });
@@ -120,7 +121,9 @@ describe('docker-compose.yml', () => {
       .filter(([name]) => !['settings', 'keys'].includes(name))
       .map(([name, { volumes = [] }]) => [name, volumes.filter((volume) => /-keys:/.test(volume))]);
     for (const [name, volumes] of mounted)
-      expect(volumes, String(name)).to.have.length(['balancer', 'prometheus'].includes(String(name)) ? 0 : 1);
+      expect(volumes, String(name)).to.have.length(
+        ['balancer', 'prometheus', 'alertmanager'].includes(String(name)) ? 0 : 1,
+      );
     for (const name of ['users', 'backup-engine'])
       expect(compose.services[name]!.volumes).to.include('admin-keys:/run/secrets:ro');
     for (const name of [
