@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';
+import { parseMoment } from '../domain/moment.ts';
 import { cursorText } from './cursor.ts';
 import {
   address,
@@ -72,6 +73,33 @@ export const tradesRequest = z.object({
     }),
   cursor: cursorText,
 });
+
+const moment = queryText.transform((time, context) => {
+  const timeMs = parseMoment(time);
+  if (timeMs === undefined)
+    context.addIssue('must be a time like 2026-01-31T12:00:00Z, or a day like 2026-01-31');
+  return timeMs ?? z.NEVER;
+});
+
+/** Longest span of a statement. */
+const MAX_STATEMENT_DAYS = 31;
+const DAY_MS = 86_400_000;
+
+export const statementRequest = z
+  .object({
+    from: moment.meta({
+      description: 'ISO 8601 time, inclusive; a day begins at midnight UTC',
+      examples: ['2026-01-01'],
+    }),
+    to: moment.meta({ description: 'ISO 8601 time, exclusive', examples: ['2026-02-01'] }),
+    format: oneOf(['json', 'csv']).default('json'),
+    cursor: cursorText,
+  })
+  .refine(({ from, to }) => from <= to, { path: ['to'], message: 'must not be before from' })
+  .refine(({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS, {
+    path: ['to'],
+    message: `must be at most ${MAX_STATEMENT_DAYS} days after from`,
+  });
 
 const tickerId = queryText.meta({ description: '`BASE_QUOTE`', examples: ['ETH_USDC'] });
 

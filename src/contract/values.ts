@@ -11,6 +11,9 @@ export const amount = z.number().min(0).brand<'Amount'>().describe('exact decima
 /** An amount that is never zero. */
 export const positiveAmount = z.number().positive().brand<'Amount'>();
 
+/** A change of a balance. */
+export const signedAmount = z.number().brand<'Amount'>().describe('exact decimal');
+
 /** Type of an amount of the trading routes and the streams. */
 export type Amount = z.infer<typeof amount>;
 

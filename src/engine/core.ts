@@ -3,8 +3,9 @@
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import { loadScript, type Script } from '../redis/lua.ts';
+import type { EpochNotes } from './epoch-notes.ts';
 import { FilterInForce } from './filter-in-force.ts';
-import { EngineLifecycle, type EpochNotes } from './lifecycle.ts';
+import { EngineLifecycle } from './lifecycle.ts';
 import { Stale } from './outcomes.ts';
 import { ScriptRunner } from './script-runner.ts';
 

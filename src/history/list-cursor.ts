@@ -4,35 +4,50 @@ import { createHash } from 'node:crypto';
 import { CURSOR_LENGTH } from '../contract/cursor.ts';
 import { Refusal } from '../domain/errors.ts';
 
-const POSITION_BYTES = 8;
-const DIGEST_BYTES = (CURSOR_LENGTH * 3) / 4 - POSITION_BYTES;
+const NUMBER_BYTES = 8;
+const CURSOR_BYTES = (CURSOR_LENGTH * 3) / 4;
 
 /** The list, wallet and filters that a cursor is valid for. The page size is not part of it. */
 type CursorScope = Readonly<Record<string, string | undefined>>;
 
 /** @param next position where the next page begins; null if there is none */
-export function writeCursor(scope: CursorScope, next: number | null): string | null {
-  if (next === null) return null;
-  const position = Buffer.alloc(POSITION_BYTES);
-  position.writeBigUInt64BE(BigInt(next));
-  return Buffer.concat([position, digestOf(scope, position)]).toString('base64url');
-}
+export const writeCursor = (scope: CursorScope, next: number | null): string | null =>
+  next === null ? null : writePlace(scope, [next]);
 
 /**
  * Returns the position that a cursor encodes.
  * @throws Refusal VALIDATION_ERROR if the cursor was made for another scope
  */
-export function readCursor(scope: CursorScope, cursor: string): number {
+export const readCursor = (scope: CursorScope, cursor: string): number => readPlace(scope, cursor, 1)[0]!;
+
+/** Writes a place of one or two numbers as a cursor. */
+export function writePlace(scope: CursorScope, numbers: readonly number[]): string {
+  const place = Buffer.alloc(NUMBER_BYTES * numbers.length);
+  for (const [at, number] of numbers.entries()) place.writeBigUInt64BE(BigInt(number), at * NUMBER_BYTES);
+  return Buffer.concat([place, digestOf(scope, place)]).toString('base64url');
+}
+
+/**
+ * Returns the numbers of a place.
+ * @throws Refusal VALIDATION_ERROR if the cursor was made for another scope
+ */
+export function readPlace(scope: CursorScope, cursor: string, count: number): number[] {
   const bytes = Buffer.from(cursor, 'base64url');
-  const position = bytes.subarray(0, POSITION_BYTES);
-  const isOurs = digestOf(scope, position).equals(bytes.subarray(POSITION_BYTES));
-  const next = isOurs ? Number(position.readBigUInt64BE()) : Number.NaN;
-  if (Number.isSafeInteger(next)) return next;
+  const place = bytes.subarray(0, NUMBER_BYTES * count);
+  const isOurs = digestOf(scope, place).equals(bytes.subarray(place.length));
+  const numbers = Array.from({ length: count }, (_, at) =>
+    isOurs ? Number(place.readBigUInt64BE(at * NUMBER_BYTES)) : Number.NaN,
+  );
+  if (numbers.every(Number.isSafeInteger)) return numbers;
   throw new Refusal('VALIDATION_ERROR', 'cursor: must be a nextCursor of this list, with the same filters');
 }
 
 /** The digest needs no secret: a forged cursor only shows another position in the caller's own list. */
 function digestOf(scope: CursorScope, position: Buffer): Buffer {
   const text = JSON.stringify(Object.entries(scope).sort());
-  return createHash('sha256').update(position).update(text).digest().subarray(0, DIGEST_BYTES);
+  return createHash('sha256')
+    .update(position)
+    .update(text)
+    .digest()
+    .subarray(0, CURSOR_BYTES - position.length);
 }

@@ -7,6 +7,7 @@ import { getMarkets } from './endpoints/get-markets.ts';
 import { getOrder, getOrderByClientId } from './endpoints/get-order.ts';
 import { getOrders } from './endpoints/get-orders.ts';
 import { getPortfolio } from './endpoints/get-portfolio.ts';
+import { getStatement } from './endpoints/get-statement.ts';
 import { getStatus } from './endpoints/get-status.ts';
 import { getTrades } from './endpoints/get-trades.ts';
 import { getCandles } from './endpoints/market-data/get-candles.ts';
@@ -66,6 +67,7 @@ export const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/v1/orders', caller: 'wallet', endpoint: deleteOrders },
   { method: 'POST', path: '/v1/orders/cancel-after', caller: 'wallet', endpoint: postCancelAfter },
   { method: 'GET', path: '/v1/trades', caller: 'wallet', endpoint: getTrades },
+  { method: 'GET', path: '/v1/statement', caller: 'wallet', endpoint: getStatement },
 
   { ...MARKET_DATA, path: '/v1/market-data/pairs', endpoint: getPairs },
   { ...MARKET_DATA, path: '/v1/market-data/summary', endpoint: getSummary },

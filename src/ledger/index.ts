@@ -1,30 +1,36 @@
 /** The ledger: settles engine events into Postgres, and reads everything back from it. */
 
 import { type Audit, audit } from './audit.ts';
+import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
 import { type Checks, checks } from './checks/index.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
 import { type Journal, journal } from './journal.ts';
 import { migrate } from './migrate.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
-import { askOnce } from './pool.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
+import { askOnce } from './queries.ts';
 import { type PostgresFigures, readPostgresFigures } from './server-figures.ts';
 import { type Settlement, settlement } from './settlement.ts';
 import { type StateQueries, stateQueries } from './state.ts';
+import { type StatementQueries, statementQueries } from './statement.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
+import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
+export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
 export type { LastReconcile } from './checks/index.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
-export type { EntriesFilter, LedgerEntry } from './journal.ts';
+export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
 export type { PostgresFigures } from './server-figures.ts';
 export type { SettledTo } from './settlement.ts';
+export type { Stated, StatementPage, StatementPosition, StatementSpan } from './statement.ts';
 export { storable } from './text.ts';
+export { type Dimension, TURNOVER_DIMENSIONS, type TurnoverSpan } from './turnover.ts';
 
 /**
  * Every read returns the cursor that it is as of, from the same snapshot, so that a reader can add later events of the
@@ -38,6 +44,9 @@ export interface Ledger {
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
   readonly journal: Journal;
+  readonly balances: BalanceQueries;
+  readonly statements: StatementQueries;
+  readonly turnover: TurnoverQueries;
   readonly state: StateQueries;
   readonly checks: Checks;
   /** Runs `work` on a snapshot of the ledger, while settlement continues. */
@@ -61,6 +70,9 @@ export function openLedger(options: LedgerOptions): Ledger {
     trades: tradeQueries(pools),
     candles: candleQueries(pools),
     journal: journal(pools),
+    balances: balanceQueries(pools),
+    statements: statementQueries(pools),
+    turnover: turnoverQueries(pools),
     state: stateQueries(pools),
     checks: checks(pools),
     audit: (work) => audit(pools.auditing, work),

@@ -1,10 +1,19 @@
 /** Reads the books of account: ledger entries of a span of time, and deposits and withdrawals by their reference. */
 
-import type pg from 'pg';
 import type { AccountMoved } from '../domain/event.ts';
+import type { Side } from '../domain/order.ts';
 import type { EntryKind } from './entries.ts';
-import { askOnce } from './pool.ts';
+import { firstSequenceAt } from './first-after.ts';
 import type { Pools } from './pools.ts';
+import {
+  isPriced,
+  PRICED_TRADE_COLUMNS,
+  type PricedTrade,
+  type PricedTradeRow,
+  pricedTradeOf,
+} from './priced-trade.ts';
+import { askOnce, inSnapshot } from './queries.ts';
+import { streamRows } from './stream-rows.ts';
 import { storable } from './text.ts';
 
 export interface LedgerEntry {
@@ -14,11 +23,16 @@ export interface LedgerEntry {
   readonly kind: EntryKind;
   readonly account: string;
   readonly asset: string;
-  /** Decimals of an atom; null for an asset without a record, which has the default. */
-  readonly scale: number | null;
   readonly amountAtoms: bigint;
   readonly reference: string;
   readonly timeMs: number;
+  /** The trade that the entry books; null for a deposit or a withdrawal. */
+  readonly trade: EntryTrade | null;
+}
+
+interface EntryTrade extends PricedTrade {
+  /** Of the account; null for the house. */
+  readonly side: Side | null;
 }
 
 export interface EntriesFilter {
@@ -26,22 +40,24 @@ export interface EntriesFilter {
   readonly fromMs: number;
   /** Unix milliseconds, exclusive. */
   readonly toMs: number;
-  readonly asset?: string;
+  readonly asset?: string | undefined;
+  /** A wallet, `house` or `custody`. */
+  readonly account?: string | undefined;
   /** Entry id after which the list begins. */
-  readonly after?: string;
+  readonly after?: string | undefined;
 }
 
-interface EntryRow {
+interface EntryRow extends Partial<PricedTradeRow> {
   sequence: bigint;
   line: number;
   transaction_id: string;
   kind: EntryKind;
   account: string;
   asset: string;
-  scale: number | null;
   amount_atoms: bigint;
   reference: string;
   time_ms: bigint;
+  side: Side | null;
 }
 
 const PAGE_ROWS = 5_000;
@@ -54,35 +70,22 @@ function parseEntryId(text: string): { sequence: bigint; line: number } {
   return { sequence: BigInt(sequence), line: Number(line) };
 }
 
-/**
- * SQL that finds the first entry at or after a time by bisection: times never run backwards, so they need no index.
- * Each step looks at the entry in the middle of [low, high), some forty times for any length.
- */
-const FIRST_SEQUENCE = `
-  with recursive halves (low, high) as (
-    select 0::bigint, max(sequence) + 1 from ledger_entries
-    union all
-    select case when time_ms < $1 then sequence + 1 else low end, case when time_ms < $1 then high else middle end
-    from halves
-    cross join lateral (select (low + high) / 2 as middle) as halved
-    cross join lateral (
-      select sequence, time_ms from ledger_entries where sequence >= middle order by sequence, line limit 1) as entry
-    where low < high)
-  select sequence from ledger_entries
-  where sequence >= (select max(low) from halves) order by sequence, line limit 1`;
-
-/** Returns the sequence of the first entry at or after the time; all later entries are of later sequences. */
-async function firstSequence(pool: pg.Pool, timeMs: number): Promise<bigint | null> {
-  const [row] = await askOnce<{ sequence: bigint }>(pool, FIRST_SEQUENCE, [timeMs]);
-  return row?.sequence ?? null;
-}
+/** A trade's id is in the name of its transaction. */
+const TRADE_ID = `case when entry.transaction_id ~ '^trade-[0-9]{1,16}$' then substr(entry.transaction_id, 7)::bigint end`;
 
 const PAGE = `
-  select entry.*, assets.scale from ledger_entries as entry
-  left join assets on assets.symbol = entry.asset
-  where (sequence, line) > ($1, $2) and ($3::bigint is null or sequence < $3) and time_ms < $4
-    and ($5::text is null or asset = $5)
-  order by sequence, line limit ${PAGE_ROWS}`;
+  select entry.*, ${PRICED_TRADE_COLUMNS},
+    case account when taker_wallet then taker_side
+      when maker_wallet then case taker_side when 'buy' then 'sell' else 'buy' end end as side
+  from (
+    select * from ledger_entries
+    where (sequence, line) > ($1, $2) and sequence < $3 and time_ms < $4
+      and ($5::text is null or asset = $5) and ($6::text is null or account = $6)
+    order by sequence, line limit ${PAGE_ROWS}
+  ) as entry
+  left join trades on trade_id = ${TRADE_ID}
+  left join markets on markets.symbol = trades.market
+  order by entry.sequence, line`;
 
 const entryOf = (row: EntryRow): LedgerEntry => ({
   entryId: `${row.sequence}-${row.line}`,
@@ -90,9 +93,40 @@ const entryOf = (row: EntryRow): LedgerEntry => ({
   kind: row.kind,
   account: row.account,
   asset: row.asset,
-  scale: row.scale,
   amountAtoms: row.amount_atoms,
   reference: row.reference,
+  timeMs: Number(row.time_ms),
+  trade: isPriced(row) ? { ...pricedTradeOf(row), side: row.side } : null,
+});
+
+export interface MovementsFilter {
+  /** Unix milliseconds, inclusive. */
+  readonly fromMs: number;
+  /** Unix milliseconds, exclusive. */
+  readonly toMs: number;
+  readonly wallet?: string | undefined;
+  readonly asset?: string | undefined;
+}
+
+/** A deposit or a withdrawal. */
+interface BookedMovement extends Omit<AccountMoved, 'kind'> {
+  readonly kind: 'deposit' | 'withdrawal';
+  readonly sequence: number;
+  readonly timeMs: number;
+}
+
+const MOVEMENTS = `
+  select * from movements
+  where sequence >= $1 and sequence < $2 and ($3::text is null or wallet = $3) and ($4::text is null or asset = $4)
+  order by sequence`;
+
+const bookedMovementOf = (row: MovementRow & { kind: string; reference: string; time_ms: bigint }) => ({
+  kind: row.kind === 'credited' ? ('deposit' as const) : ('withdrawal' as const),
+  wallet: row.wallet,
+  asset: row.asset,
+  amountAtoms: row.amount_atoms,
+  reference: row.reference,
+  sequence: Number(row.sequence),
   timeMs: Number(row.time_ms),
 });
 
@@ -110,26 +144,42 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
   return {
     /**
      * Yields the entries of a span of time in their order. Pages are read by key, not in one snapshot: the table only
-     * grows at its end, and an export of hours must not keep Postgres from vacuuming dead rows. //
+     * grows at its end, and an export of hours must not keep Postgres from vacuuming dead rows.
      * @throws RangeError when `after` is no entry id; Refusal SERVICE_UNAVAILABLE when Postgres is unavailable
      */
     async *entries(filter: EntriesFilter): AsyncGenerator<LedgerEntry> {
-      const first = await firstSequence(auditing, filter.fromMs);
-      if (first === null) return;
-      const end = await firstSequence(auditing, filter.toMs);
+      const [first, end] = await inSnapshot(auditing, async (ask) => [
+        await firstSequenceAt(ask, filter.fromMs),
+        await firstSequenceAt(ask, filter.toMs),
+      ]);
       let after = { sequence: first, line: -1 };
       if (filter.after !== undefined) {
         const resumed = parseEntryId(filter.after);
         if (resumed.sequence >= first) after = resumed;
       }
       for (;;) {
-        const parameters = [after.sequence, after.line, end, filter.toMs, filter.asset ?? null];
+        const { toMs, asset = null, account = null } = filter;
+        const parameters = [after.sequence, after.line, end, toMs, asset, account];
         const rows = await askOnce<EntryRow>(auditing, PAGE, parameters);
         yield* rows.map(entryOf);
         const last = rows.at(-1);
         if (last === undefined || rows.length < PAGE_ROWS) return;
         after = last;
       }
+    },
+
+    /** Yields the deposits and withdrawals of a span of time in their order. */
+    async *movements({ fromMs, toMs, wallet, asset }: MovementsFilter): AsyncGenerator<BookedMovement> {
+      const bounds = await inSnapshot(auditing, async (ask) => [
+        await firstSequenceAt(ask, fromMs),
+        await firstSequenceAt(ask, toMs),
+      ]);
+      const rows = streamRows<Parameters<typeof bookedMovementOf>[0]>(auditing, MOVEMENTS, [
+        ...bounds,
+        wallet ?? null,
+        asset ?? null,
+      ]);
+      for await (const row of rows) yield bookedMovementOf(row);
     },
 
     /** Returns the deposit or withdrawal with an operator's reference, or null. */

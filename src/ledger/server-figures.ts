@@ -1,7 +1,7 @@
 /** Reads figures of the Postgres server for its operator. */
 
-import { askOnce, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askOnce, prepared } from './queries.ts';
 
 export interface PostgresFigures {
   readonly connections: number;

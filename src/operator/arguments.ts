@@ -5,8 +5,11 @@
 
 import { InvalidArgumentError } from 'commander';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
+import { parseMoment } from '../domain/moment.ts';
+import { isMonth } from '../domain/months.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
 import { type Decimal, isWhole, parseDecimal, toInteger } from '../domain/units.ts';
+import { type Dimension, TURNOVER_DIMENSIONS } from '../ledger/index.ts';
 
 /** Reads a wallet address in any case. The checksum is not enforced, as on the public routes. */
 export function readWallet(text: string): string {
@@ -58,18 +61,10 @@ export function readTermsVersion(text: string): string {
   return text;
 }
 
-const TIME = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
-
-/**
- * Reads a day (its beginning, UTC) or a moment with its zone, in Unix milliseconds. A local time would make the same
- * command mean different things on different machines.
- */
+/** Reads a time in Unix milliseconds. */
 export function readTimeMs(text: string): number {
-  const day = TIME.exec(text)?.[1];
-  const timeMs = day === undefined ? Number.NaN : Date.parse(text);
-  // Date.parse takes 31 February for 3 March.
-  const dayExists = !Number.isNaN(timeMs) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day!);
-  if (!dayExists) {
+  const timeMs = parseMoment(text);
+  if (timeMs === undefined) {
     throw new InvalidArgumentError('A time is like 2026-01-31 (UTC) or 2026-01-31T12:00:00Z.');
   }
   return timeMs;
@@ -78,4 +73,20 @@ export function readTimeMs(text: string): number {
 export function readEntryId(text: string): string {
   if (!/^\d{1,15}-\d{1,9}$/.test(text)) throw new InvalidArgumentError('An entry id is like 1234-0.');
   return text;
+}
+
+export function readMonth(text: string): string {
+  if (!isMonth(text)) throw new InvalidArgumentError('A month is like 2026-11.');
+  return text;
+}
+
+/** Reads what sums are split by. */
+export function readDimensions(text: string): Dimension[] {
+  const names = text.split(',');
+  const known = TURNOVER_DIMENSIONS.filter((name) => names.includes(name));
+  if (known.length !== names.length)
+    throw new InvalidArgumentError(
+      `It must be a list of ${TURNOVER_DIMENSIONS.join(', ')}, with commas between.`,
+    );
+  return names as Dimension[];
 }

@@ -1,21 +1,19 @@
-/** Commands on the books: reconcile, export and rebuild. */
+/** Commands on the books: reconcile, rebuild, and those of finance. */
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { rebuildEngine } from '../books/rebuild.ts';
-import { type CheckResult, type Reconciliation, reconcile } from '../books/reconcile/index.ts';
+import { type Reconciliation, reconcile } from '../books/reconcile/index.ts';
+import { renderReconciliation } from '../books/reconcile/text.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
-import type { EntriesFilter } from '../ledger/index.ts';
-import { readEntryId, readTimeMs, readWholeNumber } from './arguments.ts';
-import { EXPORT_FORMATS, type ExportFormat, exportText } from './ledger-export.ts';
+import { readWholeNumber } from './arguments.ts';
 import { withProgress } from './progress.ts';
-import { column, formatCounted, renderTable, shown } from './table.ts';
-import { type Paint, write } from './terminal.ts';
+import { addStatementCommands } from './statements.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
 export function addLedgerCommands(program: Command, perform: RunCommand): void {
-  const ledger = addNoun(program, 'ledger', 'check, export and rebuild the ledger');
+  const ledger = addNoun(program, 'ledger', 'check, read, close and rebuild the ledger');
   addReconcile(ledger, perform);
-  addExport(ledger, perform);
+  addStatementCommands(ledger, perform);
   addRebuild(ledger, perform);
 }
 
@@ -54,86 +52,6 @@ const reconciled = (result: Reconciliation): CommandResult => {
         ),
   };
 };
-
-const CHECK_COLUMNS = [column('CHECK'), column('ASSET'), column('COMPARED'), column('RESULT')];
-
-const resultOf = ({ count }: CheckResult): string =>
-  count === 0 ? 'holds' : `${formatCounted(count)} ${count === 1 ? 'difference' : 'differences'}`;
-
-export function renderReconciliation({ holds, checks, sequence }: Reconciliation, paint: Paint): string {
-  const table = renderTable(
-    CHECK_COLUMNS,
-    checks.map((check) => [check.name, check.asset ?? '', check.compared, resultOf(check)]),
-    paint,
-  );
-  const details = checks.filter(({ count }) => count > 0).map((check) => renderDifferences(check, paint));
-  const verdict = holds
-    ? paint('green', `everything holds: ${checks.length} checks, up to event ${sequence}`)
-    : paint('red', 'not everything holds');
-  return `${[table, ...details].join('\n')}\n${verdict}\n`;
-}
-
-function renderDifferences(check: CheckResult, paint: Paint): string {
-  const lines = check.differences.map(
-    ({ subject, expected, found }) =>
-      `  ${shown(subject)}\n    expected ${shown(expected)}\n    found    ${shown(found)}\n`,
-  );
-  const more = check.count - check.differences.length;
-  const rest = more > 0 ? `  … and ${formatCounted(more)} more\n` : '';
-  const title = `${check.name}${check.asset === null ? '' : ` of ${check.asset}`}`;
-  return `${paint('bold', title)}: ${check.meaning}\n${lines.join('')}${rest}`;
-}
-
-interface ExportOptions {
-  from: number;
-  to: number;
-  asset?: string;
-  format: ExportFormat;
-  after?: string;
-}
-
-function addExport(ledger: Command, perform: RunCommand): void {
-  ledger
-    .command('export')
-    .requiredOption(
-      '--from <time>',
-      'start time, inclusive, like 2026-01-01 (UTC) or 2026-01-01T12:00:00Z',
-      readTimeMs,
-    )
-    .requiredOption('--to <time>', 'end time, exclusive', readTimeMs)
-    .option('--asset <symbol>', 'export only entries in this asset')
-    .addOption(new Option('--format <format>', 'output format').choices(EXPORT_FORMATS).default('csv'))
-    .option('--after <entry>', 'continue after this entry id, without a header row', readEntryId)
-    .addHelpText(
-      'after',
-      `
-The entries of a transaction sum to zero in each asset. A positive amount is received by the account.
-With --json, the entries are one document, whatever the format.
-In CSV, a text that a spreadsheet would run as a formula (it begins with = + - @, a TAB or a line break) has an
-apostrophe in front. An importer drops one apostrophe where such a character, or more apostrophes and then such a
-character, follow it. Amounts are never changed; jsonl and --json have every text as it is.
-To continue an interrupted export, pass the entry id of its last whole line to --after.`,
-    )
-    .description('export the double-entry ledger in the order of its entries')
-    .action((options: ExportOptions) =>
-      perform(async ({ ledger }, { terminal, json }) => {
-        const { from, to, asset, after } = options;
-        const filter: EntriesFilter = {
-          fromMs: from,
-          toMs: to,
-          ...(asset === undefined ? {} : { asset }),
-          ...(after === undefined ? {} : { after }),
-        };
-        const text = exportText(
-          ledger.journal.entries(filter),
-          json ? 'json' : options.format,
-          after !== undefined,
-        );
-        for await (const chunk of text) await write(terminal.out, chunk);
-        return undefined;
-      }),
-    );
-}
 
 function addRebuild(ledger: Command, perform: RunCommand): void {
   ledger

@@ -43,6 +43,10 @@ const TOOLS = {
     does: 'fills an empty database with a ledger of N trades: --trades N, --plans',
     run: ['--quiet', 'test/commands/bench/seed.ts'],
   },
+  statements: {
+    does: 'settles a seeded history of N events and recomputes every statement: --events N, --seed S',
+    run: ['--quiet', 'test/commands/statements/main.ts'],
+  },
   schema: {
     does: 'writes test/ledger/schema.sql anew, after a new migration',
     run: ['--quiet', 'test/commands/schema/main.ts'],

@@ -16,6 +16,7 @@ import type { Program } from '../../src/embedded/obtain/program.mjs';
 import { serverEnvironment } from '../../src/embedded/obtain/server-environment.mjs';
 import { obtainHaproxy } from '../support/haproxy-binary.ts';
 import { freePort } from '../support/ports.ts';
+import { words } from '../support/words.ts';
 import { repliesUnder } from './balancer-replies.ts';
 import { writeSettings } from './compose-settings.ts';
 import { readYaml } from './kustomize.ts';
@@ -77,20 +78,11 @@ describe('docker-compose.yml', () => {
     expect(replicas).to.deep.equal({ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1 });
     for (const [name, { command }] of processes) expect(command).to.deep.equal([name]);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
-    expect(others).to.have.members([
-      'settings',
-      'keys',
-      'operator',
-      'redis',
-      'users',
-      'admin',
-      'backup-engine',
-      'postgres',
-      'balancer',
-      'prometheus',
-      'alertmanager',
-      'grafana',
-    ]);
+    expect(others).to.have.members(
+      words(`
+      settings keys operator redis users admin backup-engine postgres balancer prometheus alertmanager grafana
+    `),
+    );
   });
 
   it('gives each process what its role requires, from files that are made', () => {
@@ -310,14 +302,7 @@ describe('docker-compose.yml', () => {
         ).to.deep.equal([]);
     const folder = mkdtempSync(join(tmpdir(), 'redbook-settings-'));
     writeSettings(folder);
-    for (const file of [
-      'redis.conf',
-      'haproxy.cfg',
-      'prometheus.yml',
-      'alerts.yml',
-      'make-keys.mjs',
-      'users.acl',
-    ])
+    for (const file of words('redis.conf haproxy.cfg prometheus.yml alerts.yml make-keys.mjs users.acl'))
       expect(statSync(join(folder, file)).mode & 0o777, file).to.equal(0o644);
     const [{ providers }] = readYaml(join(folder, 'provisioning/dashboards/redbook.yml')) as [
       { providers: { options: { path: string } }[] },
@@ -438,15 +423,11 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
     );
     const paths = ['/', '/trade/ETH_USDC', '/web/main.js?v=1', '/docs', '/v1/markets', '/ws', '/ws/market'];
     const replies = await repliesUnder(haproxy, named, port, paths.map(get));
-    expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal([
-      'api',
-      'api',
-      'api',
-      'api',
-      'api',
-      'stream',
-      'stream',
-    ]);
+    expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal(
+      words(`
+      api api api api api stream stream
+    `),
+    );
   });
 
   it('writes each reply of its own as JSON, with a code of the error table', () => {

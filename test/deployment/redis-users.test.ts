@@ -12,6 +12,7 @@ import { freePort } from '../support/ports.ts';
 import { ADMIN, openRedis } from '../support/redis-server.ts';
 import { freshDatabase, loneRedis } from '../support/servers.ts';
 import { isReady, launchService, operate } from '../support/service.ts';
+import { words } from '../support/words.ts';
 
 const FILE = new URL('../../k8s/shared/users.acl', import.meta.url);
 
@@ -45,38 +46,19 @@ const CONNECT = ['info', 'client|setname', 'cluster|slots'];
 const OPEN: Work = { scripts: ['open_epoch'], commands: ['config|get', 'bgrewriteaof'] };
 const MARKETS = ['hget', 'hvals'];
 const ADD_JOBS = ['addStandardJob'];
-const DO_JOBS = [
-  'addJobScheduler',
-  'updateJobScheduler',
-  'addDelayedJob',
-  'moveToActive',
-  'moveToFinished',
-  'extendLock',
-  'extendLocks',
-  'releaseLock',
-  'moveStalledJobsToWait',
-  'getCounts',
-];
+const DO_JOBS = words(`
+  addJobScheduler updateJobScheduler addDelayedJob moveToActive moveToFinished extendLock extendLocks
+  releaseLock moveStalledJobsToWait getCounts
+`);
 
 const WORK: Record<string, readonly Work[]> = {
   'engine-api': [
     OPEN,
     {
-      scripts: [
-        'place_orders',
-        'admit_order',
-        'cancel_orders',
-        'find_claim',
-        'find_live_orders',
-        'find_unsettled',
-        'read_balances',
-        'read_book',
-        'read_quotes',
-        'set_switch',
-        'set_cancel_after',
-        'take_due_cancels',
-        'lease_due_cancel',
-      ],
+      scripts: words(`
+        place_orders admit_order cancel_orders find_claim find_live_orders find_unsettled read_balances
+        read_book read_quotes set_switch set_cancel_after take_due_cancels lease_due_cancel
+      `),
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'zrange', 'time'],
     },
   ],
@@ -92,26 +74,11 @@ const WORK: Record<string, readonly Work[]> = {
   'engine-operator': [
     OPEN,
     {
-      scripts: [
-        'set_asset',
-        'set_market',
-        'set_switch',
-        'move_funds',
-        'cancel_orders',
-        'find_live_orders',
-        'find_unsettled',
-        'read_balances',
-        'scan_fields',
-        'scan_members',
-        'read_fields',
-        'read_head',
-        'number_filter',
-        'set_filter',
-        'merge_filter',
-        'begin_rebuild',
-        'fill_rebuild',
-        'end_rebuild',
-      ],
+      scripts: words(`
+        set_asset set_market set_switch move_funds cancel_orders find_live_orders find_unsettled
+        read_balances scan_fields scan_members read_fields read_head number_filter set_filter merge_filter
+        begin_rebuild fill_rebuild end_rebuild
+      `),
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'getrange', 'client|list'],
     },
     { commands: ['exists', 'unlink'] },

@@ -22,6 +22,35 @@ create table candles (
   constraint candles_pkey PRIMARY KEY (market, timeframe, open_ms)
 ) with (fillfactor=80);
 
+create table closing_balances (
+  month text collate "C" not null,
+  account text collate "C" not null,
+  asset text collate "C" not null,
+  total_atoms numeric not null,
+  reserved_atoms numeric not null,
+  constraint closing_balances_pkey PRIMARY KEY (month, account, asset)
+);
+
+create table closings (
+  month text collate "C" not null,
+  end_ms bigint not null,
+  sequence bigint not null,
+  digest bytea not null,
+  closed_at timestamp with time zone default clock_timestamp() not null,
+  constraint closings_end_ms_key UNIQUE (end_ms),
+  constraint closings_month_check CHECK (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text),
+  constraint closings_pkey PRIMARY KEY (month)
+);
+
+create table daily_balances (
+  end_ms bigint not null,
+  account text collate "C" not null,
+  asset text collate "C" not null,
+  total_atoms numeric not null,
+  sequence bigint not null,
+  constraint daily_balances_pkey PRIMARY KEY (end_ms, account, asset)
+);
+
 create table engine_cursor (
   only_row boolean default true not null,
   epoch bigint not null,
@@ -172,6 +201,8 @@ create table wallet_terms (
   constraint wallet_terms_pkey PRIMARY KEY (wallet)
 );
 
+CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
+CREATE INDEX orders_by_time ON public.orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
 CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
 CREATE INDEX orders_closed_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
 CREATE INDEX orders_live_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
@@ -266,6 +297,8 @@ CREATE OR REPLACE FUNCTION public.witness_of(wallet_terms)
  STABLE PARALLEL SAFE
 AS $function$ select digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $function$;
 
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closing_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -276,6 +309,8 @@ CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON wallet_terms FOR EACH ROW EXECUT
 comment on column assets.scale is 'Decimals of one atom of the asset.';
 comment on column candles.quote_atoms is 'Price x size.';
 comment on column candles.timeframe is '1m, 1h or 1D';
+comment on column closings.digest is 'SHA-256 of the balances of the closing.';
+comment on column closings.sequence is 'The last booked event before the end; 0: none.';
 comment on column engine_cursor.digest is 'SHA-256 of that event: the same place must always hold the same content.';
 comment on column engine_cursor.orders is 'Orders that were ever settled; no row of theirs is ever deleted.';
 comment on column engine_epochs.server is 'Run id of the engine''s Redis on which the epoch began.';
@@ -292,6 +327,9 @@ comment on column reconciliations.sequence is 'Engine event up to which everythi
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
+comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
+comment on table closings is 'Months (UTC) that were closed.';
+comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';

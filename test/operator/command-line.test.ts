@@ -27,7 +27,10 @@ const VERBS: Record<string, string[]> = {
   order: ['void'],
   trading: ['pause', 'resume'],
   terms: ['require', 'off'],
-  ledger: ['reconcile', 'export', 'rebuild'],
+  ledger: [
+    ...['reconcile', 'balances', 'statement', 'fees', 'volumes', 'movements', 'export', 'close', 'closings'],
+    'rebuild',
+  ],
 };
 
 describe('operator: the command line', () => {
@@ -97,6 +100,11 @@ describe('operator: the command line', () => {
       ['ledger', 'export', '--from', '2026-01-01', '--to', '2026-04-01', '--format', 'xml'],
       ['ledger', 'export', '--from', '2026-01-01', '--to', '2026-04-01', '--after', '12'],
       ['ledger', 'reconcile', '--patience', 'long'],
+      ['ledger', 'balances'],
+      ['ledger', 'balances', '--as-of', 'now'],
+      ['ledger', 'statement', '--from', '2026-01-01', '--to', '2026-02-01'],
+      ['ledger', 'fees', '--from', '2026-01-01', '--to', '2026-02-01', '--by', 'day,hour'],
+      ['ledger', 'close', '2026-13'],
       ['ledger', 'rebuild', 'now'],
       ['status', 'now'],
       ['status', '--verbose'],

@@ -1,7 +1,8 @@
 /** Tests operator commands that export the ledger and show the status of the exchange. */
 
 import { expect } from 'chai';
-import { BUSY_MARKETS as MARKETS, openBusyFixture, TAKER } from './busy-fixture.ts';
+import { words } from '../support/words.ts';
+import { MAKER, BUSY_MARKETS as MARKETS, openBusyFixture, TAKER } from './busy-fixture.ts';
 import type { OperatorFixture } from './fixture.ts';
 
 describe('operator: ledger export', () => {
@@ -22,27 +23,24 @@ describe('operator: ledger export', () => {
   it('writes CSV with a header row, exact amounts and quoted texts', async () => {
     const text = await read();
     const lines = text.split('\n');
-    expect(lines[0]).to.equal('entry_id,time,transaction_id,kind,account,asset,amount,reference');
+    expect(lines[0]).to.equal(
+      'entry_id,time,transaction_id,kind,account,asset,amount,reference,market,side,price,size',
+    );
     expect(lines.at(-1)).to.equal('');
-    expect(text).to.contain(`,custody,BTC,1,"out, ""quoted""\nand broken"\n`);
+    expect(text).to.contain(`,custody,BTC,1,"out, ""quoted""\nand broken",,,,\n`);
     expect(text).to.match(
-      /^\d+-\d,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,trade-\d+,fee,house,USDC,2\.001,[0-9a-f]{34}$/m,
+      /^\d+-\d,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,trade-\d+,fee,house,USDC,2\.001,[0-9a-f]{34},ETH\/USDC,,2001,1$/m,
     );
   });
 
   it('writes lines of JSON, and one JSON document, with the same entries', async () => {
     const lines = (await read('--format', 'jsonl')).trimEnd().split('\n');
     const entries = lines.map((line) => JSON.parse(line));
-    expect(Object.keys(entries[0])).to.deep.equal([
-      'entryId',
-      'time',
-      'transactionId',
-      'kind',
-      'account',
-      'asset',
-      'amount',
-      'reference',
-    ]);
+    expect(Object.keys(entries[0])).to.deep.equal(
+      words(`
+      entryId time transactionId kind account asset amount reference market side price size
+    `),
+    );
     expect(JSON.parse(await read('--json'))).to.deep.equal({ entries });
     const csvRecords = [...(await read()).matchAll(/^\d+-\d+,/gm)].length;
     expect(csvRecords).to.equal(entries.length);
@@ -90,6 +88,130 @@ describe('operator: ledger export', () => {
       sums[asset] = (sums[asset] ?? 0n) + (amount.startsWith('-') ? -atoms : atoms);
     }
     expect(sums).to.deep.equal({ ETH: 0n, BTC: 0n, USDC: 0n });
+  });
+});
+
+describe('operator: statements', () => {
+  let fixture: OperatorFixture;
+  before(async () => {
+    fixture = await openBusyFixture();
+  });
+  after(() => fixture.close());
+
+  const SPAN = ['--from', '2020-01-01', '--to', '2100-01-01'];
+
+  it('shows the balances of all accounts at a time, which sum to zero', async () => {
+    const { balances, trialBalance, settledTo } = await fixture.ask(
+      'ledger',
+      'balances',
+      '--as-of',
+      '2100-01-01',
+    );
+    expect(balances).to.deep.include({
+      account: TAKER,
+      asset: 'BTC',
+      total: '1000000.603',
+      reserved: '0',
+      available: '1000000.603',
+    });
+    expect(settledTo.sequence).to.be.greaterThan(20);
+    expect(trialBalance.map(({ asset, sum }: Record<string, string>) => [asset, sum])).to.deep.equal([
+      ['BTC', '0'],
+      ['ETH', '0'],
+      ['USDC', '0'],
+    ]);
+    const none = await fixture.ask('ledger', 'balances', '--as-of', '2020-01-01');
+    expect(none).to.deep.include({ balances: [], trialBalance: [] });
+    const { stdout } = await fixture.run('ledger', 'balances', '--as-of', '2100-01-01');
+    expect(stdout).to.match(/^ACCOUNT +ASSET +TOTAL +RESERVED +AVAILABLE$/m);
+    expect(stdout).to.match(/^ETH +2000000 +0 +-2000000 +0$/m);
+  });
+
+  it('shows one wallet and one asset', async () => {
+    const { balances } = await fixture.ask(
+      ...['ledger', 'balances', '--as-of', '2100-01-01', '--wallet', MAKER, '--asset', 'ETH'],
+    );
+    expect(balances).to.deep.equal([
+      { account: MAKER, asset: 'ETH', total: '999998.397', reserved: '2.397', available: '999996' },
+    ]);
+  });
+
+  it('shows the statement of a wallet, with all that a tax adviser needs', async () => {
+    const { lines } = await fixture.ask('ledger', 'statement', '--wallet', TAKER, ...SPAN);
+    const trade = lines.filter(
+      ({ kind, market }: Record<string, string>) => kind === 'trade' && market === 'ETH/USDC',
+    );
+    expect(
+      trade
+        .slice(0, 2)
+        .map(({ time, orderId, tradeId, sequence, ...line }: object & Record<string, string>) => {
+          expect([time, orderId, tradeId, sequence].map(Boolean)).to.deep.equal([true, true, true, true]);
+          return line;
+        }),
+    ).to.deep.equal([
+      {
+        ...{ kind: 'trade', asset: 'ETH', amount: '1', market: 'ETH/USDC', side: 'buy', role: 'taker' },
+        ...{
+          price: '2001',
+          size: '1',
+          fee: '2.001',
+          counterAsset: 'USDC',
+          counterAmount: '-2001',
+          reference: null,
+        },
+      },
+      {
+        ...{ kind: 'trade', asset: 'USDC', amount: '-2001', market: 'ETH/USDC', side: 'buy', role: 'taker' },
+        ...{ price: '2001', size: '1', fee: null, counterAsset: 'ETH', counterAmount: '1', reference: null },
+      },
+    ]);
+    const { stdout } = await fixture.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--csv');
+    expect(stdout).to.include(
+      'time,kind,asset,amount,market,side,role,price,size,fee,counter_asset,counter_amount,order_id,trade_id,reference,sequence\n',
+    );
+    expect(stdout).to.match(/^2100-01-01T00:00:00\.000Z,closing,BTC,1000000\.603,/m);
+    expect(stdout).to.include(',withdrawal,BTC,-1,,,,,,,,,,,"out, ""quoted""\nand broken",');
+  });
+
+  it('sums fees and volumes, and lists movements', async () => {
+    const { fees } = await fixture.ask('ledger', 'fees', ...SPAN, '--by', 'month,market');
+    expect(fees.map(({ month, ...sums }: Record<string, string>) => sums)).to.deep.equal(
+      MARKETS.toSorted().map((market) => ({
+        market,
+        asset: 'USDC',
+        trades: 2,
+        notional: '3208.206',
+        fee: '3.208206',
+      })),
+    );
+    const { volumes } = await fixture.ask('ledger', 'volumes', ...SPAN, '--by', 'market');
+    expect(volumes[1]).to.deep.equal({
+      ...{ market: 'ETH/USDC', trades: 2, baseAsset: 'ETH', baseVolume: '1.603', quoteAsset: 'USDC' },
+      quoteVolume: '3208.206',
+    });
+    const { movements } = await fixture.ask(
+      'ledger',
+      'movements',
+      ...SPAN,
+      '--wallet',
+      TAKER,
+      '--asset',
+      'BTC',
+    );
+    expect(movements.map(({ kind, amount }: Record<string, string>) => [kind, amount])).to.deep.equal([
+      ['deposit', '1000000'],
+      ['withdrawal', '1'],
+    ]);
+  });
+
+  it('closes a month once, and no month that is not over', async () => {
+    const past = await fixture.ask('ledger', 'close', '2020-02');
+    expect(past).to.include({ month: '2020-02', end: '2020-03-01T00:00:00.000Z', balances: 0, isNew: true });
+    const { isNew, ...same } = await fixture.ask('ledger', 'close', '2020-02');
+    expect({ ...same, isNew: true }).to.deep.equal(past);
+    expect(isNew).to.equal(false);
+    expect((await fixture.ask('ledger', 'closings')).closings).to.have.length(1);
+    expect(await fixture.refuse('ledger', 'close', '2090-01')).to.equal('MONTH_NOT_OVER');
   });
 });
 

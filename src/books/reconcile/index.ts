@@ -64,7 +64,10 @@ export async function reconcile(
     differences: failed.reduce((sum, { count }) => sum + count, 0),
     failedChecks: [...new Set(failed.map(({ name }) => name))],
   });
-  return { holds: failed.length === 0, sequence, checks };
+  const holds = failed.length === 0;
+  // Statements start from the nearest kept balances, and these are known to be right now.
+  if (holds && ledger.timeMs !== null) await servers.ledger.balances.keepDay(ledger.timeMs);
+  return { holds, sequence, checks };
 }
 
 /** @returns `lost`: an event that neither the ledger nor the stream has, which makes every comparison impossible */
@@ -162,8 +165,8 @@ async function scan(
 async function checkLedger(
   { ledger }: Servers,
   onStep: OnStep,
-): Promise<{ sequence: number; results: CheckResult[] }> {
-  const { sequence, checks } = await ledger.checks.run(onStep);
+): Promise<{ sequence: number; timeMs: number | null; results: CheckResult[] }> {
+  const { sequence, timeMs, checks } = await ledger.checks.run(onStep);
   const results = checks.map(({ name, meaning, count, violations }) => ({
     name,
     asset: null,
@@ -172,5 +175,5 @@ async function checkLedger(
     count,
     differences: violations.slice(0, DIFFERENCES_KEPT),
   }));
-  return { sequence, results };
+  return { sequence, timeMs, results };
 }

@@ -6,7 +6,8 @@ import { isLoopbackHost, webHostForms } from '../../domain/web-hosts.ts';
 import { addHeader, hasHeader, writeHead } from '../response/index.ts';
 
 /** `Date` is for clients whose own clock is wrong. */
-const EXPOSED = 'Date, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
+const EXPOSED =
+  'Date, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
 const REQUEST_HEADERS = 'Authorization, Content-Type, X-Request-Id';
 const PREFLIGHT_SECONDS = '600';
 

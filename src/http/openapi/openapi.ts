@@ -9,6 +9,7 @@ import * as marketData from '../../contract/market-data.ts';
 import * as orders from '../../contract/orders.ts';
 import { balanceSchema, portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
+import { statementSchema, statementText } from '../../contract/statement.ts';
 import { statusSchema } from '../../contract/status.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -57,6 +58,8 @@ const replies = nameReplies({
   HistoricalCandles: marketData.historicalCandlesSchema,
   Liveness: livenessSchema,
   Readiness: readinessSchema,
+  Statement: statementSchema,
+  StatementText: statementText,
   Metrics: metricsText,
 });
 
@@ -223,8 +226,14 @@ function parameterPart(path: string, name: string, json: JsonSchema, required: b
 function responsesPart(route: Documented): Part {
   const { operation, caller } = route;
   const { reply, contentType = 'application/json', alsoWith = [] } = operation;
-  const content = { [contentType]: { schema: replies.refTo(reply) } };
-  const headers = headersPart(route, caller === 'public' ? ['ETag', 'Cache-Control'] : []);
+  const { alsoAs = {} } = operation;
+  const schemas = Object.entries({ [contentType]: reply, ...alsoAs });
+  const content = Object.fromEntries(
+    schemas.map(([type, schema]) => [type, { schema: replies.refTo(schema) }]),
+  );
+  const own: readonly HeaderName[] =
+    caller === 'public' ? ['ETag', 'Cache-Control'] : (operation.headers ?? []);
+  const headers = headersPart(route, own);
   const responses: Record<string, Part> = { 200: { description: operation.summary, headers, content } };
   for (const status of alsoWith)
     responses[status] = { description: 'the body names the reason', headers, content };

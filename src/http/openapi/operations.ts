@@ -30,8 +30,10 @@ import {
 } from '../../contract/orders.ts';
 import { portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
+import { statementSchema, statementText } from '../../contract/statement.ts';
 import { statusSchema } from '../../contract/status.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import type { HeaderName } from './headers.ts';
 import { ORDER_BODIES } from './order-bodies.ts';
 
 export const TAGS = {
@@ -51,6 +53,10 @@ export interface Operation {
   readonly reply: z.ZodType;
   /** Content type of the reply; default JSON. */
   readonly contentType?: 'text/plain';
+  /** Schemas of the reply in further content types. */
+  readonly alsoAs?: Readonly<Record<string, z.ZodType>>;
+  /** Further headers of the reply. */
+  readonly headers?: readonly HeaderName[];
   /** Statuses besides 200 that have the same reply shape. */
   readonly alsoWith?: readonly number[];
   /** Error codes specific to this route. */
@@ -260,6 +266,20 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description: `Returns pages of the wallet's trades as maker or taker. ${READS_IN_TURN}`,
     reply: walletTradesSchema,
     codes: ['MARKET_NOT_FOUND'],
+  },
+  'GET /v1/statement': {
+    id: 'getStatement',
+    tag: 'Trading',
+    summary: 'Returns the statement of the wallet: every change of its balances, oldest first',
+    description:
+      'A line is one change of one asset: for each asset, the opening balance and all amounts sum to the closing ' +
+      'balance. A trade has a line for each of its assets, and the taker has one more for the fee. The first page has ' +
+      'the opening balances and the last page the closing ones. `from` is inclusive and `to` is not; at most 31 days ' +
+      'lie between them. A statement shows settled events, up to `settledTo`: ask again if `to` is later. In CSV, ' +
+      `the pages put together make one file, and \`Link\` names the next one. ${READS_IN_TURN}`,
+    reply: statementSchema,
+    alsoAs: { 'text/csv': statementText },
+    headers: ['Link'],
   },
   'POST /v1/account/terms': {
     id: 'acceptTerms',

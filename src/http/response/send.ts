@@ -1,13 +1,14 @@
 /** Writes a reply that no cache may keep. */
 
 import type { Response } from 'express';
-import type { Reply } from '../endpoint.ts';
+import type { Reply } from '../replies/reply.ts';
 import { addHeader, writeHead } from './head.ts';
 
-export function send(response: Response, { status, contentType, text, bytes }: Reply): void {
+export function send(response: Response, { status, contentType, text, bytes, nextPage }: Reply): void {
   addHeader(response, 'Cache-Control', 'no-store');
   addHeader(response, 'Content-Type', contentType);
   addHeader(response, 'Content-Length', String(bytes?.length ?? Buffer.byteLength(text)));
+  if (nextPage !== undefined) addHeader(response, 'Link', `<${nextPage}>; rel="next"`);
   writeHead(response, status);
   response.end(bytes ?? text);
 }

@@ -1,9 +1,10 @@
 /** Checks of the ledger against itself: each recomputes rows from other rows, all in one snapshot. */
 
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
-import { askOnce, inSnapshot } from '../pool.ts';
 import type { Pools } from '../pools.ts';
+import { askOnce, inSnapshot } from '../queries.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
+import { CLOSING_CHECKS } from './closings.ts';
 import { ORDER_CHECKS } from './orders.ts';
 import type { Check, LedgerQuery, Violation } from './query.ts';
 import { SCHEMA_CHECKS } from './schema.ts';
@@ -19,11 +20,20 @@ const WORK_MEM = '32MB';
 
 const QUERIES: readonly LedgerQuery[] = [
   ...BOOKKEEPING_CHECKS,
+  ...CLOSING_CHECKS,
   ...TRADE_CHECKS,
   ...ORDER_CHECKS,
   ...STATE_CHECKS,
   ...SCHEMA_CHECKS,
 ];
+
+/** The event up to which the ledger was checked, and one result for each query. */
+interface CheckedLedger {
+  readonly sequence: number;
+  /** Unix milliseconds of that event; null while there is none. */
+  readonly timeMs: number | null;
+  readonly checks: readonly Check[];
+}
 
 /** The result of a reconcile. */
 interface ReconcileNote {
@@ -55,12 +65,12 @@ export type Checks = ReturnType<typeof checks>;
 export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'auditing'>) {
   return {
     /**
-     * Runs all checks. Returns the event up to which the ledger was checked, and one result for each query.
+     * Runs all checks.
      * @param onCheck called with the name of each check as it begins
      */
-    run(onCheck: (name: string) => void = () => undefined): Promise<{ sequence: number; checks: Check[] }> {
+    run(onCheck: (name: string) => void = () => undefined): Promise<CheckedLedger> {
       return inSnapshot(auditing, async (ask) => {
-        const { sequence } = await readCursor(ask);
+        const { sequence, timeMs } = await readCursor(ask);
         // JIT compilation of a query takes longer than it saves while the planner has no statistics yet.
         await ask(`select set_config('jit', 'off', true), set_config('work_mem', '${WORK_MEM}', true)`);
         const checks: Check[] = [];
@@ -74,7 +84,7 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
           const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
           checks.push({ name, meaning, count, violations });
         }
-        return { sequence, checks };
+        return { sequence, timeMs, checks };
       });
     },
 

@@ -10,6 +10,8 @@ const TRIGGERS: Readonly<Record<string, readonly string[]>> = {
   holds: ['stamp'],
   wallet_terms: ['stamp'],
   reconciliations: ['stamp'],
+  closings: ['append_only'],
+  closing_balances: ['append_only'],
 };
 
 /** Unique indexes by table, with their columns. */
@@ -27,6 +29,9 @@ const UNIQUE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ledger_entries: { ledger_entries_pkey: 'sequence, line' },
   candles: { candles_pkey: 'market, timeframe, open_ms' },
   reconciliations: { reconciliations_pkey: 'id' },
+  closings: { closings_pkey: 'month', closings_end_ms_key: 'end_ms' },
+  closing_balances: { closing_balances_pkey: 'month, account, asset' },
+  daily_balances: { daily_balances_pkey: 'end_ms, account, asset' },
 };
 
 /** Columns that a check constraint guards, by table. */
@@ -37,6 +42,7 @@ const GUARDED: Readonly<Record<string, readonly string[]>> = {
   trades: ['taker_side'],
   movements: ['kind'],
   ledger_entries: ['kind', 'amount_atoms'],
+  closings: ['month'],
 };
 
 /** @returns rows of SQL values: (table, name[, detail]) */

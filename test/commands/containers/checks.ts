@@ -1,9 +1,8 @@
 /** Checks of docker-compose.yml on a real engine. Each check performs an operation and reports what it observed. */
 
-import { blockOf } from './checkout.ts';
 import type { Seen } from './client.ts';
 import { type Cluster, NETWORK_ID } from './cluster.ts';
-import type { Ended } from './engine.ts';
+import { blockOf, type Ended } from './engine.ts';
 import {
   basic,
   byStatus,

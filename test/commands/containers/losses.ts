@@ -1,10 +1,10 @@
 /** Checks that take something away from a running cluster, and bring it back as the guides say. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { blockOf } from './checkout.ts';
+
 import type { LoadResult } from './client.ts';
 import { type Cluster, PROJECT } from './cluster.ts';
-import type { Ended } from './engine.ts';
+import { blockOf, type Ended } from './engine.ts';
 import { type Check, check, eventOf, judged, loaded, reconciles, untilUp } from './figures.ts';
 
 const RUNBOOK = 'docs/runbook.md';

@@ -1,0 +1,89 @@
+/** Schema of a wallet's statement. */
+
+import { z } from 'zod';
+import { nextCursor } from './cursor.ts';
+import { amount, assetSymbol, marketSymbol, side, signedAmount, timestamp, wallet } from './values.ts';
+
+const balances = z.array(z.strictObject({ asset: assetSymbol, amount }));
+
+const ofTrade = 'null unless the line is of a trade';
+
+const lineSchema = z.strictObject({
+  time: timestamp,
+  kind: z.enum(['deposit', 'withdrawal', 'trade', 'fee']),
+  asset: assetSymbol,
+  amount: signedAmount.describe('change of the balance; negative if the wallet paid'),
+  market: marketSymbol.nullable().describe(ofTrade),
+  side: side.nullable().describe('side of the wallet'),
+  role: z.enum(['maker', 'taker']).nullable(),
+  price: amount.nullable().describe(ofTrade),
+  size: amount.nullable().describe(ofTrade),
+  fee: amount
+    .nullable()
+    .describe(
+      'fee that the wallet paid for the trade, in the quote asset; only on the first line of a trade',
+    ),
+  counterAsset: assetSymbol.nullable().describe('the other asset of the trade'),
+  counterAmount: signedAmount.nullable().describe('change of the other asset'),
+  orderId: z.string().nullable().describe('own order of the trade'),
+  tradeId: z.string().nullable(),
+  reference: z.string().nullable().describe('reference of a deposit or a withdrawal'),
+  sequence: z.int().min(1).describe('number of the event; lines of one event belong together'),
+});
+
+export const statementSchema = z
+  .strictObject({
+    wallet,
+    from: timestamp,
+    to: timestamp,
+    settledTo: timestamp.nullable().describe('time of the last event that the statement can show'),
+    opening: balances
+      .nullable()
+      .describe('balances right before `from`, without zeros; null but on the first page'),
+    lines: z.array(lineSchema).describe('oldest first'),
+    closing: balances
+      .nullable()
+      .describe('balances right before `to`, without zeros; null but on the last page'),
+    nextCursor,
+  })
+  .meta({
+    description: 'A page of the statement of a wallet.',
+    examples: [
+      {
+        wallet: '0x52908400098527886e0f7030069857d2e4169ee7',
+        from: '2026-01-01T00:00:00.000Z',
+        to: '2026-02-01T00:00:00.000Z',
+        settledTo: '2026-02-01T08:12:00.123Z',
+        opening: [],
+        lines: [
+          {
+            time: '2026-01-05T09:30:00.000Z',
+            kind: 'deposit',
+            asset: 'USDC',
+            amount: 1000,
+            market: null,
+            side: null,
+            role: null,
+            price: null,
+            size: null,
+            fee: null,
+            counterAsset: null,
+            counterAmount: null,
+            orderId: null,
+            tradeId: null,
+            reference: '0x5c50…:0',
+            sequence: 42,
+          },
+        ],
+        closing: [{ asset: 'USDC', amount: 1000 }],
+        nextCursor: null,
+      },
+    ],
+  });
+
+export const statementText = z
+  .string()
+  .describe(
+    'Rows `opening`, `deposit`, `withdrawal`, `trade`, `fee` and `closing` with the fields of a line. A text that a ' +
+      'spreadsheet would run as a formula has an apostrophe in front.',
+  );

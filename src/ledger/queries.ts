@@ -1,0 +1,134 @@
+/** Runs the statements of the ledger's readers, and limits how long a reader waits. */
+
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { Refusal } from '../domain/errors.ts';
+import { withTimeLimit } from '../domain/time-limit.ts';
+
+/**
+ * Classes and codes of SQLSTATE that are not the statement's fault: connection (08), a limit of the server on
+ * transactions (25P03, 25P04), sign-in (28), no such database (3D000), serialization (40), resources (53), a limit of the
+ * server on waiting for a lock (55P03), cancelled or shutting down (57), system (58).
+ */
+const AWAY = /^(08|25P03|25P04|28|3D000|40|53|55P03|57|58)/;
+
+/**
+ * Returns the error that a reader throws: `SERVICE_UNAVAILABLE` when Postgres is unavailable, otherwise the given
+ * error. Takes only errors of the driver, each of which is an answer of the server or a lost connection.
+ */
+const readerError = (error: unknown): unknown =>
+  error instanceof pg.DatabaseError && !AWAY.test(error.code ?? '')
+    ? error
+    : new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
+
+/**
+ * Limits a reader's wait to the time limit of one statement, even when it runs several statements, waits for a free
+ * connection or asks a server that hangs. The statement itself continues until its own limit.
+ */
+async function inTime<Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> {
+  const limitMs = pool.options.query_timeout;
+  if (limitMs === undefined) return reading;
+  return withTimeLimit(limitMs, reading, () => {
+    throw readerError(new Error('Postgres does not answer in time'));
+  });
+}
+
+/** Runs one statement and returns its rows. */
+export type Ask = <Row extends pg.QueryResultRow>(
+  sql: string,
+  parameters?: readonly unknown[],
+) => Promise<Row[]>;
+
+export const SNAPSHOT = 'begin isolation level repeatable read read only';
+
+/**
+ * Runs `read` in one read-only snapshot: everything it asks is as of the same moment.
+ * Throws `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable.
+ */
+export const inSnapshot = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
+  inTime(pool, snapshot(pool, SNAPSHOT, read));
+
+/** @throws Refusal SERVICE_UNAVAILABLE when no connection can be made, for any reason */
+export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
+  pool.connect().catch((error) => {
+    throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
+  });
+
+/** Returns a function that asks on one connection. Errors as in `inSnapshot`. */
+export const asking =
+  (client: pg.PoolClient): Ask =>
+  async (sql, parameters) => {
+    try {
+      return (await client.query(sql, parameters as unknown[])).rows;
+    } catch (error) {
+      throw readerError(error);
+    }
+  };
+
+async function snapshot<Result>(
+  pool: pg.Pool,
+  begin: string,
+  read: (ask: Ask) => Promise<Result>,
+): Promise<Result> {
+  const client = await takeClient(pool);
+  const ask = asking(client);
+  let sound = false;
+  try {
+    await ask(begin);
+    const result = await read(ask);
+    await ask('commit');
+    sound = true;
+    return result;
+  } finally {
+    // Closing the connection is the rollback that always works.
+    client.release(!sound);
+  }
+}
+
+/** Runs one statement, which is a snapshot by itself. Errors as in `inSnapshot`. */
+export const askOnce = <Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  sql: string | PreparedQuery,
+  parameters: readonly unknown[] = [],
+): Promise<Row[]> => inTime(pool, statement<Row>(pool, sql, parameters));
+
+async function statement<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  sql: string | PreparedQuery,
+  parameters: readonly unknown[],
+): Promise<Row[]> {
+  const query = typeof sql === 'string' ? { text: sql } : sql;
+  try {
+    return (await pool.query<Row>({ ...query, values: parameters as unknown[] })).rows;
+  } catch (error) {
+    throw readerError(error);
+  }
+}
+
+/** A statement that each connection plans on first use. */
+export interface PreparedQuery {
+  readonly name: string;
+  readonly text: string;
+}
+
+export const prepared = (text: string): PreparedQuery => ({
+  name: createHash('sha256').update(text).digest('base64url'),
+  text,
+});
+
+type Texts = readonly [first: string | null, second: string | null];
+
+/** Asks for one row of at most two texts. @returns null in place of each where there is no row. Errors as in `inSnapshot`. */
+export const askForTexts = (pool: pg.Pool, statement: PreparedQuery, parameters: unknown[]): Promise<Texts> =>
+  inTime(pool, texts(pool, statement, parameters));
+
+const NO_TEXTS: Texts = [null, null];
+
+async function texts(pool: pg.Pool, statement: PreparedQuery, values: unknown[]): Promise<Texts> {
+  try {
+    const { rows } = await pool.query({ ...statement, values, rowMode: 'array' });
+    return (rows[0] as unknown as Texts | undefined) ?? NO_TEXTS;
+  } catch (error) {
+    throw readerError(error);
+  }
+}

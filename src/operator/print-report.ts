@@ -1,0 +1,64 @@
+/** Prints reports: as a table for people, as CSV or as JSON. */
+
+import {
+  type Report,
+  type ReportColumn,
+  type ReportFormat,
+  reportText,
+  titleOf,
+} from '../statements/report.ts';
+import { column, renderTable } from '../terminal/table.ts';
+import { paintFor, type Terminal, write } from './terminal.ts';
+
+/** Rows that are aligned together, so that a report of any length needs no memory. */
+const ALIGNED_ROWS = 500;
+
+const columnOf = (one: ReportColumn) => column(titleOf(one), one.isAmount ? 'point' : 'left');
+
+async function printTable(report: Report, { out }: Terminal): Promise<void> {
+  const paint = paintFor(out);
+  const columns = report.columns.map(columnOf);
+  let printed = 0;
+  let rows: string[][] = [];
+  const flush = async (): Promise<void> => {
+    if (rows.length > 0 || printed === 0) await write(out, renderTable(columns, rows, paint));
+    printed += rows.length;
+    rows = [];
+  };
+  for await (const cells of report.rows) {
+    rows.push(cells.map((cell) => String(cell ?? '')));
+    if (rows.length === ALIGNED_ROWS) await flush();
+  }
+  if (rows.length > 0 || printed === 0) await flush();
+  for (const [name, lines] of Object.entries(report.totals?.() ?? {})) {
+    await write(
+      out,
+      `\n${paint('bold', titleOf({ name }).toLowerCase())}\n${objectsTable(lines as object[], paint)}`,
+    );
+  }
+}
+
+/** Returns a table of objects with equal members. */
+function objectsTable(lines: readonly object[], paint: ReturnType<typeof paintFor>): string {
+  const [first = {}, ...rest] = Object.keys(lines[0] ?? {});
+  const columns = [
+    column(String(first).toUpperCase()),
+    ...rest.map((name) => column(name.toUpperCase(), 'point')),
+  ];
+  return renderTable(
+    columns,
+    lines.map((line) => Object.values(line).map(String)),
+    paint,
+  );
+}
+
+/** Prints a report in a format; `table` is for people. */
+export async function printReport(
+  report: Report,
+  format: ReportFormat | 'table',
+  terminal: Terminal,
+  isResumed = false,
+): Promise<void> {
+  if (format === 'table') return printTable(report, terminal);
+  for await (const chunk of reportText(report, format, isResumed)) await write(terminal.out, chunk);
+}

@@ -1,0 +1,209 @@
+/** Commands of finance on the ledger: balances at a time, statements, fees, volumes, movements, entries, closings. */
+
+import { type Command, Option } from 'commander';
+import { closeMonth } from '../books/closing.ts';
+import type { Dimension } from '../ledger/index.ts';
+import {
+  balancesReport,
+  closingDocument,
+  entriesReport,
+  feesReport,
+  movementsReport,
+  volumesReport,
+} from '../statements/books.ts';
+import type { Report, ReportFormat } from '../statements/report.ts';
+import { statementReport } from '../statements/statement.ts';
+import { column, renderTable } from '../terminal/table.ts';
+import {
+  readDimensions,
+  readEntryId,
+  readMonth,
+  readTimeMs,
+  readWallet,
+  readWholeNumber,
+} from './arguments.ts';
+import { printReport } from './print-report.ts';
+import type { OperatorServices } from './services.ts';
+import { type RunCommand, shortResult } from './verb.ts';
+
+const WALLET_OPTION = ['--wallet <address>', 'only this wallet', readWallet] as const;
+const ASSET_OPTION = ['--asset <symbol>', 'only this asset'] as const;
+
+const CSV_HELP = `
+In CSV, a text that a spreadsheet would run as a formula (it begins with = + - @, a TAB or a line break) has an
+apostrophe in front. An importer drops one apostrophe where such a character, or more apostrophes and then such a
+character, follow it. Amounts are never changed; --json has every text as it is.`;
+
+/** Adds a command that prints a report of any length. */
+function addReport<Options>(
+  command: Command,
+  perform: RunCommand,
+  make: (services: OperatorServices, options: Options) => Promise<Report>,
+): void {
+  command
+    .option('--csv', 'print CSV')
+    .addHelpText('after', CSV_HELP)
+    .action((options: Options & { csv?: true }) =>
+      perform(async (services, { terminal, json }) => {
+        const format: ReportFormat | 'table' = json ? 'json' : options.csv ? 'csv' : 'table';
+        await printReport(await make(services, options), format, terminal);
+        return undefined;
+      }),
+    );
+}
+
+const withSpan = (command: Command): Command =>
+  command
+    .requiredOption(
+      '--from <time>',
+      'start time, inclusive, like 2026-01-01 (UTC) or 2026-01-01T12:00:00Z',
+      readTimeMs,
+    )
+    .requiredOption('--to <time>', 'end time, exclusive', readTimeMs);
+
+interface Span {
+  from: number;
+  to: number;
+}
+const spanOf = ({ from, to }: Span) => ({ fromMs: from, toMs: to });
+
+export function addStatementCommands(ledger: Command, perform: RunCommand): void {
+  addBalances(ledger, perform);
+  addStatement(ledger, perform);
+  addTurnover(ledger, perform);
+  addMovements(ledger, perform);
+  addExport(ledger, perform);
+  addClosings(ledger, perform);
+}
+
+function addBalances(ledger: Command, perform: RunCommand): void {
+  const balances = ledger
+    .command('balances')
+    .requiredOption('--as-of <time>', 'time; events at it or after it do not count', readTimeMs)
+    .option(...WALLET_OPTION)
+    .option(...ASSET_OPTION)
+    .description('show total, reserved and available balances of all accounts at a time');
+  addReport<{ asOf: number; wallet?: string; asset?: string }>(balances, perform, ({ ledger }, options) =>
+    balancesReport(ledger, options.asOf, { account: options.wallet, asset: options.asset }),
+  );
+}
+
+function addStatement(ledger: Command, perform: RunCommand): void {
+  const statement = withSpan(ledger.command('statement'))
+    .requiredOption('--wallet <address>', 'wallet', readWallet)
+    .description('show opening balances, every change and closing balances of a wallet');
+  addReport<Span & { wallet: string }>(statement, perform, async ({ ledger }, { wallet, ...span }) =>
+    statementReport(ledger.statements.longPage, { wallet, ...spanOf(span) }),
+  );
+}
+
+const TURNOVER = [
+  ['fees', 'show the fees that the house earned', feesReport],
+  ['volumes', 'show the volumes of trades', volumesReport],
+] as const;
+
+function addTurnover(ledger: Command, perform: RunCommand): void {
+  for (const [name, description, report] of TURNOVER) {
+    const command = withSpan(ledger.command(name))
+      .requiredOption(
+        '--by <list>',
+        'sums by day, month, market or wallet (taker), like day,market',
+        readDimensions,
+      )
+      .description(description);
+    addReport<Span & { by: Dimension[] }>(command, perform, ({ ledger }, options) =>
+      report(ledger, spanOf(options), options.by),
+    );
+  }
+}
+
+function addMovements(ledger: Command, perform: RunCommand): void {
+  const movements = withSpan(ledger.command('movements'))
+    .option(...WALLET_OPTION)
+    .option(...ASSET_OPTION)
+    .description('list deposits and withdrawals');
+  addReport<Span & { wallet?: string; asset?: string }>(movements, perform, ({ ledger }, options) =>
+    movementsReport(ledger, { ...spanOf(options), wallet: options.wallet, asset: options.asset }),
+  );
+}
+
+interface ExportOptions extends Span {
+  asset?: string;
+  wallet?: string;
+  format: ReportFormat;
+  after?: string;
+}
+
+function addExport(ledger: Command, perform: RunCommand): void {
+  withSpan(ledger.command('export'))
+    .option(...ASSET_OPTION)
+    .option(...WALLET_OPTION)
+    .addOption(new Option('--format <format>', 'output format').choices(['csv', 'jsonl']).default('csv'))
+    .option('--after <entry>', 'continue after this entry id, without a header row', readEntryId)
+    .addHelpText(
+      'after',
+      `
+The entries of a transaction sum to zero in each asset. A positive amount is received by the account.
+With --json, the entries are one document, whatever the format. To continue an interrupted export, pass the entry id
+of its last whole line to --after.
+${CSV_HELP}`,
+    )
+    .description('export the double-entry ledger in the order of its entries')
+    .action((options: ExportOptions) =>
+      perform(async ({ ledger }, { terminal, json }) => {
+        const { asset, after, wallet } = options;
+        const report = await entriesReport(ledger, { ...spanOf(options), asset, account: wallet, after });
+        await printReport(report, json ? 'json' : options.format, terminal, after !== undefined);
+        return undefined;
+      }),
+    );
+}
+
+const CLOSINGS = ['MONTH', 'EVENT', 'BALANCES', 'CLOSED AT', 'DIGEST'].map((title) => column(title));
+
+function addClosings(ledger: Command, perform: RunCommand): void {
+  ledger
+    .command('close')
+    .argument('<month>', 'month like 2026-11 (UTC)', readMonth)
+    .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
+    .addHelpText(
+      'after',
+      '\nA month that is closed already stays as it is. `ledger reconcile` checks each closing.',
+    )
+    .description('keep the balances of all accounts at the end of a month')
+    .action((month: string, { patience }: { patience: number }) =>
+      perform(async (services) => {
+        const { isNew, ...closing } = await closeMonth(services, month, patience * 1_000);
+        const document = { ...closingDocument(closing), isNew };
+        const figures = `${closing.balances} balances after event ${closing.sequence}, digest ${closing.digest}`;
+        return shortResult(
+          `${month} ${isNew ? 'is closed' : 'was closed before: nothing changed'}: ${figures}`,
+          document,
+        );
+      }),
+    );
+  ledger
+    .command('closings')
+    .description('list the closed months')
+    .action(() =>
+      perform(async ({ ledger }) => {
+        const closings = (await ledger.balances.closings()).map(closingDocument);
+        return {
+          document: { closings },
+          text: (paint) =>
+            renderTable(
+              CLOSINGS,
+              closings.map(({ month, sequence, balances, closedAt, digest }) => [
+                month,
+                `${sequence}`,
+                `${balances}`,
+                closedAt,
+                digest,
+              ]),
+              paint,
+              '(no closings)',
+            ),
+        };
+      }),
+    );
+}

@@ -1,0 +1,191 @@
+/** Reports on all accounts: balances at a time, fees, volumes, movements, entries and closings. */
+
+import type {
+  AccountFigures,
+  BalancesFilter,
+  Closing,
+  Dimension,
+  EntriesFilter,
+  Ledger,
+  LedgerEntry,
+  MovementsFilter,
+  TurnoverSpan,
+} from '../ledger/index.ts';
+import { CUSTODY, HOUSE } from '../ledger/index.ts';
+import { decimalOf, isoTime, type Scales } from './amounts.ts';
+import { amountColumn, type Cell, type Report, textColumns } from './report.ts';
+
+type Books = Pick<Ledger, 'balances' | 'turnover' | 'journal' | 'state'>;
+
+const scalesOf = async ({ state }: Books): Promise<Scales> =>
+  new Map((await state.assets()).map(({ symbol, scale }) => [symbol, scale]));
+
+async function* mapped<Item>(
+  items: AsyncIterable<Item>,
+  rowOf: (item: Item) => readonly Cell[],
+): AsyncGenerator<readonly Cell[]> {
+  for await (const item of items) yield rowOf(item);
+}
+
+/** Sums of an asset over all accounts. */
+class TrialBalance {
+  readonly #sums = new Map<string, { wallets: bigint; house: bigint; custody: bigint }>();
+
+  add({ account, asset, totalAtoms }: AccountFigures): void {
+    const sum = this.#sums.get(asset) ?? { wallets: 0n, house: 0n, custody: 0n };
+    this.#sums.set(asset, sum);
+    sum[account === HOUSE ? 'house' : account === CUSTODY ? 'custody' : 'wallets'] += totalAtoms;
+  }
+
+  lines(scales: Scales): object[] {
+    return [...this.#sums].sort().map(([asset, { wallets, house, custody }]) => ({
+      asset,
+      wallets: decimalOf(scales, asset, wallets),
+      house: decimalOf(scales, asset, house),
+      custody: decimalOf(scales, asset, custody),
+      sum: decimalOf(scales, asset, wallets + house + custody),
+    }));
+  }
+}
+
+/**
+ * Returns the balances of all accounts right before a time, and the sums of all of them by asset. The report of one
+ * wallet or one asset is made of fewer accounts, and has no such sums.
+ */
+export async function balancesReport(books: Books, timeMs: number, filter: BalancesFilter): Promise<Report> {
+  const scales = await scalesOf(books);
+  const { sequence, timeMs: settledMs } = await books.balances.cursor();
+  const trial = new TrialBalance();
+  const isWhole = filter.account === undefined;
+  return {
+    facts: {
+      asOf: isoTime(timeMs),
+      settledTo: { sequence, time: settledMs === null ? null : isoTime(settledMs) },
+    },
+    list: 'balances',
+    columns: [...textColumns('account', 'asset'), ...['total', 'reserved', 'available'].map(amountColumn)],
+    rows: mapped(books.balances.at(timeMs, filter), (figures) => {
+      const { account, asset, totalAtoms, reservedAtoms } = figures;
+      trial.add(figures);
+      const decimals = [totalAtoms, reservedAtoms, totalAtoms - reservedAtoms];
+      return [account, asset, ...decimals.map((atoms) => decimalOf(scales, asset, atoms))];
+    }),
+    ...(isWhole && { totals: () => ({ trialBalance: trial.lines(scales) }) }),
+  };
+}
+
+const spanFacts = ({ fromMs, toMs }: TurnoverSpan) => ({ from: isoTime(fromMs), to: isoTime(toMs) });
+
+/** Returns the fees that the house earned, by dimensions and quote asset. */
+export async function feesReport(
+  books: Books,
+  span: TurnoverSpan,
+  dimensions: readonly Dimension[],
+): Promise<Report> {
+  const scales = await scalesOf(books);
+  return {
+    facts: spanFacts(span),
+    list: 'fees',
+    columns: [...textColumns(...dimensions, 'asset', 'trades'), ...['notional', 'fee'].map(amountColumn)],
+    rows: mapped(books.turnover.fees(span, dimensions), ({ by, quote, trades, notionalAtoms, feeAtoms }) => [
+      ...by,
+      quote,
+      trades,
+      decimalOf(scales, quote, notionalAtoms),
+      decimalOf(scales, quote, feeAtoms),
+    ]),
+  };
+}
+
+/** Returns the volumes of trades, by dimensions and pair of assets. */
+export async function volumesReport(
+  books: Books,
+  span: TurnoverSpan,
+  dimensions: readonly Dimension[],
+): Promise<Report> {
+  const scales = await scalesOf(books);
+  return {
+    facts: spanFacts(span),
+    list: 'volumes',
+    columns: [
+      ...textColumns(...dimensions, 'trades', 'baseAsset'),
+      amountColumn('baseVolume'),
+      ...textColumns('quoteAsset'),
+      amountColumn('quoteVolume'),
+    ],
+    rows: mapped(books.turnover.volumes(span, dimensions), ({ by, base, quote, trades, ...sums }) => [
+      ...by,
+      trades,
+      base,
+      decimalOf(scales, base, sums.baseAtoms),
+      quote,
+      decimalOf(scales, quote, sums.notionalAtoms),
+    ]),
+  };
+}
+
+/** Returns deposits and withdrawals, oldest first. */
+export async function movementsReport(books: Books, filter: MovementsFilter): Promise<Report> {
+  const scales = await scalesOf(books);
+  return {
+    facts: spanFacts(filter),
+    list: 'movements',
+    columns: [
+      ...textColumns('time', 'kind', 'wallet', 'asset'),
+      amountColumn('amount'),
+      ...textColumns('reference', 'sequence'),
+    ],
+    rows: mapped(books.journal.movements(filter), ({ timeMs, kind, wallet, asset, ...moved }) => [
+      isoTime(timeMs),
+      kind,
+      wallet,
+      asset,
+      decimalOf(scales, asset, moved.amountAtoms),
+      moved.reference,
+      moved.sequence,
+    ]),
+  };
+}
+
+const ENTRY_COLUMNS = [
+  ...textColumns('entryId', 'time', 'transactionId', 'kind', 'account', 'asset'),
+  amountColumn('amount'),
+  ...textColumns('reference', 'market', 'side'),
+  ...['price', 'size'].map(amountColumn),
+];
+
+const entryRow = (entry: LedgerEntry, scales: Scales): Cell[] => [
+  entry.entryId,
+  isoTime(entry.timeMs),
+  entry.transactionId,
+  entry.kind,
+  entry.account,
+  entry.asset,
+  decimalOf(scales, entry.asset, entry.amountAtoms),
+  entry.reference,
+  entry.trade?.market ?? null,
+  entry.trade?.side ?? null,
+  entry.trade?.price ?? null,
+  entry.trade?.size ?? null,
+];
+
+/** Returns the entries of the ledger in their order. */
+export async function entriesReport(books: Books, filter: EntriesFilter): Promise<Report> {
+  const scales = await scalesOf(books);
+  return {
+    facts: {},
+    list: 'entries',
+    columns: ENTRY_COLUMNS,
+    rows: mapped(books.journal.entries(filter), (entry) => entryRow(entry, scales)),
+  };
+}
+
+/** Returns a closing as a document. */
+export const closingDocument = ({ month, endMs, sequence, closedAtMs, digest, balances }: Closing) => ({
+  month,
+  end: isoTime(endMs),
+  sequence,
+  closedAt: isoTime(closedAtMs),
+  balances,
+  digest,
+});

@@ -1,0 +1,127 @@
+/** The statement of a wallet: opening balances, every change of a balance, and closing balances. */
+
+import type { Stated, StatementPage, StatementPosition, StatementSpan } from '../ledger/index.ts';
+import { decimalOf, isoTime, type Scales } from './amounts.ts';
+import {
+  amountColumn,
+  type Cell,
+  csvHeader,
+  csvLine,
+  type Report,
+  type ReportColumn,
+  textColumns,
+} from './report.ts';
+
+/**
+ * Each row is one change of one asset, so that for each asset the opening row and the amounts sum to the closing row. A
+ * trade has a row for each of its assets, and another one for its fee.
+ */
+export const STATEMENT_COLUMNS: readonly ReportColumn[] = [
+  ...textColumns('time', 'kind', 'asset'),
+  amountColumn('amount'),
+  ...textColumns('market', 'side', 'role'),
+  ...['price', 'size', 'fee'].map(amountColumn),
+  ...textColumns('counterAsset'),
+  amountColumn('counterAmount'),
+  ...textColumns('orderId', 'tradeId', 'reference', 'sequence'),
+];
+
+type Amounts = readonly (readonly [asset: string, atoms: bigint])[];
+
+function balanceRows(
+  kind: 'opening' | 'closing',
+  timeMs: number,
+  amounts: Amounts,
+  scales: Scales,
+): Cell[][] {
+  return amounts.map(([asset, atoms]) => [isoTime(timeMs), kind, asset, decimalOf(scales, asset, atoms)]);
+}
+
+/** Returns the rows of a line, as the cells of `STATEMENT_COLUMNS`. */
+export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
+  const time = isoTime(line.timeMs);
+  if (line.kind !== 'trade') {
+    const { kind, asset, amountAtoms, reference, sequence } = line;
+    const received = kind === 'deposit' ? amountAtoms : -amountAtoms;
+    const none = Array<null>(10).fill(null);
+    return [[time, kind, asset, decimalOf(scales, asset, received), ...none, reference, sequence]];
+  }
+  const { base, quote, side, feeAtoms } = line;
+  const sign = side === 'buy' ? 1n : -1n;
+  const [inBase, inQuote] = [sign * line.baseAtoms, -sign * line.notionalAtoms];
+  const fee = decimalOf(scales, quote, feeAtoms);
+  const row = (
+    kind: string,
+    asset: string,
+    atoms: bigint,
+    shownFee: string | null,
+    counter: Cell[],
+  ): Cell[] => [
+    time,
+    kind,
+    asset,
+    decimalOf(scales, asset, atoms),
+    line.market,
+    side,
+    line.role,
+    line.price,
+    line.size,
+    shownFee,
+    ...counter,
+    line.orderId,
+    String(line.tradeId),
+    null,
+    line.sequence,
+  ];
+  const rows = [
+    row('trade', base, inBase, fee, [quote, decimalOf(scales, quote, inQuote)]),
+    row('trade', quote, inQuote, null, [base, decimalOf(scales, base, inBase)]),
+  ];
+  if (feeAtoms !== 0n) rows.push(row('fee', quote, -feeAtoms, null, [null, null]));
+  return rows;
+}
+
+/** Returns the rows of a page, with those of the balances that it has. */
+export function rowsOfPage(
+  { opening, stated, closing, scales }: StatementPage,
+  { fromMs, toMs }: StatementSpan,
+): Cell[][] {
+  const rows = stated.flatMap((line) => rowsOfLine(line, scales));
+  if (opening !== null) rows.unshift(...balanceRows('opening', fromMs, [...opening], scales));
+  if (closing !== null) rows.push(...balanceRows('closing', toMs, [...closing], scales));
+  return rows;
+}
+
+/** Returns a page as CSV; the pages put together make one file. */
+export function csvPage(page: StatementPage, span: StatementSpan, isFirst: boolean): string {
+  const lines = rowsOfPage(page, span).map((cells) => csvLine(STATEMENT_COLUMNS, cells));
+  return `${isFirst ? csvHeader(STATEMENT_COLUMNS) : ''}${lines.join('')}`;
+}
+
+/** Reads one page of a statement. */
+type ReadPage = (
+  span: StatementSpan,
+  after: StatementPosition | null,
+  limit: number,
+) => Promise<StatementPage>;
+
+const PAGE_LINES = 2_000;
+
+/** Returns the whole statement; at most one page of it is in memory. */
+export function statementReport(readPage: ReadPage, span: StatementSpan): Report {
+  async function* rows(): AsyncGenerator<readonly Cell[]> {
+    let after: StatementPosition | null = null;
+    do {
+      const page: StatementPage = await readPage(span, after, PAGE_LINES);
+      yield* rowsOfPage(page, span);
+      after = page.next;
+    } while (after !== null);
+  }
+  const { wallet, fromMs, toMs } = span;
+  return {
+    facts: { wallet, from: isoTime(fromMs), to: isoTime(toMs) },
+    list: 'lines',
+    columns: STATEMENT_COLUMNS,
+    rows: rows(),
+  };
+}

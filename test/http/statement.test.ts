@@ -1,0 +1,115 @@
+/** Tests `GET /v1/statement`: exact amounts, pages in both formats, bounds and refusals. */
+
+import { expect } from 'chai';
+import { type Fixture, openFixture, type Trader } from './fixture.ts';
+
+type Line = Record<string, unknown> & { asset: string; amount: number; kind: string };
+
+describe('GET /v1/statement', () => {
+  let fixture: Fixture;
+  let alice: Trader;
+  let bob: Trader;
+
+  before(async () => {
+    fixture = await openFixture();
+    [alice, bob] = await Promise.all([
+      fixture.trader({ USDC: '1000000', ETH: '1000' }),
+      fixture.trader({ USDC: '1000000', ETH: '1000' }),
+    ]);
+    for (let count = 0; count < 130; count += 1) {
+      await alice.order({ side: 'sell', price: 2000, size: 0.01 });
+      await bob.order({ side: 'buy', price: 2000, size: 0.01 });
+    }
+    await fixture.settle();
+  });
+
+  after(() => fixture.close());
+
+  const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+  const [FROM, TO] = [day(-1), day(1)];
+  const statement = (trader: Trader, query: Record<string, string> = {}) =>
+    trader.get(`/v1/statement?${new URLSearchParams({ from: FROM, to: TO, ...query })}`);
+
+  it('has a line for each change, which sum to the closing balances', async () => {
+    const { status, body } = await statement(bob);
+    expect(status).to.equal(200);
+    expect(body).to.include({ wallet: bob.wallet, from: FROM, to: TO, nextCursor: null });
+    expect(body.opening).to.deep.equal([]);
+    const lines = body.lines as Line[];
+    expect(lines.filter(({ kind }) => kind === 'trade')).to.have.length(260);
+    const sums = new Map<string, number>();
+    for (const { asset, amount } of lines) sums.set(asset, (sums.get(asset) ?? 0) + Math.round(amount * 1e6));
+    expect([...sums].sort()).to.deep.equal(
+      body.closing.map(({ asset, amount }: Line) => [asset, Math.round(amount * 1e6)]),
+    );
+    const [base, quote, fee] = lines.slice(-3) as [Line, Line, Line];
+    expect(base).to.include({ kind: 'trade', side: 'buy', role: 'taker', price: 2000, size: 0.01 });
+    expect(base).to.include({ asset: 'ETH', amount: 0.01, counterAsset: 'USDC', counterAmount: -20 });
+    expect(quote).to.include({
+      asset: 'USDC',
+      amount: -20,
+      counterAsset: 'ETH',
+      counterAmount: 0.01,
+      fee: null,
+    });
+    expect(fee).to.include({ kind: 'fee', asset: 'USDC', amount: -(base.fee as number) });
+  });
+
+  it('comes in pages, which in CSV make one file', async () => {
+    await alice.order({ side: 'buy', price: 1, size: 1 });
+    for (let count = 0; count < 130; count += 1) await fixture.credit(alice.wallet, { USDC: '0.01' });
+    await fixture.settle();
+    const first = await statement(alice);
+    expect(first.body.nextCursor).to.be.a('string');
+    expect(first.body.closing).to.equal(null);
+    const second = await statement(alice, { cursor: first.body.nextCursor });
+    expect(second.body).to.deep.include({ opening: null, nextCursor: null });
+    expect(second.body.lines.length + first.body.lines.length).to.equal(2 + 260 + 130);
+
+    const page = await statement(alice, { format: 'csv' });
+    expect(page.headers['content-type']).to.match(/^text\/csv/);
+    const [, next] = /^<(.+)>; rel="next"$/.exec(page.headers.link as string) ?? [];
+    const last = await alice.get(next!);
+    expect(last.headers.link).to.equal(undefined);
+    const rows = `${page.text}${last.text}`.trimEnd().split('\n');
+    expect(rows[0]).to.match(/^time,kind,asset,amount,market,/);
+    expect(rows).to.have.length(1 + 392 + 2);
+    expect(rows.at(-1)).to.match(/,closing,USDC,/);
+  });
+
+  it('is of the wallet that asks, and of its span alone', async () => {
+    const other = await fixture.trader();
+    expect((await statement(other)).body).to.deep.include({ opening: [], lines: [], closing: [] });
+    const past = await statement(bob, { from: '2026-01-01', to: '2026-02-01' });
+    expect(past.body).to.deep.include({
+      from: '2026-01-01T00:00:00.000Z',
+      opening: [],
+      lines: [],
+      closing: [],
+    });
+    const later = await statement(bob, { from: day(1), to: day(2) });
+    expect(later.body.opening).to.deep.equal(later.body.closing);
+    expect(later.body.opening).to.have.length(2);
+  });
+
+  it('refuses a span or a cursor that is none', async () => {
+    const { body } = await statement(alice);
+    for (const [query, message] of [
+      [{ from: 'yesterday' }, /^from: must be a time/],
+      [{ from: '2026-02-31' }, /^from: must be a time/],
+      [{ from: '2026-01-01T00:00:00' }, /^from: must be a time/],
+      [{ to: day(-2) }, /^to: must not be before from$/],
+      [{ from: '2026-01-01', to: '2026-02-02' }, /^to: must be at most 31 days after from$/],
+      [{ format: 'pdf' }, /^format: /],
+      [{ cursor: 'A'.repeat(28) }, /^cursor: must be a nextCursor/],
+      [{ from: day(-2), cursor: body.nextCursor }, /^cursor: must be a nextCursor/],
+    ] as const) {
+      const refused = await statement(alice, query as Record<string, string>);
+      expect(refused.status).to.equal(400);
+      expect(refused.body.code).to.equal('VALIDATION_ERROR');
+      expect(refused.body.error).to.match(message);
+    }
+    const foreign = await statement(bob, { cursor: body.nextCursor });
+    expect(foreign.body.code).to.equal('VALIDATION_ERROR');
+  });
+});

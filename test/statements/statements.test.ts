@@ -1,0 +1,100 @@
+/** Proves that balances at a time, statements, sums and closings equal an independent recomputation from events. */
+
+import { expect } from 'chai';
+import { query } from '../ledger/tables.ts';
+import { random, runSeed } from '../support/seed.ts';
+import { WALLETS } from '../support/seeded-events.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
+import {
+  compareBalances,
+  compareEverything,
+  compareStatement,
+  type History,
+  monthsOf,
+  settleHistory,
+} from './history.ts';
+
+describe('statements of a seeded history', () => {
+  let history: History;
+  let databaseUrl: string;
+  before(async () => {
+    databaseUrl = await freshLedgerDatabase();
+    history = await settleHistory(databaseUrl, { seed: runSeed(), events: 3_000, batch: 120, days: 75 });
+  });
+  after(() => history.ledger.close());
+
+  it('equal their recomputation at ten random times, and in each month of each wallet', () =>
+    compareEverything(history, 10));
+
+  it('count a withdrawal from one millisecond after it on', async () => {
+    const { timeMs } = history.whole.changes.findLast(({ what }) => what === 'withdrawal')!;
+    await compareBalances(history, timeMs);
+    await compareBalances(history, timeMs + 1);
+  });
+
+  it('are the same in pages of any length', async () => {
+    const [month] = monthsOf(history);
+    for (const pageLines of [1, 2, 7]) await compareStatement(history, WALLETS[1]!, month!, pageLines);
+  });
+
+  it('start from kept balances, and are the same without them', async () => {
+    const [{ count: days }] = (await query<{ count: bigint }>(
+      databaseUrl,
+      'select count(distinct end_ms) from daily_balances',
+    )) as [{ count: bigint }];
+    const closings = await history.ledger.balances.closings();
+    expect(closings.length + Number(days)).to.be.greaterThan(1);
+    const times = closings.map(({ endMs }) => endMs + random(runSeed()).below(86_400_000));
+    await query(databaseUrl, 'delete from daily_balances');
+    for (const timeMs of times) await compareBalances(history, timeMs);
+  });
+
+  it('have fees and volumes that equal their recomputation', async () => {
+    const [fromMs, toMs] = monthsOf(history)[1]!;
+    const fees = new Map<string, bigint>();
+    for (const { account, what, timeMs, atoms } of history.whole.changes) {
+      const day = new Date(timeMs).toISOString().slice(0, 10);
+      if (account === 'house' && what === 'fee' && timeMs >= fromMs && timeMs < toMs)
+        fees.set(day, (fees.get(day) ?? 0n) + atoms);
+    }
+    const found = new Map<string, bigint>();
+    for await (const { by, feeAtoms } of history.ledger.turnover.fees({ fromMs, toMs }, ['day', 'market']))
+      found.set(by[0]!, (found.get(by[0]!) ?? 0n) + feeAtoms);
+    expect([...found].filter(([, atoms]) => atoms > 0n)).to.deep.equal([...fees]);
+    const volumes = [];
+    for await (const { baseAtoms, notionalAtoms } of history.ledger.turnover.volumes({ fromMs, toMs }, [
+      'month',
+    ]))
+      volumes.push(baseAtoms + notionalAtoms);
+    const traded = history.whole.changes
+      .filter(({ what, timeMs }) => what === 'trade' && timeMs >= fromMs && timeMs < toMs)
+      .reduce((sum, { atoms }) => (atoms > 0n ? sum + atoms : sum), 0n);
+    expect(volumes.reduce((sum, atoms) => sum + atoms, 0n)).to.equal(traded);
+  });
+
+  it('reconcile, and differ when a kept balance was changed', async () => {
+    const failed = async (): Promise<string[]> => {
+      const { checks } = await history.ledger.checks.run();
+      return checks.filter(({ count }) => count > 0).map(({ name }) => name);
+    };
+    expect(await failed()).to.deep.equal([]);
+    const asInsider = (sql: string) => query(databaseUrl, `set session_replication_role = replica; ${sql}`);
+    const last = '(select max(month) from closings)';
+    const one = `month = ${last} and (account, asset) = (select account, asset from closing_balances
+      where month = ${last} and reserved_atoms > 0 order by account limit 1)`;
+    await asInsider(`update closing_balances set total_atoms = total_atoms + 1 where ${one}`);
+    expect(await failed()).to.deep.equal([
+      'kept balances follow from entries',
+      'closings end with their months',
+    ]);
+    await asInsider(`update closing_balances set total_atoms = total_atoms - 1, reserved_atoms = reserved_atoms - 1
+      where ${one}`);
+    expect(await failed()).to.deep.equal([
+      'closings end with their months',
+      'the last closing holds what orders held',
+    ]);
+    await asInsider(`update closing_balances set reserved_atoms = reserved_atoms + 1 where ${one}`);
+    await asInsider(`update closings set sequence = sequence - 200 where month = ${last}`);
+    expect(await failed()).to.include('closings end with their months');
+  });
+});
