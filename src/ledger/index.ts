@@ -11,6 +11,7 @@ import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
 import { askOnce } from './queries.ts';
 import { type PostgresFigures, readPostgresFigures } from './server-figures.ts';
+import { checkSessions } from './sessions.ts';
 import { type Settlement, settlement } from './settlement.ts';
 import { type StateQueries, stateQueries } from './state.ts';
 import { type StatementQueries, statementQueries } from './statement.ts';
@@ -24,6 +25,7 @@ export type { LastReconcile } from './checks/index.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
+export { DatabaseRefused } from './migrate.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
 export type { PostgresFigures } from './server-figures.ts';
@@ -55,6 +57,8 @@ export interface Ledger {
   ping(): Promise<void>;
   /** Returns figures of the server. Rejects as `ping` does. */
   serverFigures(): Promise<PostgresFigures>;
+  /** Rejects with `DatabaseRefused` behind a pooler that shares sessions. `migrate` does so as well. */
+  checkSessions(): Promise<void>;
   /** Migrates the database to the schema of this release. Any number of processes may do so at once. */
   migrate(): Promise<void>;
   close(): Promise<void>;
@@ -80,7 +84,11 @@ export function openLedger(options: LedgerOptions): Ledger {
       await askOnce(pools.public, 'select 1');
     },
     serverFigures: () => readPostgresFigures(pools),
-    migrate: () => migrate(options.databaseUrl),
+    checkSessions: () => checkSessions(options.databaseUrl),
+    async migrate() {
+      await checkSessions(options.databaseUrl);
+      await migrate(options.databaseUrl);
+    },
     async close() {
       await Promise.all(Object.values(pools).map((pool) => pool.end()));
     },
