@@ -12,10 +12,11 @@ import {
   visitOrders,
 } from '../domain/order-life.ts';
 import { SwitchChanges } from '../domain/switches.ts';
+import type { Progress } from '../order/fields.ts';
 import { CopyRows, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
-import type { NewOrderRow, Progress } from './order-rows.ts';
+import type { NewOrderRow } from './order-rows.ts';
 import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 

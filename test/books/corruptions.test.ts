@@ -41,7 +41,7 @@ async function openFullFixture(): Promise<OperatorFixture> {
         timeInForce,
         postOnly: false,
         reduceOnly: false,
-        leverage: parseDecimal('2')!,
+        leverage: 2,
       },
     });
   await fixture.engine.dueCancels.set(MAKER, 60_000);
@@ -116,7 +116,7 @@ const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-describe('books: reconcile sees', function () {
+describe('books: reconcile of a corrupted engine or ledger', function () {
   this.timeout(300_000);
   let fixture: OperatorFixture;
   let client: pg.Client;
@@ -411,7 +411,7 @@ describe('books: reconcile sees', function () {
     ];
   };
 
-  it('and names each corruption of a stored field', async () => {
+  it('reports and names each corruption of a stored field', async () => {
     const corruptions = [
       ...(await postgresCorruptions()),
       ...(await hashCorruptions()),
@@ -437,7 +437,7 @@ describe('books: reconcile sees', function () {
     expect(corruptions.length - refused).to.be.above(130);
   });
 
-  it('an unreadable value and names its row', async () => {
+  it('reports an unreadable value and names its row', async () => {
     const of = `where symbol = 'ETH/USDC'`;
     const damages: readonly (readonly [table: string, sql: string, named: RegExp])[] = [
       ['orders', `update orders set price_ticks = null where client_order_id = 'live'`, /order [0-9a-f]{34}/],

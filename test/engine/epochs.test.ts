@@ -63,7 +63,7 @@ async function trade(engine: Engine): Promise<void> {
 describe('engine: epochs', function () {
   this.timeout(60_000);
 
-  describe('of a server that is killed and started again', () => {
+  describe('when the server is killed and started again', () => {
     let server: RedisServer;
     let redis: Redis;
 
@@ -114,7 +114,7 @@ describe('engine: epochs', function () {
       expect(await held(engine, ALICE, 'ETH')).to.deep.equal([1_000n, 0n]);
     });
 
-    it('forgets the markets of a server that another one has replaced at its address', async () => {
+    it('forgets the markets of a server that was replaced by another one at its address', async () => {
       const engine = openEngine({ redis, ...LIMITS });
       await engine.lifecycle.open({ epoch: 0, sequence: 0 });
       await publishPlain(engine, M, { feeBps: 1 });
@@ -150,7 +150,7 @@ describe('engine: epochs', function () {
       }
     });
 
-    it('keeps all that was answered, and never gives an id twice', async () => {
+    it('keeps everything that was acknowledged, and never issues an id twice', async () => {
       const seed = runSeed();
       const dice = random(seed);
       const engine = openEngine({ redis, ...LIMITS });
@@ -286,7 +286,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('refuses to trade on a server that has lost everything while it ran', async () => {
+  it('refuses to trade on a server that lost all its data while it ran', async () => {
     const fixture = await openEngineFixture();
     try {
       await publishPlain(fixture.engine, M);
@@ -303,7 +303,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('goes on under an epoch that another replica began on the same server', async () => {
+  it('continues under an epoch that another replica began on the same server', async () => {
     const fixture = await openEngineFixture();
     try {
       const { engine } = fixture;
@@ -338,7 +338,7 @@ describe('engine: epochs', function () {
     return next;
   };
 
-  it('tells replicas on kept connections that the engine was emptied, and that it must be opened again', async () => {
+  it('reports an emptied engine to replicas whose connections stayed open, and must be opened again', async () => {
     const fixture = await openEngineFixture();
     try {
       const { engine } = fixture;
@@ -364,7 +364,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('does not say that a live order or a market does not exist while the engine is emptied', async () => {
+  it('does not report a live order or a market as unknown while the engine is empty', async () => {
     const fixture = await openEngineFixture();
     try {
       const { engine } = fixture;
@@ -381,7 +381,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('cancels all orders of an engine that was rebuilt between the look at them and its confirmation', async () => {
+  it('cancels all orders of an engine that was rebuilt between the read of them and its confirmation', async () => {
     const fixture = await openEngineFixture();
     try {
       const { redis, engine: other } = fixture;
@@ -405,7 +405,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('meets no rules of an emptied engine under the same epoch, number and symbol', async () => {
+  it('applies no rules of an emptied engine under the same epoch, number and symbol', async () => {
     const fixture = await openEngineFixture();
     try {
       const { engine } = fixture;
@@ -427,7 +427,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('reads events by the markets of their own engine', async () => {
+  it('reads events with the markets of the engine that wrote them', async () => {
     const fixture = await openEngineFixture();
     try {
       await publishPlain(fixture.engine, M);
@@ -450,7 +450,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('shows no book and no quotes of a market that is gone, or under rules that were lost', async () => {
+  it('shows no book and no quotes of a market that is gone or whose rules were lost', async () => {
     const fixture = await openEngineFixture();
     try {
       await publishPlain(fixture.engine, M);
@@ -470,7 +470,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('trusts no look into Postgres that was made under an earlier epoch', async () => {
+  it('ignores lookups in Postgres that were made under an earlier epoch', async () => {
     const fixture = await openEngineFixture();
     try {
       const { engine } = fixture;
@@ -497,7 +497,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('moves no amount that was made with a scale of a lost engine', async () => {
+  it('moves no amount that was converted with a scale of a lost engine', async () => {
     const fixture = await openEngineFixture();
     try {
       const { engine } = fixture;
@@ -512,7 +512,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('accepts any number as the version of a market, and none of another symbol', async () => {
+  it('accepts any number as the version of a market, and rejects that of another symbol', async () => {
     const fixture = await openEngineFixture();
     try {
       const { engine, redis } = fixture;
@@ -548,7 +548,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('sends a script again that the server has forgotten', async () => {
+  it('sends a script again when the server has forgotten it', async () => {
     const fixture = await openEngineFixture();
     try {
       const { engine, redis } = fixture;
