@@ -19,6 +19,7 @@ import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
+export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';

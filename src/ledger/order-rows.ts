@@ -17,6 +17,10 @@ export interface Progress extends OrderLife {
 export interface NewOrderRow {
   readonly terms: OrderTerms;
   readonly progress: Progress;
+  /** Columns that never change, as COPY takes them. */
+  readonly fixed: string;
+  /** The digest of these columns: the first half of the witness. */
+  readonly digest: string;
 }
 
 /** The columns of `orderRow`. */
@@ -32,7 +36,7 @@ export const reasonOf = (progress: Progress): EndReason | null =>
   rejectReasonOf(progress) === null ? progress.reason : null;
 
 /** Returns the columns that never change, which the digest takes as they are written. */
-function fixedFields({ terms, progress }: NewOrderRow): string {
+function fixedFields(terms: OrderTerms, progress: Progress): string {
   const { id, wallet, market, side, type, timeInForce, postOnly, priceTicks, sizeSteps } = terms;
   const price = priceTicks ?? NULL_FIELD;
   return `${id}\t${wallet}\t${textField(market)}\t${side}\t${type}\t${timeInForce}\t${postOnly ? 't' : 'f'}\t${price}\t${
@@ -57,14 +61,23 @@ export function witnessOfProgress(progress: Progress): string {
   }`;
 }
 
-/** Returns the row of an order. `order_witness` in the database makes the same witness of it. */
-export function orderRow(order: NewOrderRow): string {
-  const { leverage, clientOrderId } = order.terms;
-  const { progress } = order;
-  const fixed = fixedFields(order);
+/** Returns the digest of all that never changes of an order. */
+export const digestOfOrder = (content: string): string =>
+  hash('sha256', content, 'base64').slice(0, DIGEST_CHARACTERS);
+
+/** Prepares the row of an order that was just placed. `order_witness` in the database makes the same digest of it. */
+export function newOrderRow(terms: OrderTerms, progress: Progress): NewOrderRow {
+  const { leverage, clientOrderId } = terms;
+  const fixed = fixedFields(terms, progress);
+  const id = clientOrderId === null ? '' : `\t${storable(clientOrderId)}`;
+  const digest = digestOfOrder(`${fixed}\t${leverage === null ? NULL_FIELD : bitsOf(leverage)}${id}`);
+  return { terms, progress, fixed, digest };
+}
+
+/** Returns the row of an order, with its progress as it is now. */
+export function orderRow({ terms, progress, fixed, digest }: NewOrderRow): string {
+  const { leverage, clientOrderId } = terms;
   const id = clientOrderId === null ? null : storable(clientOrderId);
-  const content = `${fixed}\t${leverage === null ? NULL_FIELD : bitsOf(leverage)}${id === null ? '' : `\t${id}`}`;
-  const digest = hash('sha256', content, 'base64').slice(0, DIGEST_CHARACTERS);
   return `${fixed}\t${leverage ?? NULL_FIELD}\t${id === null ? NULL_FIELD : textField(id)}\t${progress.filledSteps}\t${
     progress.fillCount
   }\t${progress.status}\t${progress.updatedAtMs}\t${progress.updatedSequence}\t${

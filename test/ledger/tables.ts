@@ -16,6 +16,9 @@ export const TABLES = [
   'candles',
   'movements',
   'ledger_entries',
+  'market_versions',
+  'setting_changes',
+  'chain_heads',
 ];
 
 export async function query<Row extends pg.QueryResultRow>(databaseUrl: string, sql: string): Promise<Row[]> {
