@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 --[[
-Drops what Postgres has: events some seconds after they were settled, so that a read under way still finds them, and
-whole generations of the unsettled index and of the claimed ids.
+Drops what Postgres has: events some time after they were settled, so that a Postgres that was restored to an earlier
+moment still finds them, and whole generations of the unsettled index and of the claimed ids.
 
 A generation is dropped once everything in it has been settled for the given time. At each turn the engine notes the
 sequence, and the generation that ended there is ready once that sequence is settled.
@@ -13,7 +13,8 @@ back since, and is set anew.
 KEYS  engine, events, unsettled_0, unsettled_1, claims_0, claims_1
 ARGV  epoch            epoch of Postgres' cursor
       sequence         sequence of Postgres' cursor
-      events_stay_ms   how long settled events stay
+      events_stay_ms   how long settled events stay at least, and at most twice as long
+      index_stay_ms    how long the index of settled events stays, so that a read under way still finds them
       claims_stay_ms   how long claims stay
 Replies  the number of events taken off the stream
 ]]
@@ -44,7 +45,7 @@ local function turn(name, generations, stay, now, time)
   end
 end
 
-turn('unsettled', { KEYS.unsettled_0, KEYS.unsettled_1 }, tonumber(ARGV.events_stay_ms), now, now)
+turn('unsettled', { KEYS.unsettled_0, KEYS.unsettled_1 }, tonumber(ARGV.index_stay_ms), now, now)
 turn('claims', { KEYS.claims_0, KEYS.claims_1 }, tonumber(ARGV.claims_stay_ms), event_time(state), state.time)
 
 -- Events: removes those that were settled at the last mark, once the mark is old enough. A mark ahead of the cursor was

@@ -45,6 +45,9 @@ export interface Config {
   readonly maxLiveOrders: number;
   /** A power of two. */
   readonly claimFilterBytes: number;
+  /** Least time that settled events stay in the engine, in milliseconds. */
+  readonly eventsStayMs: number;
+  readonly engineDurability: (typeof DURABILITIES)[number];
   readonly maxFillsPerOrder: number;
   readonly maxFillsPerReply: number;
   readonly drainMs: number;
@@ -149,6 +152,8 @@ const upperCase = z.string().transform((text) => text.toUpperCase());
 const lowerCase = z.string().transform((text) => text.toLowerCase());
 const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+const DURABILITIES = ['checked', 'trusted'] as const;
 
 const regionNames = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
 
@@ -331,6 +336,22 @@ const SETTINGS = {
       'size of the Bloom filter of used client order ids and references, about two bytes per id; ' +
       'used for new engines and by `claims rebuild`',
     ...powerOfTwo(64 * 1024, 1024 ** 3),
+  },
+  eventsStayMs: {
+    name: 'EVENTS_STAY_MS',
+    default: '600000',
+    meaning:
+      'least time that the engine keeps settled events, in milliseconds: so much older a restored Postgres may be; ' +
+      'shorter while its memory is more than half full',
+    ...wholeNumber(10_000, 86_400_000),
+  },
+  engineDurability: {
+    name: 'ENGINE_DURABILITY',
+    default: 'checked',
+    meaning:
+      '`trusted` opens an engine whose Redis hides its settings (CONFIG GET): you vouch for them; `checked` refuses it',
+    mustBe: `one of ${DURABILITIES.join(', ')}`,
+    schema: z.enum(DURABILITIES),
   },
   maxFillsPerOrder: {
     name: 'MAX_FILLS_PER_ORDER',

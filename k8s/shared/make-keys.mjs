@@ -1,16 +1,21 @@
 /**
  * Makes random passwords and keys, and the addresses, of a cluster. Each reader has a folder below FOLDER: the roles,
- * `redis`, `postgres`, `grafana`, and `queue-redis` where the queues have a server of their own.
+ * `admin`, `redis`, `postgres`, `grafana`, and `queue-redis` where the queues have a server of their own.
  *
  *   node k8s/shared/make-keys.mjs FOLDER [--redis host:port] [--queue-redis host:port] [--database URL]
  *   node k8s/shared/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
+ *   kubectl get secret redis-users -o json | node k8s/shared/make-keys.mjs FOLDER --secret | kubectl replace -f -
  *
- * A second run keeps what is there and makes nothing. `--rotate-session-key` makes a new key for sessions and keeps the
- * present one as the previous key; `--forget-previous-key` empties that. Plain Node, without packages.
+ * A second run keeps every password. It gives the users of Redis the rights of this release, and makes what this release
+ * has and FOLDER lacks. `--secret` does that to a Kubernetes Secret with a users file: it reads the Secret as JSON and
+ * prints the new one. Passwords of new users are written below FOLDER.
+ *
+ * `--rotate-session-key` makes a new key for sessions and keeps the present one as the previous key;
+ * `--forget-previous-key` empties that. Plain Node, without packages.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -20,63 +25,131 @@ const { values, positionals } = parseArgs({
     redis: { type: 'string', default: 'redis:6379' },
     'queue-redis': { type: 'string' },
     database: { type: 'string' },
+    secret: { type: 'boolean', default: false },
     'rotate-session-key': { type: 'boolean', default: false },
     'forget-previous-key': { type: 'boolean', default: false },
   },
 });
 const [folder] = positionals;
 if (folder === undefined) throw new Error('which folder?');
-const random = () => randomBytes(32).toString('hex');
-/** @type {(path: string, text: string) => void} */
-const write = (path, text) => {
-  mkdirSync(dirname(join(folder, path)), { recursive: true });
-  // The users of containers differ from this one, so everybody who may enter the folder may read.
-  writeFileSync(join(folder, path), `${text}\n`, { mode: 0o644 });
-};
-
-if (existsSync(join(folder, 'redis/users.acl'))) {
-  if (values['rotate-session-key']) {
-    write('api/jwt-secret-previous', readFileSync(join(folder, 'api/jwt-secret'), 'utf8').trim());
-    write('api/jwt-secret', random());
-  }
-  if (values['forget-previous-key']) write('api/jwt-secret-previous', '');
-  process.exit();
-}
-
 const { redis, 'queue-redis': queueRedis = redis } = values;
-const passwords = { postgres: random(), jwt: random(), grafana: random() };
-const database = values.database ?? `postgres://redbook:${passwords.postgres}@postgres:5432/redbook`;
 
 const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator'];
+const USERS = 'users.acl';
+/** A user of Redis that roles of one server have, with the server and the role. */
+const OF_ROLE = /^(engine|queue)-(\w+)$/;
 
-for (const role of ['migrate', ...ROLES]) if (role !== 'stream') write(`${role}/database-url`, database);
-write('api/jwt-secret', passwords.jwt);
-write('api/jwt-secret-previous', '');
-write('postgres/password', passwords.postgres);
-write('grafana/password', passwords.grafana);
+const random = () => randomBytes(32).toString('hex');
+/** @type {(path: string) => boolean} */
+const has = (path) => existsSync(join(folder, path));
+/** @type {(path: string) => string} */
+const read = (path) => readFileSync(join(folder, path), 'utf8').trimEnd();
+/** @type {(path: string, text: string) => void} */
+const write = (path, text) => {
+  const whole = join(folder, path);
+  mkdirSync(dirname(whole), { recursive: true });
+  // The users of containers differ from this one, so everybody who may enter the folder may read. A server may read the
+  // file at any moment, and must not see half of it.
+  writeFileSync(`${whole}.new`, `${text}\n`, { mode: 0o644 });
+  renameSync(`${whole}.new`, whole);
+};
+/** Writes a file that is not there yet. @type {(path: string, make: () => string) => void} */
+const keep = (path, make) => {
+  if (!has(path)) write(path, make());
+};
 
-/** The users without a password, and those of the roles. Each role alone gets its password, and Redis the digest. */
-const users = readFileSync(new URL('users.acl', import.meta.url), 'utf8')
+/** Makes the password of a user, writes it where its reader looks for it, and returns the digest for Redis. */
+function newDigest(/** @type {string} */ name) {
+  const password = random();
+  const [, server, role] = OF_ROLE.exec(name) ?? [];
+  const [file, host] = server === 'queue' ? ['queue-redis-url', queueRedis] : ['redis-url', redis];
+  if (role === undefined) write(`${name}/redis-password`, password);
+  else write(`${role}/${file}`, `redis://${name}:${password}@${host}/0`);
+  return `#${createHash('sha256').update(password).digest('hex')}`;
+}
+
+/** @type {(line: string) => string} */
+const nameOf = (line) => line.split(' ')[1] ?? '';
+const template = readFileSync(new URL(USERS, import.meta.url), 'utf8')
   .trimEnd()
-  .split('\n')
-  .flatMap((line) => {
-    const [, name = ''] = line.split(' ');
-    const [server, role = ''] = name.split('-');
-    if (!line.includes('SHA256')) return [{ server: 'any', line }];
-    if (!ROLES.includes(role)) return [];
-    const password = random();
-    const [file, host] = server === 'queue' ? ['queue-redis-url', queueRedis] : ['redis-url', redis];
-    write(`${role}/${file}`, `redis://${name}:${password}@${host}/0`);
-    const digest = createHash('sha256').update(password).digest('hex');
-    return [{ server, line: line.replace('SHA256', digest) }];
+  .split('\n');
+
+/**
+ * Returns the users of a server with the rights of this release. Users keep the digests that the present file has for
+ * them. Lines of users that only the present file knows stay as they are.
+ * @param {readonly string[]} servers `engine`, `queue` or both
+ * @param {string} present the present file; empty for a new server
+ * @param {(name: string) => string} makeDigest
+ */
+function usersFor(servers, present, makeDigest) {
+  const lines = present.split('\n').filter((line) => line.startsWith('user '));
+  const known = new Map(
+    lines.map((line) => [
+      nameOf(line),
+      line
+        .match(/ #[0-9a-f]{64}(?= )/g)
+        ?.join('')
+        .trim(),
+    ]),
+  );
+  const ours = template.flatMap((line) => {
+    const name = nameOf(line);
+    const [, server, role] = OF_ROLE.exec(name) ?? [];
+    if (server !== undefined && !servers.includes(server)) return [];
+    if (!line.includes('#SHA256')) return [line];
+    // Only an operator adds replicas, Sentinels and the users of an all-in-one.
+    const isMade = name === 'admin' || (role !== undefined && ROLES.includes(role));
+    const digests = known.get(name) ?? (isMade ? makeDigest(name) : undefined);
+    return digests === undefined ? [] : [line.replace('#SHA256', digests)];
   });
-/** @param {string} other */
-const without = (other) =>
-  users
-    .filter(({ server }) => server !== other)
-    .map(({ line }) => line)
-    .join('\n');
-const isShared = queueRedis === redis;
-if (!isShared) write('queue-redis/users.acl', without('engine'));
-// Written last, because a second run takes this file as the sign that all of them exist.
-write('redis/users.acl', without(isShared ? '' : 'queue'));
+  const names = new Set(template.map(nameOf));
+  const others = lines.filter((line) => !names.has(nameOf(line)) && !OF_ROLE.test(nameOf(line)));
+  return [...ours, ...others].join('\n');
+}
+
+/** Servers whose roles a users file has. @type {(present: string) => string[]} */
+const serversOf = (present) => {
+  const servers = ['engine', 'queue'].filter((server) => `\n${present}`.includes(`\nuser ${server}-`));
+  if (servers.length === 0) throw new Error(`no users of Redbook in this ${USERS}`);
+  return servers;
+};
+
+/** Brings the users file of a folder up to date, or makes it. @type {(path: string, servers: string[]) => void} */
+function keepUsers(path, servers, makeDigest = newDigest) {
+  const present = has(path) ? read(path) : '';
+  write(path, usersFor(present === '' ? servers : serversOf(present), present, makeDigest));
+}
+
+function updateSecret() {
+  const secret = JSON.parse(readFileSync(0, 'utf8'));
+  const present = Buffer.from(secret.data?.[USERS] ?? '', 'base64').toString();
+  const updated = usersFor(serversOf(present), present, (name) => {
+    process.stderr.write(`${name} is new: its password is below ${folder}\n`);
+    return newDigest(name);
+  });
+  secret.data[USERS] = Buffer.from(`${updated}\n`).toString('base64');
+  process.stdout.write(`${JSON.stringify(secret)}\n`);
+}
+
+function makeAll() {
+  keep('postgres/password', random);
+  const database = values.database ?? `postgres://redbook:${read('postgres/password')}@postgres:5432/redbook`;
+  for (const role of ['migrate', ...ROLES])
+    if (role !== 'stream') keep(`${role}/database-url`, () => database);
+  keep('api/jwt-secret', random);
+  keep('api/jwt-secret-previous', () => '');
+  keep('grafana/password', random);
+  const isShared = queueRedis === redis && !has(`queue-redis/${USERS}`);
+  keepUsers(`redis/${USERS}`, isShared ? ['engine', 'queue'] : ['engine']);
+  if (isShared) return;
+  // `admin` has one password for both servers.
+  const admin = read(`redis/${USERS}`).match(/^user admin on (.*?) reset/m)?.[1] ?? '';
+  keepUsers(`queue-redis/${USERS}`, ['queue'], (name) => (name === 'admin' ? admin : newDigest(name)));
+}
+
+if (values.secret) updateSecret();
+else if (values['rotate-session-key']) {
+  write('api/jwt-secret-previous', read('api/jwt-secret'));
+  write('api/jwt-secret', random());
+} else if (values['forget-previous-key']) write('api/jwt-secret-previous', '');
+else makeAll();

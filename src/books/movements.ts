@@ -66,7 +66,7 @@ export function atomsOf(amount: Decimal, { symbol, scale }: Asset): bigint {
 
 /** @throws OperatorRefusal UNKNOWN_ASSET */
 export async function assetOf(engine: Engine, symbol: string): Promise<Asset> {
-  const found = (await engine.markets.assets()).find((asset) => asset.symbol === symbol);
+  const found = (await engine.assets.all()).find((asset) => asset.symbol === symbol);
   if (found !== undefined) return found;
   throw new OperatorRefusal(
     'UNKNOWN_ASSET',

@@ -9,12 +9,12 @@
 
 import { moveFundsOnce } from '../books/movements.ts';
 import { reconcile } from '../books/reconcile/index.ts';
+import { renderReconciliation } from '../books/reconcile/text.ts';
 import type { Servers } from '../books/servers.ts';
 import { type Order, openConnection } from '../client/index.ts';
 import { Refusal } from '../domain/errors.ts';
 import { formatScaled } from '../domain/units.ts';
-import { renderReconciliation } from '../operator/ledger.ts';
-import { COLOURED, PLAIN } from '../operator/terminal.ts';
+import { COLOURED, PLAIN } from '../terminal/paint.ts';
 import { COLUMNS, openScript, type StoryTeller } from './script.ts';
 import { isRunning, tellNotRunning, withdrawAll } from './service.ts';
 import { type Stage, setStage } from './stage.ts';

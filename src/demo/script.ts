@@ -1,7 +1,7 @@
 /** Prints the demo: numbered scenes, sentences, tables. */
 
-import { type Column, column, renderTable } from '../operator/table.ts';
-import type { Paint } from '../operator/terminal.ts';
+import type { Paint } from '../terminal/paint.ts';
+import { type Column, column, renderTable } from '../terminal/table.ts';
 
 export interface StoryTeller {
   scene(title: string): void;

@@ -23,7 +23,7 @@ export function tellNotRunning(baseUrl: string, print: (line: string) => void): 
  * @returns what was withdrawn, in words
  */
 export async function withdrawAll({ wallet }: Pick<Trader, 'wallet'>, services: Servers): Promise<string[]> {
-  const assets = await services.engine.markets.assets();
+  const assets = await services.engine.assets.all();
   const withdrawn: string[] = [];
   for (const { asset, availableAtoms } of await services.engine.funds.readBalances(wallet)) {
     if (availableAtoms === 0n) continue;

@@ -3,8 +3,9 @@
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import { loadScript, type Script } from '../redis/lua.ts';
+import type { EpochNotes } from './epoch-notes.ts';
 import { FilterInForce } from './filter-in-force.ts';
-import { EngineLifecycle, type EpochNotes } from './lifecycle.ts';
+import { EngineLifecycle } from './lifecycle.ts';
 import { Stale } from './outcomes.ts';
 import { ScriptRunner } from './script-runner.ts';
 
@@ -16,6 +17,10 @@ export interface CoreOptions {
   readonly load?: (name: string) => Script;
   /** Bytes of the claim filter of a new engine and of a rebuilt filter; a power of two. */
   readonly claimFilterBytes?: number;
+  /** Least time that settled events stay, in milliseconds; default ten seconds. */
+  readonly eventsStayMs?: number;
+  /** True if a server that hides its settings may hold the engine. */
+  readonly trustsServer?: boolean;
   /** Called with messages for operators. */
   readonly warn?: (message: string) => void;
   /** Called with the duration of a script, from sending to reply. */
@@ -36,13 +41,15 @@ export class EngineCore {
     epochs,
     load = loadScript,
     claimFilterBytes,
+    trustsServer = false,
     warn = () => undefined,
     observe = () => undefined,
   }: CoreOptions) {
     this.redis = redis;
     this.scripts = new ScriptRunner(redis, { load, observe, warn });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);
-    this.lifecycle = new EngineLifecycle({ redis, scripts: this.scripts, filter: this.filter, epochs, warn });
+    const { scripts, filter } = this;
+    this.lifecycle = new EngineLifecycle({ redis, scripts, filter, epochs, warn, trustsServer });
   }
 
   /**

@@ -3,13 +3,13 @@
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
+import type { EngineAssets } from './assets.ts';
 import { checkedAtMs, type EngineMoment, movementClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { readMovement } from './event-codec.ts';
 import { scriptClaim } from './filter-layout.ts';
 import { balancesKey } from './keys.ts';
-import type { EngineMarkets } from './markets.ts';
 import { MOVE_FUNDS, READ_BALANCES } from './scripts.ts';
 
 /** Most atoms of an asset's supply, and so of any balance: sums stay inside 64 bits. */
@@ -32,11 +32,11 @@ type Movement =
 
 export class EngineFunds {
   readonly #core: EngineCore;
-  readonly #markets: EngineMarkets;
+  readonly #assets: EngineAssets;
 
-  constructor(core: EngineCore, markets: EngineMarkets) {
+  constructor(core: EngineCore, assets: EngineAssets) {
     this.#core = core;
-    this.#markets = markets;
+    this.#assets = assets;
   }
 
   /**
@@ -78,7 +78,7 @@ export class EngineFunds {
   }
 
   async #checkMovement({ asset, amountAtoms, reference }: AccountMoved): Promise<void> {
-    if (!(await this.#markets.assets()).some((known) => known.symbol === asset)) {
+    if (!(await this.#assets.all()).some((known) => known.symbol === asset)) {
       throw new OperatorRefusal(
         'UNKNOWN_ASSET',
         `unknown asset ${asset}: create a market that uses it, or register it with asset set ${asset} --scale N`,
@@ -97,7 +97,7 @@ export class EngineFunds {
 
   /** A wallet's balances in every asset at one moment; assets it never had are left out. */
   async readBalances(wallet: string): Promise<Balance[]> {
-    const assets = await this.#markets.assets();
+    const assets = await this.#assets.all();
     if (assets.length === 0) return [];
     const found = await this.#core.scripts.run(READ_BALANCES, {
       balances: assets.map(({ symbol }) => balancesKey(symbol)),

@@ -1,5 +1,6 @@
 /** The matching engine as TypeScript code sees it: one class per subject, integer amounts, documented refusals. */
 
+import { EngineAssets } from './assets.ts';
 import { OrderCancels } from './cancelling.ts';
 import { EngineClaimFilter } from './claim-filter.ts';
 import { type CoreOptions, EngineCore } from './core.ts';
@@ -28,6 +29,7 @@ export {
 } from './codec.ts';
 export type { DueCancel } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
+export type { EpochNotes } from './epoch-notes.ts';
 export {
   EngineBehind,
   EngineExhausted,
@@ -38,7 +40,6 @@ export {
 export type { FilterLoad } from './filter-layout.ts';
 export type { FilterRebuilt } from './filter-rebuild.ts';
 export { checkSameMovement } from './funds.ts';
-export type { EpochNotes } from './lifecycle.ts';
 export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
@@ -55,6 +56,7 @@ export { ENGINE_FORMAT, MAX_EPOCH } from './state.ts';
 export interface Engine {
   readonly lifecycle: EngineLifecycle;
   readonly rebuilds: EngineRebuilds;
+  readonly assets: EngineAssets;
   readonly markets: EngineMarkets;
   readonly orders: EngineOrders;
   readonly dueCancels: EngineDueCancels;
@@ -71,16 +73,18 @@ export type EngineOptions = CoreOptions & OrderLimits;
 /** Opens the engine on a connection, which the caller must close. */
 export function openEngine(options: EngineOptions): Engine {
   const core = new EngineCore(options);
-  const markets = new EngineMarkets(core);
+  const assets = new EngineAssets(core);
+  const markets = new EngineMarkets(core, assets);
   const pages = new EnginePages(core);
   const cancels = new OrderCancels(core, markets);
   return {
     lifecycle: core.lifecycle,
     rebuilds: new EngineRebuilds(core),
+    assets,
     markets,
     orders: new EngineOrders(core, { markets, pages, cancels }, options),
     dueCancels: new EngineDueCancels(core, cancels),
-    funds: new EngineFunds(core, markets),
+    funds: new EngineFunds(core, assets),
     switches: new EngineSwitches(core, cancels),
     outbox: new EngineOutbox(core, markets, options),
     reads: new EngineReads(core, markets),

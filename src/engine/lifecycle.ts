@@ -1,10 +1,11 @@
-/** Opens an engine, watches that it stays the same one, and notes its epochs. */
+/** Opens an engine, and watches that it stays the same one. */
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import type { BegunEpoch, Cursor } from '../domain/event.ts';
 import type { ReplyOf } from '../redis/script-call.ts';
-import { EngineBehind, EngineExhausted, type EngineFormat, EpochUnnoted, otherFormat } from './failures.ts';
+import { type EpochNotes, isNotedElsewhere, noteBegun } from './epoch-notes.ts';
+import { EngineBehind, EngineExhausted, type EngineFormat, otherFormat } from './failures.ts';
 import type { FilterInForce } from './filter-in-force.ts';
 import { writeFilterState } from './filter-layout.ts';
 import { KEYS } from './keys.ts';
@@ -19,22 +20,13 @@ interface KnownPosition extends Cursor {
   readonly begun?: BegunEpoch | null;
 }
 
-/** The notes of epochs, which outlive the engine's Redis. */
-export interface EpochNotes {
-  /**
-   * Notes that an epoch began.
-   * @returns run id of the server on which it began first
-   * @throws Refusal SERVICE_UNAVAILABLE
-   */
-  note(begun: BegunEpoch): Promise<string>;
-}
-
 interface LifecycleOptions {
   readonly redis: Redis;
   readonly scripts: ScriptRunner;
   readonly filter: FilterInForce;
   readonly epochs: EpochNotes | undefined;
   readonly warn: (message: string) => void;
+  readonly trustsServer: boolean;
 }
 
 /** Reads of an engine that was replaced meanwhile are repeated up to this number of times. */
@@ -46,6 +38,7 @@ export class EngineLifecycle {
   readonly #filter: FilterInForce;
   readonly #warn: (message: string) => void;
   readonly #epochs: EpochNotes | undefined;
+  readonly #trustsServer: boolean;
   #epoch: number | undefined;
   /** The noted epoch that this engine lacked when a next one began; it is told when the engine opens. */
   #lacked: BegunEpoch | null = null;
@@ -56,12 +49,13 @@ export class EngineLifecycle {
   #wasOpen = false;
   readonly #listeners = new Set<() => void>();
 
-  constructor({ redis, scripts, filter, epochs, warn }: LifecycleOptions) {
+  constructor({ redis, scripts, filter, epochs, warn, trustsServer }: LifecycleOptions) {
     this.#redis = redis;
     this.#scripts = scripts;
     this.#filter = filter;
     this.#epochs = epochs;
     this.#warn = warn;
+    this.#trustsServer = trustsServer;
     // After a disconnect, another server may answer. It must be identified before anything runs on it.
     redis.on('close', () => this.#close());
   }
@@ -139,7 +133,7 @@ export class EngineLifecycle {
     if (reply.outcome === 'begun' && known !== undefined) {
       if (reply.lacksNoted) this.#lacked = known.begun ?? null;
       const begun: BegunEpoch = { epoch: reply.epoch, server: runId };
-      await this.#note(begun);
+      await noteBegun(this.#epochs, begun);
       this.#checkTenure(tenure);
       reply = await this.#openEpoch(runId, { ...known, begun }, '1');
     }
@@ -147,7 +141,7 @@ export class EngineLifecycle {
       case 'open':
         // Postgres may have been put back to an earlier moment.
         if (known !== undefined && reply.epoch > (known.begun?.epoch ?? 0))
-          await this.#note({ epoch: reply.epoch, server: runId });
+          await noteBegun(this.#epochs, { epoch: reply.epoch, server: runId });
         this.#checkTenure(tenure);
         return this.#opened(reply, runId);
       case 'format':
@@ -202,18 +196,6 @@ export class EngineLifecycle {
     });
   }
 
-  /** @throws EpochUnnoted; Refusal SERVICE_UNAVAILABLE when the epoch began on another server before */
-  async #note(begun: BegunEpoch): Promise<void> {
-    const { epoch, server } = begun;
-    const noted = await this.#epochs?.note(begun).catch((cause: unknown) => {
-      throw new EpochUnnoted('SERVICE_UNAVAILABLE', `epoch ${epoch} waits for its note in Postgres`, {
-        cause,
-      });
-    });
-    if (noted !== undefined && noted !== server)
-      throw new Refusal('SERVICE_UNAVAILABLE', `epoch ${epoch} began on another server`);
-  }
-
   /**
    * Notes the epoch in force in a Postgres that lacks its note, because it was put back to an earlier moment. Trading
    * goes on meanwhile. Closes the engine if another server has the epoch.
@@ -222,17 +204,13 @@ export class EngineLifecycle {
   async noteEpoch(begun: BegunEpoch | null): Promise<void> {
     const [epoch, server, tenure] = [this.#epoch, this.#runId, this.#tenure];
     if (epoch === undefined || server === undefined || this.#epochs === undefined) return;
-    let noted = begun;
-    if (begun === null || begun.epoch < epoch) {
-      const at = await this.#epochs.note({ epoch, server }).catch(() => server);
-      noted = { epoch, server: at };
-    }
-    const isOthers = noted?.epoch === epoch && noted.server !== server;
+    const isOthers = await isNotedElsewhere(this.#epochs, { epoch, server }, begun);
     if (isOthers && tenure === this.#tenure) this.#lose();
   }
 
   /** @throws EngineMisconfigured when the server's settings could lose what it has answered */
-  checkServer = (): Promise<void> => checkServerSettings(this.#redis, this.#warn);
+  checkServer = (): Promise<void> =>
+    checkServerSettings(this.#redis, { isTrusted: this.#trustsServer, warn: this.#warn });
 
   /**
    * Checks if another release wrote the engine in another format; works before the engine is open.

@@ -1,4 +1,4 @@
-/** Markets and assets as the engine holds them. Scripts refuse a command made for another version of the rules. */
+/** Markets as the engine holds them. Scripts refuse a command made for another version of the rules. */
 
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { Asset, Market } from '../domain/market.ts';
@@ -6,16 +6,16 @@ import { readMarketRecord, writeMarketRecord } from '../domain/market-record.ts'
 import {
   assetsOfSymbol,
   changeMarket,
-  checkAsset,
   composeMarket,
   DEFAULT_SCALE,
   type MarketChange,
   type MarketSpec,
 } from '../domain/market-rules.ts';
 import type { ReplyOf } from '../redis/script-call.ts';
+import type { EngineAssets } from './assets.ts';
 import type { EngineCore } from './core.ts';
 import { bookKey, KEYS } from './keys.ts';
-import { SET_ASSET, SET_MARKET } from './scripts.ts';
+import { SET_MARKET } from './scripts.ts';
 
 /** Every market at one moment. The listing is replaced as a whole, so nothing of a lost engine stays in it. */
 interface Listing {
@@ -41,10 +41,12 @@ const NOTHING_LISTED: Listing = {
 
 export class EngineMarkets {
   readonly #core: EngineCore;
+  readonly #assets: EngineAssets;
   #listing = NOTHING_LISTED;
 
-  constructor(core: EngineCore) {
+  constructor(core: EngineCore, assets: EngineAssets) {
     this.#core = core;
+    this.#assets = assets;
   }
 
   /** Returns every current market, in the order of creation. The list stays the same object until something changes. */
@@ -124,19 +126,11 @@ export class EngineMarkets {
     return this.#listing.tenure === this.#core.lifecycle.tenure ? this.#listing : NOTHING_LISTED;
   }
 
-  async assets(): Promise<Asset[]> {
-    const fields = await this.#core.scripts.call(() => this.#core.redis.hgetall(KEYS.assets));
-    return Object.entries(fields)
-      .filter(([symbol]) => !symbol.endsWith(' used'))
-      .map(([symbol, scale]) => ({ symbol, scale: Number(scale) }))
-      .sort((a, b) => (a.symbol < b.symbol ? -1 : 1));
-  }
-
   /** @throws OperatorRefusal INVALID_MARKET | MARKET_EXISTS */
   async create(spec: MarketSpec): Promise<Market> {
     const { base, quote } = assetsOfSymbol(spec.symbol);
     return this.#publish(async () => {
-      const [markets, assets] = await Promise.all([this.all(), this.assets()]);
+      const [markets, assets] = await Promise.all([this.all(), this.#assets.all()]);
       if (markets.some((known) => known.symbol === spec.symbol)) {
         throw new OperatorRefusal(
           'MARKET_EXISTS',
@@ -156,15 +150,6 @@ export class EngineMarkets {
       if (known === undefined) throw new Refusal('MARKET_NOT_FOUND');
       return changeMarket(known, change);
     });
-  }
-
-  /** @throws OperatorRefusal INVALID_ASSET | ASSET_IN_USE */
-  async setAsset(asset: Asset): Promise<Asset> {
-    const { symbol, scale } = checkAsset(asset);
-    await this.#core.whileCurrent(() =>
-      this.#core.scripts.run(SET_ASSET, { epoch: this.#core.lifecycle.epoch, symbol, scale }),
-    );
-    return asset;
   }
 
   /** @param compose makes the record; called again when another command has changed what the record is made of */

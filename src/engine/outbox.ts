@@ -14,10 +14,18 @@ import { KEYS } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { FIND_UNSETTLED, TRIM_SETTLED } from './scripts.ts';
 
-/** Milliseconds that settled events stay in the stream, so that a running read still finds them. */
-const EVENTS_STAY_MS = 10_000;
-/** Milliseconds that Redis remembers a used id after Postgres has it: twice as long as a lookup in Postgres counts. */
+/** Milliseconds that the index finds settled events, and the least that these stay, so that a running read has both. */
+const INDEX_STAYS_MS = 10_000;
+/** Share of its memory from which the engine keeps settled events no longer than their index. */
+const MOST_MEMORY = 0.5;
+/** Interval of looks at the engine's memory. */
+const LOOK_AT_MEMORY_MS = 5_000;
+/**
+ * Least time in milliseconds that Redis remembers a used id after Postgres has it: twice as long as a lookup in Postgres
+ * counts. It is also longer than any event stays: a Postgres that was restored to before an event does not know its id.
+ */
 const CLAIMS_STAY_MS = 2 * LOOK_COUNTS_MS;
+const LONGER_THAN_EVENTS_MS = 60_000;
 
 class UnknownMarket extends Error {
   override readonly name = 'UnknownMarket';
@@ -116,7 +124,22 @@ export class EngineOutbox {
   /** Number of events of the next page; smaller while events are large. */
   #pageEvents: number;
 
-  constructor(core: EngineCore, markets: EngineMarkets, { maxMakers }: { readonly maxMakers: number }) {
+  readonly #eventsStayMs: number;
+  readonly #claimsStayMs: number;
+  /** True while the engine's memory is too full to keep settled events for longer than their index. */
+  #isShort = false;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    core: EngineCore,
+    markets: EngineMarkets,
+    {
+      maxMakers,
+      eventsStayMs = INDEX_STAYS_MS,
+    }: { readonly maxMakers: number; readonly eventsStayMs?: number },
+  ) {
+    this.#eventsStayMs = Math.max(eventsStayMs, INDEX_STAYS_MS);
+    this.#claimsStayMs = Math.max(CLAIMS_STAY_MS, 2 * this.#eventsStayMs + LONGER_THAN_EVENTS_MS);
     this.#core = core;
     this.#markets = markets;
     const max = Math.floor(MAX_PAGE_BYTES / (maxMakers * BYTES_PER_MAKER));
@@ -253,13 +276,23 @@ export class EngineOutbox {
    * Removes what Postgres has.
    * @returns the number of events removed from the stream
    */
-  trim({ epoch, sequence }: Cursor): Promise<number> {
+  async trim({ epoch, sequence }: Cursor): Promise<number> {
+    if (Date.now() - this.#lookedMs >= LOOK_AT_MEMORY_MS) await this.#lookAtMemory();
     return this.#core.scripts.run(TRIM_SETTLED, {
       epoch,
       sequence,
-      eventsStayMs: EVENTS_STAY_MS,
-      claimsStayMs: CLAIMS_STAY_MS,
+      eventsStayMs: this.#isShort ? INDEX_STAYS_MS : this.#eventsStayMs,
+      indexStayMs: INDEX_STAYS_MS,
+      claimsStayMs: this.#claimsStayMs,
     });
+  }
+
+  async #lookAtMemory(): Promise<void> {
+    const text = await this.#core.scripts.call(() => this.#core.redis.info('memory'));
+    const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+    const max = figure('maxmemory');
+    this.#isShort = max > 0 && figure('used_memory') > MOST_MEMORY * max;
+    this.#lookedMs = Date.now();
   }
 
   /** Decodes entries up to the one that reaches the weight. */

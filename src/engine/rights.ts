@@ -8,7 +8,6 @@ import type { Redis } from 'ioredis';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { loadScript } from '../redis/lua.ts';
 import { LoadedCall } from '../redis/script-call.ts';
-import { KEYS } from './keys.ts';
 import { CHECK_RIGHTS } from './scripts.ts';
 
 const USERS = 'k8s/shared/users.acl';
@@ -18,8 +17,15 @@ const usersFile = readFileSync(new URL(`../../${USERS}`, import.meta.url), 'utf8
 const OPTIONAL = ['config|get', 'bgrewriteaof', 'client|setname', 'client|list', 'cluster|slots'];
 /** A script is running, and Redis looks for the keys of these behind the arguments of the check. */
 const RUNNING = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro'];
+/** Commands on channels. All others are on keys. */
+const ON_CHANNELS = ['subscribe', 'unsubscribe', 'publish'];
 /** Subcommands that the scripts run of commands that the file grants as a whole. */
 const SUBCOMMANDS: Readonly<Record<string, string>> = { xinfo: 'xinfo stream' };
+/** Reads that change nothing, so that a user who may run no script can try them. */
+const HARMLESS: readonly (readonly [right: string, ...after: readonly string[]])[] = [
+  ['hget', 'field'],
+  ['exists'],
+];
 const MAX_NAMED = 3;
 
 /** A right is missing. The message names it, and the file to load. */
@@ -31,8 +37,10 @@ export class MissingRights extends OperatorRefusal {
 
 /** @throws MissingRights unless the connection may do what the file grants to the user; no user, no check */
 export async function checkRights(redis: Redis, user: string): Promise<void> {
-  const script = new LoadedCall(CHECK_RIGHTS, loadScript(CHECK_RIGHTS.name));
-  const asked = script.run(redis, { keys: [KEYS.engine], commands: commandsOf(user) });
+  const line = usersFile.split('\n').find((one) => one.startsWith(`user ${user} `));
+  if (line === undefined) return;
+  const groups = groupsOf(line);
+  const asked = line.includes(' +eval ') ? askScript(redis, groups) : tryReads(redis, groups);
   const refused = await asked.catch((error) => {
     throw namedRight(error);
   });
@@ -41,18 +49,52 @@ export async function checkRights(redis: Redis, user: string): Promise<void> {
   throw new MissingRights(`(as ${user}) ${refused.slice(0, MAX_NAMED).join(', ')}${more}`);
 }
 
-/** Returns a command for each command and for each key that a user is granted. */
-function commandsOf(user: string): string[] {
-  const line = usersFile.split('\n').find((one) => one.startsWith(`user ${user} `)) ?? '';
-  const keys = [...line.matchAll(/ (%R)?~(\S+)/g)].map(([, reads, key]) => ({ reads, key }));
+/** Commands that a user may run on keys and channels. A line has one such group, and one more in each parenthesis. */
+interface Group {
+  readonly granted: readonly string[];
+  readonly keys: readonly { readonly readOnly: boolean; readonly key: string }[];
+  readonly channels: readonly string[];
+}
+
+const groupsOf = (line: string): Group[] =>
+  line
+    .split(/[()]/)
+    .map((group) => ` ${group}`)
+    .map((group) => ({
+      granted: [...group.matchAll(/ \+(\S+)/g)].map(([, name]) => name!),
+      keys: [...group.matchAll(/ (%R)?~(\S+)/g)].map(([, reads, key]) => ({
+        readOnly: reads !== undefined,
+        key: key!,
+      })),
+      channels: [...group.matchAll(/ &(\S+)/g)].map(([, channel]) => channel!),
+    }));
+
+async function askScript(redis: Redis, groups: readonly Group[]): Promise<string[]> {
+  const script = new LoadedCall(CHECK_RIGHTS, loadScript(CHECK_RIGHTS.name));
+  const [first] = groups.flatMap(({ keys }) => keys);
+  return script.run(redis, { keys: [first!.key], commands: groups.flatMap(commandsOf) });
+}
+
+/** Returns a command for each command and for each key that a group grants. */
+function commandsOf({ granted, keys, channels }: Group): string[] {
   const [first] = keys;
-  const granted = [...line.matchAll(/ \+(\S+)/g)].map(([, name]) => name!);
   return [
     ...granted
       .filter((name) => !OPTIONAL.includes(name) && !RUNNING.includes(name))
-      .map((name) => `${(SUBCOMMANDS[name] ?? name).replace('|', ' ')} ${first?.key}`),
-    ...keys.map(({ reads, key }) => `${reads === undefined ? 'hset' : 'hget'} ${key}`),
+      .map((name) => {
+        const on = ON_CHANNELS.includes(name) ? channels[0] : first?.key;
+        return `${(SUBCOMMANDS[name] ?? name).replace('|', ' ')} ${on}`;
+      }),
+    ...keys.map(({ readOnly, key }) => `${readOnly ? 'hget' : 'hset'} ${key}`),
   ];
+}
+
+/** Runs the harmless reads that a user without scripts is granted. The reply of Redis names the one that it refuses. */
+async function tryReads(redis: Redis, groups: readonly Group[]): Promise<string[]> {
+  for (const { granted, keys } of groups)
+    for (const [right, ...after] of HARMLESS)
+      if (granted.includes(right)) for (const { key } of keys) await redis.call(right, key, ...after);
+  return [];
 }
 
 /** The right that an error of Redis names, in a script or outside. */

@@ -365,6 +365,6 @@ export const TAKE_DUE_CANCELS = describeScript({
 export const TRIM_SETTLED = describeScript({
   name: 'trim_settled',
   keys: [],
-  args: ['epoch', 'sequence', 'eventsStayMs', 'claimsStayMs'],
+  args: ['epoch', 'sequence', 'eventsStayMs', 'indexStayMs', 'claimsStayMs'],
   read: (reply) => reply as number,
 });

@@ -21,10 +21,14 @@ const REQUIRED: Readonly<Record<string, { value: string; why: string }>> = {
 };
 
 /**
- * @throws EngineMisconfigured naming every setting to change. A server that does not let its settings be read (a
- *   managed one) is accepted, with a warning that tells the operator to check them.
+ * @param trust.isTrusted true if a server that does not let its settings be read (a managed one) is accepted, with a
+ *   warning that names them
+ * @throws EngineMisconfigured naming every setting to change
  */
-export async function checkServerSettings(redis: Redis, warn: (message: string) => void): Promise<void> {
+export async function checkServerSettings(
+  redis: Redis,
+  trust: { readonly isTrusted: boolean; readonly warn: (message: string) => void },
+): Promise<void> {
   const version = /^redis_version:(\d+)\S*/m.exec(await redis.info('server'));
   if (Number(version?.[1]) < OLDEST_MAJOR) {
     throw new EngineMisconfigured(`the engine needs Redis ${OLDEST_MAJOR} or newer; this is ${version?.[0]}`);
@@ -32,7 +36,12 @@ export async function checkServerSettings(redis: Redis, warn: (message: string) 
   const wrong = await wrongSettings(redis);
   if (wrong === undefined) {
     const list = Object.entries(REQUIRED).map(([name, { value }]) => `${name} ${value}`);
-    warn(`the engine's Redis does not show its settings; make sure of: ${list.join(', ')}`);
+    const hidden = `the engine's Redis does not show its settings, which must be ${list.join(', ')}`;
+    if (!trust.isTrusted)
+      throw new EngineMisconfigured(
+        `${hidden}: let its user run CONFIG GET, or vouch by ENGINE_DURABILITY=trusted`,
+      );
+    trust.warn(hidden);
   } else if (wrong.length > 0)
     throw new EngineMisconfigured(`the engine's Redis is set wrongly: ${wrong.join('; ')}`);
 }

@@ -6,7 +6,8 @@ import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
-import { type Ask, asking, LISTS_ARE_READ_WHOLE, takeClient } from './pool.ts';
+import { type Ask, asking, takeClient } from './queries.ts';
+import { LISTS_ARE_READ_WHOLE } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
 /** An order as settled. Its `remainingSteps` are zero when it is not live. */

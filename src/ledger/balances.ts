@@ -7,16 +7,9 @@ import { dayStartMs, monthSpan } from '../domain/months.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { firstSequenceAt } from './first-after.ts';
 import { BALANCES_AT } from './kept-balances.ts';
-import {
-  type Ask,
-  asking,
-  cursorRows,
-  inSnapshot,
-  LISTS_ARE_READ_WHOLE,
-  streamRows,
-  takeClient,
-} from './pool.ts';
 import type { Pools } from './pools.ts';
+import { type Ask, asking, inSnapshot, takeClient } from './queries.ts';
+import { cursorRows, LISTS_ARE_READ_WHOLE, streamRows } from './stream-rows.ts';
 
 /** Balance of an account in one asset. */
 export interface AccountFigures {

@@ -12,8 +12,8 @@ import type { Cursor } from '../domain/event.ts';
 import type { KeptTimeframe } from './candle-rows.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
-import { askForTexts, type PreparedQuery, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askForTexts, type PreparedQuery, prepared } from './queries.ts';
 
 /** SQL that merges several candles: min and max of [time, price] are the first and the last price, without a sort. */
 const FOLDED = [

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
-import { type Ask, askOnce, prepared } from './pool.ts';
+import { type Ask, askOnce, prepared } from './queries.ts';
 import type { Statement, TextRow } from './round-trip.ts';
 
 export interface SettledCursor extends Cursor {

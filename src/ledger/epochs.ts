@@ -3,8 +3,8 @@
 import type { BegunEpoch } from '../domain/event.ts';
 import { CURSOR_COLUMNS, type CursorRow, cursorOf, type SettledCursor } from './cursor.ts';
 import { FLUSHED } from './flushing.ts';
-import { askOnce, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askOnce, prepared } from './queries.ts';
 
 /** The knowledge of Postgres about the engine when a process opens it. */
 interface OpeningPosition extends SettledCursor {

@@ -1,6 +1,6 @@
 /** Finds the first row at or after a time by bisection of a key: times never run backwards, so they need no index. */
 
-import type { Ask } from './pool.ts';
+import type { Ask } from './queries.ts';
 
 /**
  * Returns SQL that looks at the row in the middle of [low, high) again and again, some fifty times for any length.

@@ -4,7 +4,6 @@ import type { AccountMoved } from '../domain/event.ts';
 import type { Side } from '../domain/order.ts';
 import type { EntryKind } from './entries.ts';
 import { firstSequenceAt } from './first-after.ts';
-import { askOnce, inSnapshot, streamRows } from './pool.ts';
 import type { Pools } from './pools.ts';
 import {
   isPriced,
@@ -13,6 +12,8 @@ import {
   type PricedTradeRow,
   pricedTradeOf,
 } from './priced-trade.ts';
+import { askOnce, inSnapshot } from './queries.ts';
+import { streamRows } from './stream-rows.ts';
 import { storable } from './text.ts';
 
 export interface LedgerEntry {

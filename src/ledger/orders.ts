@@ -15,8 +15,8 @@ import { refusedWhileAway } from './away.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { newestFills, readFills } from './fills.ts';
 import { joinedLines, lineOf, quoted, rowsOf } from './lines.ts';
-import { askForTexts, askOnce, type PreparedQuery, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askForTexts, askOnce, type PreparedQuery, prepared } from './queries.ts';
 import { storable } from './text.ts';
 import { endOf } from './walk.ts';
 

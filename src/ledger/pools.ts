@@ -1,7 +1,82 @@
-/** Connection pools of one process to Postgres, one for each kind of work. */
+/** Connection pools of one process to Postgres, one for each kind of work. They survive restarts of Postgres. */
 
-import type pg from 'pg';
-import { type MakePool, openPool } from './pool.ts';
+import pg from 'pg';
+
+const INT8 = 20;
+
+/** Every bigint column arrives as a `bigint`: the driver's default is a string. */
+const integersAsBigints: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format)) as never,
+};
+
+/**
+ * Settings for short reads, which walk indexes from their ends. Without them, Postgres reads and sorts all rows where
+ * its statistics say that there are few. A plan is made once a connection, for all values, because planning a list
+ * costs as much as reading it. Compiling a plan costs a hundred times as much.
+ */
+const BY_INDEX_ALONE = [
+  'set enable_seqscan = off',
+  'set enable_bitmapscan = off',
+  'set enable_sort = off',
+  'set plan_cache_mode = force_generic_plan',
+  'set jit = off',
+].join('; ');
+
+interface PoolOptions {
+  databaseUrl: string;
+  /** Purpose of its connections; Postgres lists them as `redbook <work>`. */
+  work: string;
+  size: number;
+  /** Longest wait for a connection in milliseconds. */
+  connectMs: number;
+  /** Longest run of one statement, 0 for no limit. A missing reply is given up `UNANSWERED_MS` later. */
+  patienceMs: number;
+  /** Longest pause between two statements of a transaction; `patienceMs` unless given. */
+  pauseMs?: number;
+  /** For short reads alone: plans are made once, and use index scans. */
+  byIndexAlone?: boolean;
+  /** Makes the pool. Tests pass a pool whose statements wait for their turn. */
+  makePool?: MakePool | undefined;
+}
+
+export type MakePool = (config: pg.PoolConfig) => pg.Pool;
+
+/** Milliseconds to wait for a reply after the statement should have ended. */
+const UNANSWERED_MS = 300;
+
+function openPool({
+  databaseUrl,
+  work,
+  size,
+  connectMs,
+  patienceMs,
+  pauseMs = patienceMs,
+  byIndexAlone = false,
+  makePool = (config) => new pg.Pool(config),
+}: PoolOptions): pg.Pool {
+  const pool = makePool({
+    connectionString: databaseUrl,
+    application_name: `redbook ${work}`,
+    max: size,
+    connectionTimeoutMillis: connectMs,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    types: integersAsBigints,
+    ...(byIndexAlone && { onConnect: async (client) => void (await client.query(BY_INDEX_ALONE)) }),
+    ...(patienceMs > 0 && {
+      statement_timeout: patienceMs,
+      query_timeout: patienceMs + UNANSWERED_MS,
+      // A process that stops in mid-transaction must not hold its locks forever.
+      idle_in_transaction_session_timeout: pauseMs,
+    }),
+  });
+  // The loss of an idle connection, or of a borrowed one between two queries, emits an event that ends the process if
+  // nobody listens. The next query fails and tells its caller.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
 
 /**
  * Longest run of one statement in milliseconds, 0 for no limit. A reader waits three seconds at most, settlement may

@@ -16,9 +16,9 @@ import { LedgerDiverged } from './diverged.ts';
 import { FLUSH, FLUSHED } from './flushing.ts';
 import { fold, ordersOfEarlierBatches } from './fold.ts';
 import { loadOrders, progressOf } from './order-progress.ts';
-import { takeClient } from './pool.ts';
 import type { Pools } from './pools.ts';
 import { type PreparedBatch, prepareBatch } from './prepared-batch.ts';
+import { takeClient } from './queries.ts';
 import { roundTrip, type Statement, type TextRow } from './round-trip.ts';
 import { type BatchStatements, writeBatch } from './write-batch.ts';
 

@@ -6,8 +6,9 @@ import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor } from './cursor.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
-import { askOnce, inSnapshot, streamRows } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askOnce, inSnapshot } from './queries.ts';
+import { streamRows } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
 interface AccountBalance {

@@ -6,7 +6,6 @@ import { greatest } from '../domain/units.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { firstSequenceAt, firstTradeAt } from './first-after.ts';
 import { NEAREST_KEPT } from './kept-balances.ts';
-import { type Ask, inSnapshot } from './pool.ts';
 import type { Pools } from './pools.ts';
 import {
   isPriced,
@@ -15,6 +14,7 @@ import {
   type PricedTradeRow,
   pricedTradeOf,
 } from './priced-trade.ts';
+import { type Ask, inSnapshot } from './queries.ts';
 
 interface Happened {
   readonly sequence: number;

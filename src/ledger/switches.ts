@@ -2,7 +2,7 @@
 
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { Switches } from '../domain/switches.ts';
-import type { Ask } from './pool.ts';
+import type { Ask } from './queries.ts';
 
 /** @param ask in a snapshot */
 export async function readSwitchesIn(ask: Ask): Promise<Switches> {

@@ -7,8 +7,8 @@ import { readCursorText, withCursor } from './cursor.ts';
 import { FILL_FIELDS, fillFields, readFill, walkTrades } from './fills.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
-import { askForTexts, inSnapshot, type PreparedQuery, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askForTexts, inSnapshot, type PreparedQuery, prepared } from './queries.ts';
 
 interface TradeRow extends MarketUnitsRow {
   trade_id: bigint;

@@ -1,8 +1,9 @@
 /** Sums of trades by day, month, market or taker: fees earned and volumes. */
 
 import { firstTradeAt } from './first-after.ts';
-import { inSnapshot, streamRows } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { inSnapshot } from './queries.ts';
+import { streamRows } from './stream-rows.ts';
 
 /** What sums may be split by, as SQL of a text. */
 const DIMENSIONS = {

@@ -9,10 +9,10 @@ import type { Market } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import { type Decimal, formatCount, formatScaled } from '../domain/units.ts';
 import { EventRefused } from '../engine/index.ts';
+import { column, renderFacts, renderTable, shown } from '../terminal/table.ts';
 import { readDecimal, readWallet } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
 import type { OperatorServices } from './services.ts';
-import { column, renderFacts, renderTable, shown } from './table.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
 const WALLET = 'address: 0x and 40 hex digits, in any case';

@@ -10,7 +10,7 @@ export function addAssetCommands(program: Command, perform: RunCommand): void {
     .description('set the decimals of an asset before its first use (default: 8)')
     .action((symbol: string, { scale }: { scale: number }) =>
       perform(async ({ engine }) => {
-        const asset = await engine.markets.setAsset({ symbol, scale });
+        const asset = await engine.assets.set({ symbol, scale });
         return shortResult(`${asset.symbol} has ${asset.scale} decimals`, asset);
       }),
     );

@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { rebuildClaimFilter } from '../books/claim-filter.ts';
 import type { FilterRebuilt } from '../engine/index.ts';
+import { formatCounted } from '../terminal/table.ts';
 import { readWholeNumber } from './arguments.ts';
-import { formatCounted } from './table.ts';
 import { addNoun, type RunCommand, shortResult } from './verb.ts';
 
 export function addClaimsCommands(program: Command, perform: RunCommand): void {

@@ -1,5 +1,5 @@
 import type { ClosedOrder } from '../domain/order.ts';
-import { column, renderTable } from './table.ts';
+import { column, renderTable } from '../terminal/table.ts';
 import type { CommandResult } from './verb.ts';
 
 const COLUMNS = [

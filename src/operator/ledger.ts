@@ -2,14 +2,13 @@
 
 import type { Command } from 'commander';
 import { rebuildEngine } from '../books/rebuild.ts';
-import { type CheckResult, type Reconciliation, reconcile } from '../books/reconcile/index.ts';
+import { type Reconciliation, reconcile } from '../books/reconcile/index.ts';
+import { renderReconciliation } from '../books/reconcile/text.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { readWholeNumber } from './arguments.ts';
 import { addCheckpoint, readCheckpointFile } from './checkpoints.ts';
 import { withProgress } from './progress.ts';
 import { addStatementCommands } from './statements.ts';
-import { column, formatCounted, renderTable, shown } from './table.ts';
-import type { Paint } from './terminal.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
 export function addLedgerCommands(program: Command, perform: RunCommand): void {
@@ -58,35 +57,6 @@ const reconciled = (result: Reconciliation): CommandResult => {
         ),
   };
 };
-
-const CHECK_COLUMNS = [column('CHECK'), column('ASSET'), column('COMPARED'), column('RESULT')];
-
-const resultOf = ({ count }: CheckResult): string =>
-  count === 0 ? 'holds' : `${formatCounted(count)} ${count === 1 ? 'difference' : 'differences'}`;
-
-export function renderReconciliation({ holds, checks, sequence }: Reconciliation, paint: Paint): string {
-  const table = renderTable(
-    CHECK_COLUMNS,
-    checks.map((check) => [check.name, check.asset ?? '', check.compared, resultOf(check)]),
-    paint,
-  );
-  const details = checks.filter(({ count }) => count > 0).map((check) => renderDifferences(check, paint));
-  const verdict = holds
-    ? paint('green', `everything holds: ${checks.length} checks, up to event ${sequence}`)
-    : paint('red', 'not everything holds');
-  return `${[table, ...details].join('\n')}\n${verdict}\n`;
-}
-
-function renderDifferences(check: CheckResult, paint: Paint): string {
-  const lines = check.differences.map(
-    ({ subject, expected, found }) =>
-      `  ${shown(subject)}\n    expected ${shown(expected)}\n    found    ${shown(found)}\n`,
-  );
-  const more = check.count - check.differences.length;
-  const rest = more > 0 ? `  … and ${formatCounted(more)} more\n` : '';
-  const title = `${check.name}${check.asset === null ? '' : ` of ${check.asset}`}`;
-  return `${paint('bold', title)}: ${check.meaning}\n${lines.join('')}${rest}`;
-}
 
 function addRebuild(ledger: Command, perform: RunCommand): void {
   ledger

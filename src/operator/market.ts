@@ -5,10 +5,10 @@ import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { MARKET_STATUSES, type Market, SELF_TRADE_POLICIES, type SelfTradePolicy } from '../domain/market.ts';
 import type { MarketChange } from '../domain/market-rules.ts';
 import type { ClosedOrder } from '../domain/order.ts';
+import { column, renderTable } from '../terminal/table.ts';
 import { readRule, readSwitch, readWholeNumber, withNulls } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
 import type { OperatorServices } from './services.ts';
-import { column, renderTable } from './table.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
 interface CreateOptions {

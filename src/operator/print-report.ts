@@ -7,7 +7,7 @@ import {
   reportText,
   titleOf,
 } from '../statements/report.ts';
-import { column, renderTable } from './table.ts';
+import { column, renderTable } from '../terminal/table.ts';
 import { paintFor, type Terminal, write } from './terminal.ts';
 
 /** Rows that are aligned together, so that a report of any length needs no memory. */

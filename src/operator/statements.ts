@@ -13,6 +13,7 @@ import {
 } from '../statements/books.ts';
 import type { Report, ReportFormat } from '../statements/report.ts';
 import { statementReport } from '../statements/statement.ts';
+import { column, renderTable } from '../terminal/table.ts';
 import {
   readDimensions,
   readEntryId,
@@ -24,7 +25,6 @@ import {
 import { checkpointLine } from './checkpoints.ts';
 import { printReport } from './print-report.ts';
 import type { OperatorServices } from './services.ts';
-import { column, renderTable } from './table.ts';
 import { type RunCommand, shortResult } from './verb.ts';
 
 const WALLET_OPTION = ['--wallet <address>', 'only this wallet', readWallet] as const;

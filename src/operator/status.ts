@@ -5,8 +5,8 @@ import { type Lag, lagBetween } from '../books/settlement-lag.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { withTimeLimit } from '../domain/time-limit.ts';
 import type { LastReconcile } from '../ledger/index.ts';
+import { formatCounted, renderFacts } from '../terminal/table.ts';
 import type { OperatorServices } from './services.ts';
-import { formatCounted, renderFacts } from './table.ts';
 import type { CommandResult, RunCommand } from './verb.ts';
 
 const PATIENCE_MS = 3_000;

@@ -1,7 +1,7 @@
 /** Writes answers to the terminal as fast as its reader takes them. */
 
 import type { Writable } from 'node:stream';
-import { inspect } from 'node:util';
+import { COLOURED, type Paint, PLAIN } from '../terminal/paint.ts';
 
 /** A stream of a process, or one that a test reads. */
 type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean };
@@ -22,15 +22,6 @@ export const isClosedByReader = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
   (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
-
-/** Styles text for a terminal; returns plain text for any other output. */
-export type Paint = (style: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string) => string;
-
-export const PLAIN: Paint = (_style, text) => text;
-export const COLOURED: Paint = (style, text) => {
-  const [on, off] = inspect.colors[style]!;
-  return `\u001b[${on}m${text}\u001b[${off}m`;
-};
 
 /** `hasColors` also heeds NO_COLOR and TERM. */
 export const paintFor = (stream: Output): Paint =>

@@ -2,8 +2,9 @@
 
 import type { Command } from 'commander';
 import type { OperatorRefusal } from '../domain/errors.ts';
+import type { Paint } from '../terminal/paint.ts';
 import type { OperatorServices } from './services.ts';
-import type { Paint, Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Result of a command. */
 export interface CommandResult {

@@ -100,7 +100,7 @@ export async function startAll(
  */
 async function createDemoMarkets(engine: Engine, networkId: string): Promise<void> {
   if ((await untilDone(() => engine.markets.all())).length > 0) return;
-  await untilDone(() => engine.markets.setAsset({ symbol: 'USDC', scale: 6 }));
+  await untilDone(() => engine.assets.set({ symbol: 'USDC', scale: 6 }));
   for (const market of DEMO_MARKETS) {
     await untilDone(async () => {
       const known = await engine.markets.all();

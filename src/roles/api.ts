@@ -78,7 +78,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
  * asks both Redis servers for the time, because a server that hangs keeps its connections.
  */
 function readinessOf(backends: Backends, stage: () => string): () => Promise<Readiness> {
-  const { engineState, engineRedis, queueRedis, logger } = backends;
+  const { engineState, engineRedis, queueRedis, queueRights, logger } = backends;
   const askEngine = askedServer("the engine's Redis", logger, () => engineRedis.time());
   const askQueue = askedServer("the queue's Redis", logger, () => queueRedis.time());
   return async () => {
@@ -86,7 +86,7 @@ function readinessOf(backends: Backends, stage: () => string): () => Promise<Rea
     const checks = {
       process: stage(),
       engine: engineState() === 'ok' ? engineAnswer : engineState(),
-      queueRedis: queueAnswer,
+      queueRedis: queueAnswer === 'ok' ? queueRights() : queueAnswer,
     };
     return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
   };

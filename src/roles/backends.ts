@@ -17,6 +17,7 @@ import { readScripts } from '../redis/lua.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
 import { warnOfEviction } from './queue-eviction.ts';
+import { watchRights } from './rights-watch.ts';
 import type { RedisConfig, ServedConfig } from './served-config.ts';
 import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';
 import { untilMigrated } from './waiting.ts';
@@ -37,6 +38,8 @@ export interface Connections {
   readonly engineRedis: Redis;
   /** Redis for challenges, limits and frames. */
   readonly queueRedis: Redis;
+  /** Returns `ok`, or `without rights` while Redis refuses the role what it runs there. Used by `/readyz`. */
+  queueRights(): string;
   /** Opens a separate pub/sub connection to the queue's Redis. */
   openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
@@ -82,6 +85,7 @@ export function openConnections(
   const queueTold = outages.listener(names.queue, 'queue');
   const queueRedis = connectRedis(queueAt(config), `${role}-queue`, queueTold);
   if (names.queue !== names.engine) warnOfEviction(queueRedis, names.queue, logger);
+  const rights = watchRights({ redis: queueRedis, user: `queue-${role}`, server: names.queue, outages });
   const subscribers: Redis[] = [];
   const engine = openEngine({
     redis: engineRedis,
@@ -89,6 +93,8 @@ export function openConnections(
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,
+    eventsStayMs: config.eventsStayMs,
+    trustsServer: config.engineDurability === 'trusted',
     observe: metrics.observeScript,
     warn: throttled((message) => logger.warn(message)),
   });
@@ -102,6 +108,7 @@ export function openConnections(
     engineRedis,
     queueRedis,
     engine,
+    queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
@@ -110,6 +117,7 @@ export function openConnections(
       return subscriber;
     },
     async close() {
+      rights.stop();
       outages.close();
       for (const redis of [engineRedis, queueRedis, ...subscribers]) redis.disconnect();
     },

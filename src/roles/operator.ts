@@ -52,12 +52,14 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
   while (!engine.lifecycle.isOpen() && Date.now() < untilMs && !isAway()) await sleep(LOOK_EVERY_MS);
   await ledgerAnswered;
   // The gate has checked the rights of an open engine. Some commands work on one that is not open.
-  if (!engine.lifecycle.isOpen() && engineRedis.status === 'ready') {
-    await checkRights(engineRedis, 'engine-operator').catch(async (error) => {
-      await backends.close();
-      throw error;
-    });
-  }
+  const unchecked: [Redis, string][] = [[queueRedis, 'queue-operator']];
+  if (!engine.lifecycle.isOpen()) unchecked.push([engineRedis, 'engine-operator']);
+  for (const [redis, user] of unchecked)
+    if (redis.status === 'ready')
+      await checkRights(redis, user).catch(async (error) => {
+        await backends.close();
+        throw error;
+      });
   const queue = openWakeUps({ connection: queueOptions });
   return {
     engine,

@@ -9,7 +9,7 @@ import type { RunningRole } from './running-role.ts';
 
 /** @param stage `ok` while the role does its work, otherwise the stage of starting or stopping */
 export async function startProbes(backends: Backends, stage: () => string): Promise<RunningRole> {
-  const { config, logger, metrics, hasMetricsPort, engineState, ledger } = backends;
+  const { config, logger, metrics, hasMetricsPort, engineState, queueRights, ledger } = backends;
   const askPostgres = askedServer('Postgres', logger, () => ledger.settlement.cursor());
   const app = createProbeApp({
     logger,
@@ -17,7 +17,7 @@ export async function startProbes(backends: Backends, stage: () => string): Prom
     hasMetricsPort,
     ready: async () => {
       const postgres = await askPostgres();
-      const checks = { process: stage(), engine: engineState(), postgres };
+      const checks = { process: stage(), engine: engineState(), queueRedis: queueRights(), postgres };
       return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
     },
   });

@@ -8,6 +8,7 @@ import { openStreams } from '../stream/index.ts';
 import type { Connections } from './backends.ts';
 import { listen } from './listening.ts';
 import { NO_ANSWER } from './readiness.ts';
+import { watchRights } from './rights-watch.ts';
 import type { RunningRole } from './running-role.ts';
 
 interface RunningStreams extends RunningRole {
@@ -56,13 +57,16 @@ export function openStreamsOn(server: HttpServer, connections: Connections): Run
 export async function startStream(
   connections: Connections,
 ): Promise<RunningRole & { readonly port: number }> {
-  const { config, logger, metrics, hasMetricsPort, engineRedis } = connections;
+  const { config, logger, metrics, hasMetricsPort, engineRedis, names, outages } = connections;
+  // No engine opens here, which would check the rights.
+  const rights = watchRights({ redis: engineRedis, user: 'engine-stream', server: names.engine, outages });
   let stopping = false;
   const ready = async () => {
     const checks = {
       process: stopping ? 'stopping' : 'ok',
       frames: streams.isOpen() ? 'ok' : 'the queue’s Redis is away',
-      engine: engineRedis.status === 'ready' ? 'ok' : NO_ANSWER,
+      queueRedis: connections.queueRights(),
+      engine: engineRedis.status === 'ready' ? rights.state() : NO_ANSWER,
     };
     return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
   };
@@ -73,6 +77,7 @@ export async function startStream(
     port: listening.port,
     async stop(drainMs) {
       stopping = true;
+      rights.stop();
       await streams.stop(drainMs);
       await listening.close();
     },

@@ -271,19 +271,19 @@ describe('books: market changes that were lost with the engine', function () {
       const offGrid = await maker[1]!.order(order(GHOST, { price: 100.01 }));
       expect(offGrid.body.code).to.equal('PRICE_TICK');
       await expectPublished(exchange);
-      expect((await engine.markets.assets()).map(({ symbol }) => symbol)).to.include(GHOST);
+      expect((await engine.assets.all()).map(({ symbol }) => symbol)).to.include(GHOST);
       await expectReconciled(exchange);
     });
 
     it(`leave no scale of an asset, with connections that were ${connections}`, async () => {
       const { engine } = exchange;
       const asset = `SCALE${connections[0]!.toUpperCase()}`;
-      await engine.markets.setAsset({ symbol: asset, scale: 2 });
+      await engine.assets.set({ symbol: asset, scale: 2 });
       for (const maker of exchange.maker)
         expect((await maker.get(`/v1/portfolio/${maker.wallet}`)).status).to.equal(200);
       await lose(exchange, connections);
       await rebuild(exchange);
-      await engine.markets.setAsset({ symbol: asset, scale: 6 });
+      await engine.assets.set({ symbol: asset, scale: 6 });
       await exchange.credit(exchange.maker[0]!.wallet, { [asset]: '1.5' });
       for (const maker of exchange.maker) {
         const { body } = await answered(() => maker.get(`/v1/portfolio/${maker.wallet}`));

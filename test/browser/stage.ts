@@ -106,13 +106,13 @@ async function openStage(): Promise<Stage> {
       services[role] = await start(role);
     },
     async market(spec, scales = {}) {
-      const known = (await engine.markets.assets()).map(({ symbol }) => symbol);
+      const known = (await engine.assets.all()).map(({ symbol }) => symbol);
       for (const [symbol, scale] of Object.entries(scales))
-        if (!known.includes(symbol)) await engine.markets.setAsset({ symbol, scale });
+        if (!known.includes(symbol)) await engine.assets.set({ symbol, scale });
       await engine.markets.create({ ...RULES, ...spec });
     },
     async credit(wallet, funds) {
-      const assets = await engine.markets.assets();
+      const assets = await engine.assets.all();
       for (const [asset, amount] of Object.entries(funds)) {
         const { scale } = assets.find(({ symbol }) => symbol === asset)!;
         const amountAtoms = toScaled(parseDecimal(amount)!, scale)!;

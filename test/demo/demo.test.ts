@@ -147,8 +147,8 @@ describe('demo', function () {
     const ODD = { symbol: 'ODD/UNIT', tickSize: '0.000001', sizeStep: '1', referencePrice: '1000' } as const;
     const SYMBOLS = ['ETH/USDC', 'BTC/USDC', ODD.symbol];
     before(async () => {
-      await fixture.engine.markets.setAsset({ symbol: 'ODD', scale: 0 });
-      await fixture.engine.markets.setAsset({ symbol: 'UNIT', scale: 9 });
+      await fixture.engine.assets.set({ symbol: 'ODD', scale: 0 });
+      await fixture.engine.assets.set({ symbol: 'UNIT', scale: 9 });
       await fixture.market({ ...ODD, minOrderSize: null, maxOrderSize: null });
       // Every run signs wallets in from the same address, whose requests are limited.
       await fixture.forgetRequests();

@@ -4,7 +4,8 @@
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +16,7 @@ import type { Program } from '../../src/embedded/obtain/program.mjs';
 import { serverEnvironment } from '../../src/embedded/obtain/server-environment.mjs';
 import { obtainHaproxy } from '../support/haproxy-binary.ts';
 import { freePort } from '../support/ports.ts';
+import { words } from '../support/words.ts';
 import { repliesUnder } from './balancer-replies.ts';
 import { writeSettings } from './compose-settings.ts';
 import { readYaml } from './kustomize.ts';
@@ -76,16 +78,11 @@ describe('docker-compose.yml', () => {
     expect(replicas).to.deep.equal({ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1 });
     for (const [name, { command }] of processes) expect(command).to.deep.equal([name]);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
-    expect(others).to.have.members([
-      'settings',
-      'keys',
-      'operator',
-      'redis',
-      'postgres',
-      'balancer',
-      'prometheus',
-      'grafana',
-    ]);
+    expect(others).to.have.members(
+      words(`
+      settings keys operator redis users admin backup-engine postgres balancer prometheus grafana
+    `),
+    );
   });
 
   it('gives each process what its role requires, from files that are made', () => {
@@ -117,11 +114,94 @@ describe('docker-compose.yml', () => {
       .map(([name, { volumes = [] }]) => [name, volumes.filter((volume) => /-keys:/.test(volume))]);
     for (const [name, volumes] of mounted)
       expect(volumes, String(name)).to.have.length(['balancer', 'prometheus'].includes(String(name)) ? 0 : 1);
-    for (const name of [...processes.map(([role]) => role), 'operator', 'redis', 'postgres', 'grafana'])
+    for (const name of ['users', 'backup-engine'])
+      expect(compose.services[name]!.volumes).to.include('admin-keys:/run/secrets:ro');
+    for (const name of [
+      ...processes.map(([role]) => role),
+      'operator',
+      'admin',
+      'redis',
+      'postgres',
+      'grafana',
+    ])
       expect(compose.services[name]!.volumes).to.include(`${name}-keys:/run/secrets:ro`);
     expect(compose.services.keys!.volumes).to.include.members(
       readdirSync(keys).map((name) => `${name}-keys:/keys/${name}`),
     );
+  });
+
+  describe('on the users of an older release', () => {
+    const SHIPPED = join(ROOT, 'k8s/shared/users.acl');
+    const mine = 'user me off';
+    /** Takes the user `admin` and some rights out of a users file, and adds a user of the operator's own. */
+    const aged = (users: string): string =>
+      `${users
+        .replace(/^user admin .*\n/m, '')
+        .replaceAll(' +xinfo', '')
+        .replace('~{redbook}:live ', '')}${mine}\n`;
+    const digestsOf = (users: string): Map<string, string> =>
+      new Map(
+        [...users.matchAll(/^user (\S+) on #([0-9a-f]+) /gm)].map(([, name, digest]) => [name!, digest!]),
+      );
+    const shippedWith = (users: string): string[] =>
+      readFileSync(SHIPPED, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.replace('SHA256', digestsOf(users).get(line.split(' ')[1]!) ?? 'SHA256'))
+        .filter((line) => !line.includes('SHA256'));
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'redbook-users-'));
+    });
+    afterEach(() => rmSync(folder, { recursive: true }));
+    const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
+
+    for (const options of [[], ['--queue-redis', 'queue:6379']])
+      it(`gives them the rights of this release and keeps all passwords (${options.join(' ') || 'one Redis'})`, () => {
+        makeKeys(folder, ...options);
+        const files =
+          options.length === 0 ? ['redis/users.acl'] : ['redis/users.acl', 'queue-redis/users.acl'];
+        const before = files.map(read);
+        const url = read('api/redis-url');
+        for (const file of files) writeFileSync(join(folder, file), aged(read(file)));
+        rmSync(join(folder, 'admin'), { recursive: true });
+        makeKeys(folder, ...options);
+        expect(read('api/redis-url')).to.equal(url);
+        for (const [index, file] of files.entries()) {
+          const [now, then] = [digestsOf(read(file)), digestsOf(before[index]!)];
+          for (const [name, digest] of then)
+            if (name !== 'admin') expect(now.get(name), name).to.equal(digest);
+          expect(now.get('admin')).to.equal(
+            createHash('sha256').update(read('admin/redis-password').trim()).digest('hex'),
+          );
+          const others =
+            index === 0 && files.length === 2 ? 'user queue-' : files.length === 2 ? 'user engine-' : ' ';
+          expect(read(file).trimEnd().split('\n')).to.have.members([
+            ...shippedWith(read(file)).filter((line) => others === ' ' || !line.startsWith(others)),
+            mine,
+          ]);
+        }
+      });
+
+    it('does the same to a Secret of Kubernetes', () => {
+      makeKeys(folder);
+      const before = read('redis/users.acl');
+      const data = { 'users.acl': Buffer.from(aged(before)).toString('base64') };
+      const secret = { kind: 'Secret', metadata: { name: 'redis-users', resourceVersion: '7' }, data };
+      const script = join(ROOT, 'k8s/shared/make-keys.mjs');
+      const updated = JSON.parse(
+        execFileSync(process.execPath, [script, folder, '--secret'], {
+          input: JSON.stringify(secret),
+          encoding: 'utf8',
+          stdio: ['pipe', 'pipe', 'ignore'],
+        }),
+      );
+      expect(updated.metadata).to.deep.equal(secret.metadata);
+      const users = Buffer.from(updated.data['users.acl'], 'base64').toString();
+      expect(users.trimEnd().split('\n')).to.have.members([...shippedWith(users), mine]);
+      for (const [name, digest] of digestsOf(users))
+        expect(digest === digestsOf(before).get(name), name).to.equal(name !== 'admin');
+    });
   });
 
   it('pins every image, and asks every server for its health', () => {
@@ -220,14 +300,7 @@ describe('docker-compose.yml', () => {
         ).to.deep.equal([]);
     const folder = mkdtempSync(join(tmpdir(), 'redbook-settings-'));
     writeSettings(folder);
-    for (const file of [
-      'redis.conf',
-      'haproxy.cfg',
-      'prometheus.yml',
-      'alerts.yml',
-      'make-keys.mjs',
-      'users.acl',
-    ])
+    for (const file of words('redis.conf haproxy.cfg prometheus.yml alerts.yml make-keys.mjs users.acl'))
       expect(statSync(join(folder, file)).mode & 0o777, file).to.equal(0o644);
     const [{ providers }] = readYaml(join(folder, 'provisioning/dashboards/redbook.yml')) as [
       { providers: { options: { path: string } }[] },
@@ -268,7 +341,7 @@ describe('docker-compose.yml', () => {
     for (const [name] of services) visit(name, []);
     for (const [, { depends_on = {} }] of services)
       for (const [name, { condition }] of Object.entries(depends_on)) {
-        const ends = ['settings', 'keys'].includes(name);
+        const ends = ['settings', 'keys', 'users'].includes(name);
         expect(condition).to.equal(ends ? 'service_completed_successfully' : 'service_healthy');
       }
   });
@@ -348,15 +421,11 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
     );
     const paths = ['/', '/trade/ETH_USDC', '/web/main.js?v=1', '/docs', '/v1/markets', '/ws', '/ws/market'];
     const replies = await repliesUnder(haproxy, named, port, paths.map(get));
-    expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal([
-      'api',
-      'api',
-      'api',
-      'api',
-      'api',
-      'stream',
-      'stream',
-    ]);
+    expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal(
+      words(`
+      api api api api api stream stream
+    `),
+    );
   });
 
   it('writes each reply of its own as JSON, with a code of the error table', () => {

@@ -128,7 +128,8 @@ function fits({ apiVersion, kind, metadata }: Resource, target: Target): boolean
  * lists. The name stays.
  */
 function patched(one: Resource, { apiVersion: _, kind: __, metadata, ...patch }: Resource): Resource {
-  const change = { ...patch, ...(metadata.labels && { metadata: { labels: metadata.labels } }) };
+  const { labels, annotations } = metadata;
+  const change = { ...patch, metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
   return merge(one as unknown as Json, change as unknown as Json) as unknown as Resource;
 }
 

@@ -74,6 +74,29 @@ describe('the schemas of the Kubernetes API', () => {
     }
   });
 
+  it('know the Secrets that a vault fills, and the routes of another gateway', () => {
+    const [external, [route], ingresses] = [
+      readYaml(`${K8S}external-secrets.example.yaml`) as Resource[],
+      readYaml(`${K8S}overlays/production/gateway.example.yaml`) as Resource[],
+      (readYaml(`${K8S}overlays/production/ingress.yaml`) as Resource[]).flatMap(
+        ({ spec }) => spec.rules[0].http.paths as IngressPath[],
+      ),
+    ];
+    expect(external.map(({ metadata }) => metadata.name)).to.have.members(
+      SECRETS.map(({ metadata }) => metadata.name),
+    );
+    const routes = route!.spec.rules.flatMap(
+      ({
+        matches,
+        backendRefs,
+      }: {
+        matches: { path: { value: string } }[];
+        backendRefs: { name: string }[];
+      }) => matches.map(({ path }) => `${path.value} ${backendRefs[0]!.name}`),
+    );
+    expect(routes).to.have.members(ingresses.map(({ path, backend }) => `${path} ${backend.service.name}`));
+  });
+
   it('know the Secrets of the example', () => {
     expect(SECRETS.flatMap(problemsOf)).to.deep.equal([]);
   });
@@ -174,10 +197,54 @@ for (const [name, made] of Object.entries(installations))
     it('pin every image, and declare each container’s resources', () => {
       for (const { image, resources } of workloads.flatMap(containersOf)) {
         expect(image).to.match(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/);
-        expect(resources.requests).to.have.keys('cpu', 'memory');
-        expect(resources.limits).to.have.keys('memory');
+        expect(resources.requests).to.have.keys('cpu', 'memory', 'ephemeral-storage');
+        expect(resources.limits).to.have.keys('memory', 'ephemeral-storage');
       }
     });
+
+    it('list every image for a private registry, with a Secret to pull it', () => {
+      const listed = ['base', `overlays/${name.split(' ')[0]}`].flatMap((folder) => {
+        const [{ images = [] }] = readYaml(`${K8S}${folder}/kustomization.yaml`) as [
+          { images?: { name: string; newName?: string }[] },
+        ];
+        return images.flatMap(({ name: image, newName }) => [image, newName]);
+      });
+      for (const one of workloads) {
+        for (const { image } of containersOf(one)) expect(listed).to.include(image.split(':')[0]);
+        expect(podOf(one).serviceAccountName, titleOf(one)).to.equal('redbook');
+      }
+      if (name !== 'demo')
+        expect(find('ServiceAccount', 'redbook')!.imagePullSecrets).to.deep.equal([{ name: 'registry' }]);
+    });
+
+    it('rank the engine above all other pods, by classes that come before them', () => {
+      const classes = (readYaml(`${K8S}namespace.yaml`) as Resource[]).filter(
+        ({ kind }) => kind === 'PriorityClass',
+      );
+      expect(classes.flatMap(problemsOf)).to.deep.equal([]);
+      const ranks = new Map(classes.map(({ metadata, value }) => [metadata.name, Number(value)]));
+      const rankOf = (one: Resource): number => ranks.get(podOf(one).priorityClassName) ?? 0;
+      const engine = find('StatefulSet', 'redis')!;
+      for (const one of workloads.filter((other) => other !== engine))
+        expect(rankOf(engine), titleOf(one)).to.be.above(rankOf(one)).and.to.be.above(0);
+    });
+
+    if (name !== 'demo')
+      it('keep replicas of a role on different nodes, and the Redis servers apart', () => {
+        for (const one of ofKind('Deployment')) {
+          const [nodes] = podOf(one).topologySpreadConstraints;
+          expect(nodes, titleOf(one)).to.deep.include({
+            topologyKey: 'kubernetes.io/hostname',
+            nodeTaintsPolicy: 'Honor',
+            whenUnsatisfiable: 'DoNotSchedule',
+          });
+          expect(one.spec.minReadySeconds).to.be.above(0);
+        }
+        const [{ topologyKey, labelSelector }] = podOf(find('StatefulSet', 'queue-redis')!).affinity
+          .podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+        expect(topologyKey).to.equal('kubernetes.io/hostname');
+        expect(isOf(labelSelector.matchLabels, find('StatefulSet', 'redis')!)).to.equal(true);
+      });
 
     it('probe every long-running container', () => {
       for (const one of ofKind('Deployment')) {
@@ -298,12 +365,14 @@ for (const [name, made] of Object.entries(installations))
       const offered: [what: string, place: Place, port: number][] = [
         ['Redis in the namespace', { pod: true }, 6379],
         ['Redis outside', { address: '10.1.2.3' }, 6379],
+        ['Redis outside in another private network', { address: '172.20.0.5' }, 6379],
         ['Redis outside by IPv6', { address: 'fd00::1' }, 6379],
         ['Redis by TLS', { address: '10.1.2.3' }, 6380],
         ['Sentinels in another namespace', { namespace: 'redis' }, 26379],
         ['Sentinels outside', { address: '10.1.2.3' }, 26379],
         ['Postgres of an operator in another namespace', { namespace: 'postgres' }, 5432],
         ['Postgres outside', { address: '10.1.2.3' }, 5432],
+        ['Postgres outside in another private network', { address: '192.168.7.7' }, 5432],
         ['Postgres outside by IPv6', { address: 'fd00::1' }, 5432],
         ['DNS', { namespace: 'kube-system' }, 53],
         ['NodeLocal DNSCache', { address: '169.254.20.10' }, 53],

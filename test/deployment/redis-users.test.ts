@@ -12,6 +12,7 @@ import { freePort } from '../support/ports.ts';
 import { ADMIN, openRedis } from '../support/redis-server.ts';
 import { freshDatabase, loneRedis } from '../support/servers.ts';
 import { isReady, launchService, operate } from '../support/service.ts';
+import { words } from '../support/words.ts';
 
 const FILE = new URL('../../k8s/shared/users.acl', import.meta.url);
 
@@ -45,38 +46,19 @@ const CONNECT = ['info', 'client|setname', 'cluster|slots'];
 const OPEN: Work = { scripts: ['open_epoch'], commands: ['config|get', 'bgrewriteaof'] };
 const MARKETS = ['hget', 'hvals'];
 const ADD_JOBS = ['addStandardJob'];
-const DO_JOBS = [
-  'addJobScheduler',
-  'updateJobScheduler',
-  'addDelayedJob',
-  'moveToActive',
-  'moveToFinished',
-  'extendLock',
-  'extendLocks',
-  'releaseLock',
-  'moveStalledJobsToWait',
-  'getCounts',
-];
+const DO_JOBS = words(`
+  addJobScheduler updateJobScheduler addDelayedJob moveToActive moveToFinished extendLock extendLocks
+  releaseLock moveStalledJobsToWait getCounts
+`);
 
 const WORK: Record<string, readonly Work[]> = {
   'engine-api': [
     OPEN,
     {
-      scripts: [
-        'place_orders',
-        'admit_order',
-        'cancel_orders',
-        'find_claim',
-        'find_live_orders',
-        'find_unsettled',
-        'read_balances',
-        'read_book',
-        'read_quotes',
-        'set_switch',
-        'set_cancel_after',
-        'take_due_cancels',
-        'lease_due_cancel',
-      ],
+      scripts: words(`
+        place_orders admit_order cancel_orders find_claim find_live_orders find_unsettled read_balances
+        read_book read_quotes set_switch set_cancel_after take_due_cancels lease_due_cancel
+      `),
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'zrange', 'time'],
     },
   ],
@@ -92,26 +74,11 @@ const WORK: Record<string, readonly Work[]> = {
   'engine-operator': [
     OPEN,
     {
-      scripts: [
-        'set_asset',
-        'set_market',
-        'set_switch',
-        'move_funds',
-        'cancel_orders',
-        'find_live_orders',
-        'find_unsettled',
-        'read_balances',
-        'scan_fields',
-        'scan_members',
-        'read_fields',
-        'read_head',
-        'number_filter',
-        'set_filter',
-        'merge_filter',
-        'begin_rebuild',
-        'fill_rebuild',
-        'end_rebuild',
-      ],
+      scripts: words(`
+        set_asset set_market set_switch move_funds cancel_orders find_live_orders find_unsettled
+        read_balances scan_fields scan_members read_fields read_head number_filter set_filter merge_filter
+        begin_rebuild fill_rebuild end_rebuild
+      `),
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'getrange', 'client|list'],
     },
     { commands: ['exists', 'unlink'] },
@@ -188,8 +155,8 @@ describe('the users of Redis', () => {
       expect(grantsOf(name).sort()).to.deep.equal([...needed].sort());
     });
 
-  it('are of every role and server, with one that lets probes PING and two for replication', () => {
-    const others = ['default', 'probe', 'replica', 'sentinel'];
+  it('are of every role and server, with one for probes, one for the operator and two for replication', () => {
+    const others = ['default', 'probe', 'admin', 'replica', 'sentinel'];
     expect(users.map(({ name }) => name)).to.have.members([...Object.keys(WORK), ...others]);
     for (const { name, rules } of users.filter(({ name }) => name !== 'default'))
       expect(rules, name).to.include.members(['on', '-@all']);
@@ -233,6 +200,9 @@ describe('the users of Redis', () => {
     ['queue-operator', 'HSET', '{redbook}:feed:ticks', 'tick', '0'],
     ['queue-operator', 'HGET', '{redbook}:engine', 'epoch'],
     ['queue-all', 'FLUSHALL'],
+    ['admin', 'FLUSHALL'],
+    ['admin', 'ACL', 'SETUSER', 'me', 'on', 'nopass', '+@all'],
+    ['admin', 'XREVRANGE', '{redbook}:engine', '+', '-'],
     ['probe', 'INFO'],
     ['replica', 'GET', '{redbook}:engine'],
     ['sentinel', 'SET', '{redbook}:engine', '1'],
@@ -257,8 +227,7 @@ describe('the users of Redis', () => {
     afterEach(() => openAdmin().call('ACL', 'LOAD'));
 
     it('are told which one, a command or a key', async () => {
-      for (const name of ['api', 'settlement', 'snapshot', 'operator', 'all'])
-        expect(await refusalOf(`engine-${name}`), name).to.equal('allowed');
+      for (const name of Object.keys(WORK)) expect(await refusalOf(name), name).to.equal('allowed');
       expect(await refusalOf(ADMIN)).to.equal('allowed');
       await change('engine-operator', '-xinfo');
       expect(await refusalOf('engine-operator')).to.match(XINFO);
@@ -269,6 +238,14 @@ describe('the users of Redis', () => {
       const rest = keys.filter((key) => !/live|assets/.test(key));
       await change('engine-api', 'resetkeys', ...rest, '%R~{redbook}:live');
       expect(await refusalOf('engine-api')).to.match(/ hset \{redbook\}:live, hget \{redbook\}:assets: load/);
+      await change('queue-snapshot', '-zadd', 'clearselectors');
+      expect(await refusalOf('queue-snapshot')).to.match(
+        / zadd \{redbook\}:feed:ticks, subscribe \{redbook\}:feed:wanted, unsub/,
+      );
+      await change('engine-stream', 'resetkeys');
+      expect(await refusalOf('engine-stream')).to.match(/^Redis refuses its user a right .* key/);
+      await change('queue-stream', '-exists');
+      expect(await refusalOf('queue-stream')).to.match(/^Redis refuses its user a right .*exists/);
       await change('engine-settlement', '-@all', '+info');
       expect(await refusalOf('engine-settlement')).to.match(/^Redis refuses its user a right .*evalsha/);
     });
@@ -303,13 +280,31 @@ describe('the users of Redis', () => {
       expect(await openAdmin().dbsize()).to.equal(0);
       const tables = await query(settings.DATABASE_URL, `select from pg_tables where schemaname = 'public'`);
       expect(tables).to.have.length(0);
+      await change('queue-settlement', '-bzpopmin');
       const process = await launchService('settlement', settings);
       await eventually('it says why', async () => /refuses its user .* xtrim/.test(process.output()));
+      await eventually('and what the queue lacks', async () =>
+        /refuses its user .* bzpopmin/.test(process.output()),
+      );
       expect(await openAdmin().dbsize()).to.equal(0);
       await openAdmin().call('ACL', 'LOAD');
       await eventually('it is ready', () => isReady(process.url), 30_000);
       await process.end('SIGKILL');
     });
+  });
+
+  it('let `admin` do all that the runbook asks of a user of Redis', async () => {
+    const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
+    const asked = [...runbook.matchAll(/^(?:until )?admin (.*?)(?: {2}|\n| \|)/gm)].map(([, command]) =>
+      command!.replaceAll("'", '').replace('<id>', '1-1').split(' '),
+    );
+    expect(asked.length).to.be.at.least(3);
+    for (const [name, ...args] of [...asked, ['acl', 'load'], ['bgrewriteaof'], ['latency', 'latest']]) {
+      const outcome = await openAdmin()
+        .call('ACL', 'DRYRUN', 'admin', name!, ...args)
+        .then(String);
+      expect(outcome, [name, ...args].join(' ')).to.equal('OK');
+    }
   });
 
   it('refuse unauthenticated connections', async () => {

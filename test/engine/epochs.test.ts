@@ -501,10 +501,10 @@ describe('engine: epochs', function () {
     const fixture = await openEngineFixture();
     try {
       const { engine } = fixture;
-      await engine.markets.setAsset({ symbol: 'USD', scale: 2 });
+      await engine.assets.set({ symbol: 'USD', scale: 2 });
       const credit = movement('credited', ALICE, 'USD', 150n);
       const next = await replaceEngine(fixture, 105);
-      await next.markets.setAsset({ symbol: 'USD', scale: 6 });
+      await next.assets.set({ symbol: 'USD', scale: 6 });
       expect(await codeOf(engine.funds.move(credit, undefined, 2))).to.equal('SCALE_CHANGED');
       expect((await engine.funds.move(credit, undefined, 6)).outcome).to.equal('moved');
     } finally {

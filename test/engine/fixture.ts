@@ -65,7 +65,7 @@ export async function publishPlain(
   symbol: string,
   own: Partial<MarketSpec> = {},
 ): Promise<void> {
-  for (const asset of symbol.split('/')) await engine.markets.setAsset({ symbol: asset, scale: 0 });
+  for (const asset of symbol.split('/')) await engine.assets.set({ symbol: asset, scale: 0 });
   await engine.markets.create(spec(symbol, own));
 }
 

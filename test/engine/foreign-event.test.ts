@@ -192,7 +192,7 @@ const moved = (kind: 'credited' | 'debited'): Operation =>
 const CHANGES: readonly Operation[] = [
   moved('credited'),
   moved('debited'),
-  changed('asset_changed', (engine) => engine.markets.setAsset({ symbol: 'NEW', scale: 4 })),
+  changed('asset_changed', (engine) => engine.assets.set({ symbol: 'NEW', scale: 4 })),
   changed('market_changed', (engine) => engine.markets.create(spec('SOL/USD'))),
   { ...changed('market_changed', (engine) => engine.markets.change(M, { feeBps: 9 })), name: 'other rules' },
   changed('trading_paused', (engine) => engine.switches.pause()),

@@ -77,7 +77,7 @@ describe('engine: rules of markets', function () {
       { symbol: 'ETH', scale: base },
       { symbol: 'USD', scale: quote },
     ];
-    for (const asset of scales) await fixture.engine.markets.setAsset(asset);
+    for (const asset of scales) await fixture.engine.assets.set(asset);
     return fixture.engine.markets.create(spec('ETH/USD', { tickSize, sizeStep, ...own }));
   };
 

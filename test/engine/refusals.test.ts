@@ -122,8 +122,8 @@ const OTHERS: readonly Command[] = [
   ['BOOK_NOT_EMPTY', 'delist', (engine) => engine.markets.change(M, { status: 'delisted' })],
   ['MARKET_EXISTS', 'publish', (engine) => engine.markets.create(spec(M))],
   ['INVALID_MARKET', 'publish', (engine) => engine.markets.create(spec('eth/usd'))],
-  ['ASSET_IN_USE', 'set a scale', (engine) => engine.markets.setAsset({ symbol: 'ETH', scale: 3 })],
-  ['INVALID_ASSET', 'set a scale', (engine) => engine.markets.setAsset({ symbol: 'XYZ', scale: 10 })],
+  ['ASSET_IN_USE', 'set a scale', (engine) => engine.assets.set({ symbol: 'ETH', scale: 3 })],
+  ['INVALID_ASSET', 'set a scale', (engine) => engine.assets.set({ symbol: 'XYZ', scale: 10 })],
 ];
 
 describe('engine: refused commands write nothing', function () {
@@ -203,7 +203,7 @@ describe('engine: refused commands write nothing', function () {
     await engine.switches.hold(CAROL);
     await engine.switches.release(BOB);
     await engine.switches.requireTerms(null);
-    await engine.markets.setAsset({ symbol: 'ETH', scale: 0 });
+    await engine.assets.set({ symbol: 'ETH', scale: 0 });
     expect(await engine.orders.cancelAll(CAROL, null)).to.deep.equal([]);
     expect(await dump(redis)).to.deep.equal(before);
   });

@@ -297,6 +297,45 @@ describe("engine: trimming while the server's clock steps", function () {
     expect(await placeAfter(other, await look(other))).to.equal('placed');
   });
 
+  it('keeps events and ids for the time that it is given, unless its memory is half full', async () => {
+    const kept = openEngine({
+      ...LIMITS,
+      redis: fixture.redis,
+      load: loadOnSimulatedClock,
+      eventsStayMs: HOUR_MS,
+    });
+    await kept.lifecycle.open({ epoch: 0, sequence: 0 });
+    expect(await placeAfter(kept, await look(kept))).to.equal('placed');
+    const turn = async (): Promise<number> => {
+      await step(STAY_MS);
+      await place(kept, ALICE, limit(M, 'sell', 10, 1));
+      await kept.outbox.trim(await kept.reads.state());
+      return fixture.redis.xlen(KEYS.events);
+    };
+    const { sequence } = await kept.reads.state();
+    for (let turns = 1; turns <= 5; turns += 1) expect(await turn()).to.equal(sequence + turns);
+    expect(await kept.orders.find(ALICE, 'once')).to.include({ outcome: 'claimed' });
+    expect(await fixture.redis.zcard(KEYS.unsettled[0]!)).to.be.below(sequence);
+    const used = Number(/used_memory:(\d+)/.exec(await fixture.redis.info('memory'))![1]);
+    await fixture.redis.config('SET', 'maxmemory', Math.floor(1.5 * used));
+    try {
+      const full = openEngine({
+        ...LIMITS,
+        redis: fixture.redis,
+        load: loadOnSimulatedClock,
+        eventsStayMs: HOUR_MS,
+      });
+      await full.lifecycle.open({ epoch: 0, sequence: 0 });
+      for (let turns = 0; turns < 2; turns += 1) {
+        await step(STAY_MS);
+        await full.outbox.trim(await full.reads.state());
+      }
+      expect(await fixture.redis.xlen(KEYS.events)).to.equal(1);
+    } finally {
+      await fixture.redis.config('SET', 'maxmemory', 0);
+    }
+  });
+
   it('forgets ids again, and drops events again, after the clock has stepped back', async () => {
     expect(await placeAfter(engine, await look(engine))).to.equal('placed');
     await step(HOUR_MS);

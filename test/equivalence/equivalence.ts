@@ -160,7 +160,7 @@ class Run {
   /** Publishes the markets and funds the wallets in both the engine and the reference. */
   async prepare(): Promise<void> {
     for (const [symbol, scale] of SCALES) {
-      await this.#engine.markets.setAsset({ symbol, scale });
+      await this.#engine.assets.set({ symbol, scale });
       this.reference.scales.set(symbol, scale);
     }
     // The reference writes no events for asset scales.

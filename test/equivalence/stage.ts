@@ -12,7 +12,7 @@ export const SCALES: ReadonlyMap<string, number> = new Map([
 ]);
 export const DEFAULT_SCALE = 8;
 
-const rules = (symbol: string, own: Partial<Rules>): Rules => ({
+export const rulesOf = (symbol: string, own: Partial<Rules>): Rules => ({
   symbol,
   status: 'active',
   tradingEnabled: true,
@@ -41,14 +41,14 @@ export const NEVER_TRADED = 'ZETA/USD';
 export const CLOSED = 'ETA/USD';
 
 export const MARKETS: readonly Rules[] = [
-  rules(BUSY[0], { tickSize: '0.05', sizeStep: '0.003', minOrderSize: '0.009', maxOrderSize: '3' }),
-  rules(BUSY[1], { tickSize: null, feeBps: 1000, selfTrade: 'expire_maker' }),
-  rules(BUSY[2], { tickSize: '0.05', sizeStep: null, feeBps: 0, selfTrade: 'expire_both' }),
-  rules(HUGE, { tickSize: '0.000001', sizeStep: '1' }),
-  rules(PRE_OPEN, { status: 'pre_open', sizeStep: '0.1' }),
-  rules(BUY_ONLY, { tickSize: '1', sizeStep: '1', sellEnabled: false }),
-  rules(NEVER_TRADED, { minOrderSize: '1' }),
-  rules(CLOSED, {}),
+  rulesOf(BUSY[0], { tickSize: '0.05', sizeStep: '0.003', minOrderSize: '0.009', maxOrderSize: '3' }),
+  rulesOf(BUSY[1], { tickSize: null, feeBps: 1000, selfTrade: 'expire_maker' }),
+  rulesOf(BUSY[2], { tickSize: '0.05', sizeStep: null, feeBps: 0, selfTrade: 'expire_both' }),
+  rulesOf(HUGE, { tickSize: '0.000001', sizeStep: '1' }),
+  rulesOf(PRE_OPEN, { status: 'pre_open', sizeStep: '0.1' }),
+  rulesOf(BUY_ONLY, { tickSize: '1', sizeStep: '1', sellEnabled: false }),
+  rulesOf(NEVER_TRADED, { minOrderSize: '1' }),
+  rulesOf(CLOSED, {}),
 ];
 
 /** The price around which each market trades, in ticks. */

@@ -86,14 +86,14 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
   const { ledger } = first.services;
   // The Redis user of an api process may not credit anybody.
   const faucet = openFaucet({ engine, ledger });
-  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+  await engine.assets.set({ symbol: 'USDC', scale: 6 });
   const market: Fixture['market'] = (spec = {}) => engine.markets.create({ ...MARKET, ...spec });
   await market();
   await market({ symbol: 'BTC/USDC', minOrderSize: null, maxOrderSize: null });
 
   let credits = 0;
   const credit: Fixture['credit'] = async (wallet, funds) => {
-    const assets = await engine.markets.assets();
+    const assets = await engine.assets.all();
     for (const [asset, amount] of Object.entries(funds)) {
       const { scale } = assets.find(({ symbol }) => symbol === asset)!;
       const amountAtoms = toScaled(parseDecimal(amount)!, scale)!;

@@ -3,6 +3,7 @@
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
+import { words } from '../support/words.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 const PLAIN_DECIMAL = /^(0|[1-9]\d*)(\.\d*[1-9])?$/;
@@ -254,16 +255,9 @@ describe('public market data', () => {
       }
     });
 
-    const refusals = [
-      'depth=-1',
-      'depth=-0',
-      'depth=1.5',
-      'depth=1e2',
-      'depth=x',
-      'depth=',
-      'depth=+5',
-      'depth=5&depth=5',
-    ];
+    const refusals = words(`
+      depth=-1 depth=-0 depth=1.5 depth=1e2 depth=x depth= depth=+5 depth=5&depth=5
+    `);
     for (const depth of refusals) {
       it(`refuses ${depth}`, async () => {
         const { status, body } = await get(`orderbook?ticker_id=ETH_USDC&${depth}`);
@@ -448,16 +442,7 @@ describe('public market data', () => {
       });
 
       it(`unknown is not found by ${route}`, async () => {
-        for (const id of [
-          'NO_NE',
-          'eth_usdc',
-          'ETH/USDC',
-          'ETH',
-          '%00_%0A',
-          '__proto__',
-          'ETH_USDC_X',
-          '☃',
-        ]) {
+        for (const id of words('NO_NE eth_usdc ETH/USDC ETH %00_%0A __proto__ ETH_USDC_X ☃')) {
           for (const path of [
             `${route}?ticker_id=${encodeURIComponent(id)}`,
             `${route}/${encodeURIComponent(id)}`,
@@ -482,14 +467,7 @@ describe('public market data', () => {
   });
 
   describe('replies', () => {
-    const paths = [
-      'pairs',
-      'summary',
-      'tickers',
-      'orderbook/ETH_USDC',
-      'trades/ETH_USDC',
-      'candles/ETH_USDC',
-    ];
+    const paths = words('pairs summary tickers orderbook/ETH_USDC trades/ETH_USDC candles/ETH_USDC');
 
     it('hold decimals as plain strings, and no other number than the trade id', async () => {
       for (const path of paths) {

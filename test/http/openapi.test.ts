@@ -17,6 +17,7 @@ import {
   type Reply,
   schemasOf,
 } from '../support/contract.ts';
+import { words } from '../support/words.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
 /** Documented, but not returned yet. */
@@ -314,21 +315,7 @@ describe('the documents', () => {
       .request!;
     const order = { market: '"ETH/USDC"', side: '"buy"', type: '"limit"', price: '2000', size: '1' };
     const market = { ...order, type: '"market"', price: undefined };
-    const amounts = [
-      '1',
-      '0.1',
-      '1e3',
-      '"1"',
-      '"0.5"',
-      '".5"',
-      '"5."',
-      '"1e-3"',
-      '0',
-      '-1',
-      '"0"',
-      '"0e5"',
-      '"-1"',
-    ];
+    const amounts = words('1 0.1 1e3 "1" "0.5" ".5" "5." "1e-3" 0 -1 "0" "0e5" "-1"');
     const wrong = [
       '""',
       '"x"',

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
+import { words } from '../support/words.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -207,14 +208,7 @@ describe('the trading page', () => {
   });
 
   it('is counted under few routes', async () => {
-    const paths = [
-      '/',
-      '/trade/ETH_USDC',
-      '/trade/NOPE_USDC',
-      '/web/main.js',
-      '/web/nothing.js',
-      '/web/../x',
-    ];
+    const paths = words('/ /trade/ETH_USDC /trade/NOPE_USDC /web/main.js /web/nothing.js /web/../x');
     for (const path of paths) await get(path);
     const text = await fixture.services.metrics.text();
     const routes = new Set([...text.matchAll(/route="([^"]+)"/g)].map(([, route]) => route));

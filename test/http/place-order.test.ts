@@ -5,38 +5,14 @@ import { type LosslessNumber, parse } from 'lossless-json';
 import type { Response } from 'supertest';
 import { balancesKey } from '../../src/engine/keys.ts';
 import { POISONED_TEXTS } from '../support/seeded-events.ts';
+import { words } from '../support/words.ts';
 import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 
-const ORDER_FIELDS = [
-  'id',
-  'market',
-  'side',
-  'type',
-  'timeInForce',
-  'postOnly',
-  'price',
-  'size',
-  'filledSize',
-  'remainingSize',
-  'status',
-  'reason',
-  'clientOrderId',
-  'createdAt',
-  'updatedAt',
-  'fillCount',
-  'fills',
-];
-const FILL_FIELDS = [
-  'id',
-  'orderId',
-  'role',
-  'price',
-  'size',
-  'notional',
-  'feeAmount',
-  'feeAsset',
-  'createdAt',
-];
+const ORDER_FIELDS = words(`
+  id market side type timeInForce postOnly price size filledSize remainingSize status reason clientOrderId
+  createdAt updatedAt fillCount fills
+`);
+const FILL_FIELDS = words('id orderId role price size notional feeAmount feeAsset createdAt');
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('POST /v1/orders', () => {
@@ -153,8 +129,8 @@ describe('POST /v1/orders', () => {
     it('writes amounts that no double can hold digit for digit', async () => {
       const rules = { tickSize: '0.000000001', sizeStep: '1', minOrderSize: null, maxOrderSize: null };
       const { engine } = fixture;
-      await engine.markets.setAsset({ symbol: 'WIDE', scale: 0 });
-      await engine.markets.setAsset({ symbol: 'FINE', scale: 9 });
+      await engine.assets.set({ symbol: 'WIDE', scale: 0 });
+      await engine.assets.set({ symbol: 'FINE', scale: 9 });
       await fixture.market({ symbol: 'WIDE/FINE', ...rules });
       await fixture.credit(bidder.wallet, { FINE: '4000000000' });
       const { text } = await bidder.order({ market: 'WIDE/FINE', price: '1.000000001', size: '4000001' });

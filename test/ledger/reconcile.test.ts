@@ -5,7 +5,7 @@ import pg from 'pg';
 import { ORDER_CHECKS } from '../../src/ledger/checks/orders.ts';
 import { TRADE_CHECKS } from '../../src/ledger/checks/trades.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import type { MakePool } from '../../src/ledger/pool.ts';
+import type { MakePool } from '../../src/ledger/pools.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshLedgerDatabase } from '../support/servers.ts';
 import { freshLedgers } from './fresh-ledgers.ts';

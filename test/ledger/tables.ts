@@ -2,24 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
+import { words } from '../support/words.ts';
 
 /** All tables that settlement writes. */
-export const TABLES = [
-  'engine_cursor',
-  'trading_switches',
-  'assets',
-  'markets',
-  'wallet_terms',
-  'holds',
-  'orders',
-  'trades',
-  'candles',
-  'movements',
-  'ledger_entries',
-  'market_versions',
-  'setting_changes',
-  'chain_heads',
-];
+export const TABLES = words(`
+  engine_cursor trading_switches assets markets wallet_terms holds orders trades candles movements
+  ledger_entries market_versions setting_changes chain_heads
+`);
 
 export async function query<Row extends pg.QueryResultRow>(databaseUrl: string, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: databaseUrl });

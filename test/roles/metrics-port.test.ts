@@ -147,7 +147,7 @@ describe('/metrics and /readyz', () => {
         replies.push([reply.status, await reply.json()]);
       }
       trouble = undefined;
-      const checks = { process: 'ok', engine: 'ok', postgres: 'does not answer' };
+      const checks = { process: 'ok', engine: 'ok', queueRedis: 'ok', postgres: 'does not answer' };
       for (const reply of replies) expect(reply).to.deep.equal([503, { ready: false, checks }]);
       const told = log.filter((line) => line.includes('10.1.2.3'));
       expect(told.filter((line) => line.includes('not ready'))).to.have.length(1);

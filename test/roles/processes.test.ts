@@ -13,6 +13,7 @@ import { freePort } from '../support/ports.ts';
 import { program } from '../support/program.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import { type Call, launchService, operate, type Service, signIn, startService } from '../support/service.ts';
+import { words } from '../support/words.ts';
 
 type Json = Record<string, unknown>;
 
@@ -206,16 +207,9 @@ describe('roles as processes', function () {
     const [first, second] = await Promise.all([start('api'), start('api')]);
     const [worker] = await Promise.all([start('settlement'), start('settlement')]);
     await operate(shared, 'asset', 'set', 'USDC', '--scale', '6');
-    const rules = [
-      '--tick-size',
-      '0.01',
-      '--size-step',
-      '0.001',
-      '--min-order-size',
-      'null',
-      '--max-order-size',
-      'null',
-    ];
+    const rules = words(`
+      --tick-size 0.01 --size-step 0.001 --min-order-size null --max-order-size null
+    `);
     await operate(shared, 'market', 'create', 'ETH/USDC', ...rules, '--fee-bps', '10');
     const signer = ethersSigner();
     await operate(shared, 'account', 'credit', signer.address, 'USDC', '100000', '--reference', 'a deposit');

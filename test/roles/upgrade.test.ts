@@ -21,6 +21,7 @@ import { freePort } from '../support/ports.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import { type Call, operate, type Service, signIn, startService } from '../support/service.ts';
+import { words } from '../support/words.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CHANGE = '\n-- the next release\n';
@@ -72,16 +73,7 @@ describe('two releases', function () {
 
   it('trade side by side, and the older one starts again on what the newer one left', async () => {
     const older = await start('api');
-    const rules = [
-      '--tick-size',
-      '1',
-      '--size-step',
-      '1',
-      '--min-order-size',
-      'null',
-      '--max-order-size',
-      'null',
-    ];
+    const rules = words('--tick-size 1 --size-step 1 --min-order-size null --max-order-size null');
     await operate(settings, 'market', 'create', 'ETH/USDC', ...rules, '--fee-bps', '10');
     const signers = { buy: ethersSigner(), sell: ethersSigner() };
     await operate(

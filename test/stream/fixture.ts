@@ -69,7 +69,7 @@ export async function openStreamFixture(queueRedisUrl?: string): Promise<StreamF
   const backends = openAs('all');
   const { engine } = backends;
   while (!engine.lifecycle.isOpen()) await new Promise((resolve) => setTimeout(resolve, 10));
-  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+  await engine.assets.set({ symbol: 'USDC', scale: 6 });
   const market: StreamFixture['market'] = async (spec) => {
     await engine.markets.create(marketSpec(spec.symbol, spec));
     const [asset] = spec.symbol.split('/');

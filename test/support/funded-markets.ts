@@ -20,7 +20,7 @@ export async function fundMarkets(
   const config = requireFor('settlement', readConfig(settings));
   const { engine, close } = openBackends('operator', config, pino({ level: 'silent' }));
   await eventually('the engine is open', async () => engine.lifecycle.isOpen());
-  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+  await engine.assets.set({ symbol: 'USDC', scale: 6 });
   for (const symbol of symbols) {
     const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
     await engine.markets.create({

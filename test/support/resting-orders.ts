@@ -28,7 +28,7 @@ export async function seedRestingOrders(
   { redis, ledger, databaseUrl, engine, services }: Exchange,
   { orders, wallets }: { orders: number; wallets: number },
 ): Promise<void> {
-  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+  await engine.assets.set({ symbol: 'USDC', scale: 6 });
   const { number } = await engine.markets.create(MARKET);
   await settleAll({ engine, ledger }, { trims: false });
   await query(databaseUrl, seedSql({ number, orders, wallets }));

@@ -99,8 +99,8 @@ describe('the preview of an order', () => {
 /** Publishes a market, and returns its rules as the page makes them of the published record. */
 async function publish({ engine }: EngineFixture, index: number, grid: Grid): Promise<Market> {
   const [base, quote] = [`B${index}`, `Q${index}`];
-  await engine.markets.setAsset({ symbol: base, scale: grid.scales[0] });
-  await engine.markets.setAsset({ symbol: quote, scale: grid.scales[1] });
+  await engine.assets.set({ symbol: base, scale: grid.scales[0] });
+  await engine.assets.set({ symbol: quote, scale: grid.scales[1] });
   const market = await engine.markets.create(
     spec(`${base}/${quote}`, { ...grid.rules, referencePrice: '1' }),
   );

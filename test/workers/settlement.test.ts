@@ -553,8 +553,8 @@ describe('settlement', function () {
 
     it('writes to Postgres what Redis has: orders, balances, live orders, settings', async () => {
       const dice = random(runSeed());
-      await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
-      await engine.markets.setAsset({ symbol: 'ETH', scale: 9 });
+      await engine.assets.set({ symbol: 'USDC', scale: 6 });
+      await engine.assets.set({ symbol: 'ETH', scale: 9 });
       for (const symbol of ['ETH/USDC', 'BTC/USDC']) await publish(symbol);
       for (const wallet of WALLETS) {
         for (const asset of ['ETH', 'BTC', 'USDC']) {

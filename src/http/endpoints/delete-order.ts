@@ -1,8 +1,9 @@
 /** `DELETE /v1/orders/{orderId}`: cancels one live order, also while trading is paused. */
 
 import type { closedOrderSchema } from '../../contract/orders.ts';
-import { json, type WalletEndpoint } from '../endpoint.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
+import { json } from '../replies/reply.ts';
 
 export const deleteOrder: WalletEndpoint = {
   async handle({ services, wallet, params }) {

@@ -3,8 +3,10 @@
 import type { closedOrdersSchema } from '../../contract/orders.ts';
 import { cancelOrdersRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { checked, json, type WalletEndpoint } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
+import { json } from '../replies/reply.ts';
 
 export const deleteOrders: WalletEndpoint = {
   request: cancelOrdersRequest,

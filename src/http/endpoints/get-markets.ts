@@ -2,7 +2,8 @@
 
 import type { marketsSchema } from '../../contract/market.ts';
 import { publishedMarket } from '../../contract/published-market.ts';
-import { type Endpoint, json, sharedReply } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { json, sharedReply } from '../replies/reply.ts';
 
 export const getMarkets: Endpoint = {
   async handle({ services }) {

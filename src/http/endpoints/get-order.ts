@@ -3,9 +3,11 @@
 import { orderByClientIdRequest, orderByIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { findOrder } from '../../history/order-history.ts';
-import { checked, jsonForSeveral, type Reply, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { marketsOf } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
+import { jsonForSeveral, type Reply } from '../replies/reply.ts';
 
 export const getOrder: WalletEndpoint = {
   request: orderByIdRequest,

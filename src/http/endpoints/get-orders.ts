@@ -4,9 +4,11 @@ import type { ordersSchema } from '../../contract/orders.ts';
 import { ordersRequest } from '../../contract/requests.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readOrders } from '../../history/order-history.ts';
-import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
 import { checkMarket, marketsOf } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
+import { jsonPage } from '../replies/reply.ts';
 
 export const getOrders: WalletEndpoint = {
   request: ordersRequest,

@@ -4,8 +4,9 @@ import type { portfolioSchema } from '../../contract/portfolio.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { markOf } from '../../domain/mark.ts';
 import type { Engine } from '../../engine/index.ts';
-import { json, type WalletEndpoint } from '../endpoint.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
 import { portfolioReply } from '../replies/portfolio.ts';
+import { json } from '../replies/reply.ts';
 
 export const getPortfolio: WalletEndpoint = {
   async handle({ services, wallet, params }) {

@@ -5,7 +5,9 @@ import type { statementSchema } from '../../contract/statement.ts';
 import { readPlace, writePlace } from '../../history/list-cursor.ts';
 import type { StatementPage, StatementPosition, StatementSpan } from '../../ledger/index.ts';
 import { csvPage } from '../../statements/statement.ts';
-import { checked, json, jsonForSeveral, type Reply, type WalletEndpoint } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
+import { json, jsonForSeveral, type Reply } from '../replies/reply.ts';
 import { statementReply } from '../replies/statement.ts';
 import { timestamp } from '../replies/timestamp.ts';
 

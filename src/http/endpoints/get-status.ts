@@ -6,7 +6,8 @@ import { sharedForASecond } from '../../domain/shared-read.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
 import type { Engine } from '../../engine/index.ts';
 import type { LastReconcile, Ledger } from '../../ledger/index.ts';
-import { type Endpoint, json } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { json } from '../replies/reply.ts';
 import { timestamp } from '../replies/timestamp.ts';
 
 /** Timeout of the Postgres read. After it, the answer has the reconcile that was read last. */

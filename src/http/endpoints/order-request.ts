@@ -5,8 +5,8 @@ import { address, clientOrderId, flag, oneOf, optional, text } from '../../contr
 import { Refusal } from '../../domain/errors.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { compareWith, type Decimal, isWhole } from '../../domain/units.ts';
+import { describeIssues } from '../checked.ts';
 import { decimal, POSITIVE_DECIMAL_JSON, positiveDecimal } from '../decimals.ts';
-import { describeIssues } from '../endpoint.ts';
 
 /** Accepts values above 100, because the engine rejects those as INVALID_ORDER. */
 const isLeverage = (value: Decimal): boolean =>

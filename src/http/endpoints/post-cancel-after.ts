@@ -3,8 +3,10 @@
 import { z } from 'zod';
 import type { cancelAfterSchema } from '../../contract/orders.ts';
 import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
+import { checked } from '../checked.ts';
 import { decimal } from '../decimals.ts';
-import { checked, json, type WalletEndpoint } from '../endpoint.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
+import { json } from '../replies/reply.ts';
 import { timestamp } from '../replies/timestamp.ts';
 
 const MIN_MS = 5_000;

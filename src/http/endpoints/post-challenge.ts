@@ -2,7 +2,9 @@
 
 import type { challengeSchema } from '../../contract/login.ts';
 import { challengeRequest } from '../../contract/requests.ts';
-import { checked, type Endpoint, json } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { json } from '../replies/reply.ts';
 
 export const postChallenge: Endpoint = {
   request: challengeRequest,

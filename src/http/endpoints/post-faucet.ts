@@ -4,7 +4,9 @@ import { z } from 'zod';
 import type { faucetCreditSchema } from '../../contract/faucet.ts';
 import { text } from '../../contract/fields.ts';
 import { JsonText } from '../../domain/json.ts';
-import { checked, json, type WalletEndpoint } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
+import { json } from '../replies/reply.ts';
 
 const schema = z.object({
   asset: text.meta({ description: 'an asset of the demo markets', examples: ['USDC'] }),

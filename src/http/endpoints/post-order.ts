@@ -5,9 +5,10 @@ import { Refusal } from '../../domain/errors.ts';
 import { rejectReasonOf } from '../../domain/order.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { findOrder, placedFills } from '../../history/order-history.ts';
-import { jsonForSeveral, jsonText, type Reply, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
+import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { marketsOf } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
+import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 import { orderSchema, readOrder } from './order-request.ts';
 
 /** Most lookups in Postgres. The first one counts unless it took minutes, or the engine wakes from minutes of rest. */

@@ -2,7 +2,9 @@
 
 import type { acceptedTermsSchema } from '../../contract/login.ts';
 import { termsRequest } from '../../contract/requests.ts';
-import { checked, json, type WalletEndpoint } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { WalletEndpoint } from '../endpoint.ts';
+import { json } from '../replies/reply.ts';
 
 export const postTerms: WalletEndpoint = {
   request: termsRequest,

@@ -2,7 +2,9 @@
 
 import type { verifiedSchema } from '../../contract/login.ts';
 import { verifyRequest } from '../../contract/requests.ts';
-import { checked, type Endpoint, json } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { json } from '../replies/reply.ts';
 
 export const postVerify: Endpoint = {
   request: verifyRequest,

@@ -2,7 +2,8 @@
 
 import type { livenessSchema, readinessSchema } from '../../contract/probes.ts';
 import { errorRecord } from '../../process/redact.ts';
-import { json, type Probe } from '../endpoint.ts';
+import type { Probe } from '../endpoint.ts';
+import { json } from '../replies/reply.ts';
 
 /** Queries no server, so that a database outage does not restart any process. */
 export const getLivez: Probe = async () => json<typeof livenessSchema>({ status: 'ok' });

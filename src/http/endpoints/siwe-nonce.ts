@@ -1,7 +1,9 @@
 /** `GET` and `POST /api/auth/nonce`: issues the nonce of a SIWE message, as plain text. */
 
 import { siweNonceRequest } from '../../contract/requests.ts';
-import { checked, type Endpoint, plainText } from '../endpoint.ts';
+import { checked } from '../checked.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { plainText } from '../replies/reply.ts';
 
 export const getSiweNonce: Endpoint = {
   request: siweNonceRequest,

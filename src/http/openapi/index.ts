@@ -1,6 +1,7 @@
 /** Serves the API documents and the page that shows them. */
 
-import { type Endpoint, jsonText, type Reply } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { jsonText, type Reply } from '../replies/reply.ts';
 import type { HttpSettings } from '../services.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import type { Part } from './json-schema.ts';

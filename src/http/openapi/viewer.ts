@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Response } from 'express';
-import type { Endpoint, Reply } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { escapedHtml } from '../html.ts';
+import type { Reply } from '../replies/reply.ts';
 import { replaceHeader } from '../response/index.ts';
 
 /**

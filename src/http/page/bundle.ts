@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { Reply } from '../endpoint.ts';
+import type { Reply } from '../replies/reply.ts';
 
 /** Path of the bundle from this file. A compiled service is in `dist` too, beside the page. */
 const FROM_HERE = import.meta.url.endsWith('.ts') ? '../../../dist/web/' : '../../../web/';

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { errorSchema, unexpectedErrorSchema } from '../../contract/errors.ts';
 import { ERRORS, type ErrorCode, type Refusal } from '../../domain/errors.ts';
-import { json, type Reply } from '../endpoint.ts';
+import { json, type Reply } from './reply.ts';
 
 /** Writes an error whose message the client may read. The code is stable. */
 export const refusalReply = ({ code, message, status }: Refusal): Reply =>

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import type { Reply } from '../endpoint.ts';
+import type { Reply } from '../replies/reply.ts';
 import { addHeader, writeHead } from './head.ts';
 
 /** Caches may add at most one second to the age of a reply. */

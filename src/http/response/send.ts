@@ -1,7 +1,7 @@
 /** Writes a reply that no cache may keep. */
 
 import type { Response } from 'express';
-import type { Reply } from '../endpoint.ts';
+import type { Reply } from '../replies/reply.ts';
 import { addHeader, writeHead } from './head.ts';
 
 export function send(response: Response, { status, contentType, text, bytes, nextPage }: Reply): void {

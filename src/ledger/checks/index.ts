@@ -2,8 +2,8 @@
 
 import { type LedgerCheckpoint, readCheckpoint } from '../checkpoint.ts';
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
-import { askOnce, inSnapshot } from '../pool.ts';
 import type { Pools } from '../pools.ts';
+import { askOnce, inSnapshot } from '../queries.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { checkChain } from './chain.ts';
 import { CLOSING_CHECKS } from './closings.ts';

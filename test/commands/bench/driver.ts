@@ -97,7 +97,7 @@ async function open(redisUrl: string): Promise<void> {
 }
 
 async function publish(): Promise<void> {
-  await opened().engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+  await opened().engine.assets.set({ symbol: 'USDC', scale: 6 });
   await opened().engine.markets.create(marketSpec(SYMBOL));
 }
 
@@ -153,7 +153,7 @@ async function rebuild(resting: number): Promise<void> {
       ...{ paused: false, termsVersion: null, holds: [], acceptedTerms: new Map() },
       ...{ marketVersions: new Map([[market.number, market.version]]), markets: [market] },
     },
-    assets: await engine.markets.assets(),
+    assets: await engine.assets.all(),
     lastPrices: new Map(),
     liveOrders,
     async *balancesOf() {

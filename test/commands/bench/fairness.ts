@@ -62,7 +62,7 @@ async function prepare({ redisUrl }: Exchange): Promise<void> {
   const redis = new Redis(redisUrl);
   const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 10_000 });
   await engine.lifecycle.open({ epoch: 0, sequence: 0 });
-  await engine.markets.setAsset({ symbol: 'BTC', scale: 8 });
+  await engine.assets.set({ symbol: 'BTC', scale: 8 });
   await engine.markets.create(marketSpec(OTHER));
   const [price, size] = [parseDecimal('3000')!, parseDecimal('0.01')!];
   for (let placed = 0; placed < MAKERS; placed += 100) {

@@ -1,7 +1,7 @@
 /** The tables of the bench: each measured figure, its reference, its target and the verdict. */
 
-import { column, renderTable } from '../../../src/operator/table.ts';
-import { PLAIN } from '../../../src/operator/terminal.ts';
+import { PLAIN } from '../../../src/terminal/paint.ts';
+import { column, renderTable } from '../../../src/terminal/table.ts';
 
 interface Target {
   readonly relation: '<=' | '>=';

@@ -190,7 +190,7 @@ export async function readPlans(
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    // The settings of read connections in `src/ledger/pool.ts`.
+    // The settings of read connections in `src/ledger/pools.ts`.
     await client.query(`set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off;
       set plan_cache_mode = force_generic_plan; set jit = off`);
     const plans: ReadPlan[] = [];

@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { plantedFor } from '../../planted/planted.ts';
 import { runSeed } from '../../support/seed.ts';
-import { prove } from './broken-builds.ts';
+import { prove, tableOf } from './broken-builds.ts';
 import { runCampaign } from './campaign.ts';
 import { type Fault, inTurn, type Machine } from './faults/fault.ts';
 import { FAULTS } from './faults/index.ts';
-import { tableOf } from './report.ts';
 
 const KILLED = ['kill api', 'kill settlement', 'kill the engine Redis', 'kill Postgres'];
 const BROKEN = 'loses the fee';

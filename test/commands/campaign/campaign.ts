@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { random } from '../../support/seed.ts';
 import type { ClusterPlan } from './cluster.ts';
 import { CLUSTER_SECONDS, type Fault, type Machine, type Scene, USUAL_SECONDS } from './faults/fault.ts';
-import { JOURNAL } from './journal.ts';
-import { type Figures, openProgress, type Progress, sumOf } from './progress.ts';
+import { type Figures, JOURNAL, openProgress, type Progress, sumOf } from './journal.ts';
 import { Stage, type Violation } from './stage.ts';
 
 export interface CampaignOptions {

@@ -5,9 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Broken, type Reply } from '../../support/http-exchange.ts';
+import { words } from '../../support/words.ts';
 import type { Intent, Journal, OrderBody, Outcome, Shown } from './journal.ts';
 import { isLive, type Model, type Told } from './model.ts';
-import { type Answers, ask, signIn, type Wallet, walletOf } from './wallet.ts';
+import { type Asked, ask, signIn, type Wallet, walletOf } from './wallet.ts';
 
 export const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
 const MID = 2_000;
@@ -33,18 +34,25 @@ const MIX = {
   'cancel all': 1,
   list: 6,
   book: 4,
+  read: 4,
+  'sign in': 1,
 } as const;
 type Act = keyof typeof MIX;
 
-/** Codes of refusals that these clients earn, or that a fault may cause. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'SERVICE_UNAVAILABLE',
-  'RATE_LIMITED',
-  'INSUFFICIENT_BALANCE',
-  'ORDER_NOT_FOUND',
-  'NOT_FOUND',
-  'NO_REFERENCE_PRICE',
-]);
+/** Paths of other reads. */
+const READ: readonly string[] = [
+  ...['/v1/markets', '/v1/trades', '/v1/market-data/pairs', '/v1/market-data/summary'],
+  ...['/v1/market-data/tickers', '/v1/market-data/trades/BTC_USDC?limit=50'],
+];
+
+/** Codes of refusals that these clients earn. */
+export const EARNED: ReadonlySet<string> = new Set(
+  words(`
+  INSUFFICIENT_BALANCE ORDER_NOT_FOUND NOT_FOUND NO_REFERENCE_PRICE
+`),
+);
+/** Codes of refusals that a fault may cause. */
+const CAUSED: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'RATE_LIMITED']);
 const DECK = Object.entries(MIX).flatMap(([act, share]) => Array<Act>(share).fill(act as Act));
 
 export interface DriverParts {
@@ -57,6 +65,7 @@ export interface DriverParts {
   readonly model: Model;
   /** Told of each contradiction at once. */
   readonly onViolation: (invariant: string, detail: string) => void;
+  readonly onAsked?: (asked: Asked) => void;
 }
 
 type Draft = Intent extends infer One
@@ -65,18 +74,28 @@ type Draft = Intent extends infer One
     : never
   : never;
 
+function nextBurst(): { readonly begun: Promise<true>; readonly begin: (is: true) => void } {
+  let begin: (is: true) => void = () => undefined;
+  const begun = new Promise<true>((resolve) => {
+    begin = resolve;
+  });
+  return { begun, begin };
+}
+
 export class Driver {
   /** The traders, then the owners of the marker market and of the dead-man switch. */
   readonly wallets: readonly Wallet[];
   readonly marker: Wallet;
   readonly deadMan: Wallet;
-  readonly answers: Answers = { longestMs: 0, longest: '', count: 0 };
+  /** Milliseconds of the longest answer so far, the request that it answered, and how many answers there were. */
+  readonly answers = { longestMs: 0, longest: '', count: 0 };
   /** True while a fault may honestly end sessions. */
   signsInAgain = false;
   readonly #parts: DriverParts;
   #working: Promise<unknown> = Promise.resolve();
   #stopping = true;
   #n: number;
+  #burst = nextBurst();
 
   constructor(parts: DriverParts) {
     this.#parts = parts;
@@ -114,6 +133,12 @@ export class Driver {
     this.#working = Promise.all(traders.map((wallet) => this.#work(wallet, everyMs)));
   }
 
+  /** The next request of each wallet places an order, and is sent now. */
+  burst(): void {
+    this.#burst.begin(true);
+    this.#burst = nextBurst();
+  }
+
   /** Stops when each request under way has its outcome. */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -126,11 +151,13 @@ export class Driver {
 
   async #work(wallet: Wallet, everyMs: number): Promise<void> {
     const { dice } = wallet;
-    await sleep(dice.below(everyMs));
-    while (!this.#stopping) {
+    let waitMs = dice.below(everyMs);
+    for (;;) {
+      const isBursting = await Promise.race([sleep(Math.max(0, waitMs)), this.#burst.begun]);
+      if (this.#stopping) return;
       const begunMs = performance.now();
-      await this.#act(wallet, dice.pick(DECK));
-      await sleep(Math.max(0, begunMs + everyMs * (0.5 + dice.below(100) / 100) - performance.now()));
+      await this.#act(wallet, isBursting ? 'rest' : dice.pick(DECK));
+      waitMs = begunMs + everyMs * (0.5 + dice.below(100) / 100) - performance.now();
     }
   }
 
@@ -177,6 +204,10 @@ export class Driver {
         return this.#list(wallet);
       case 'book':
         return this.#book(wallet);
+      case 'read':
+        return this.read(wallet, dice.pick([...READ, `/v1/portfolio/${wallet.address}`]));
+      case 'sign in':
+        return signIn(wallet, dice.pick(this.ports), this.#noteAsked);
     }
   }
 
@@ -296,10 +327,18 @@ export class Driver {
 
   /** Where a fault may end sessions, a wallet signs in again at the replica that refused, and repeats the request. */
   async #ask(port: number, wallet: Wallet, method: string, path: string, body?: object): Promise<Reply> {
-    const reply = await ask(port, wallet, method, path, body, this.answers);
+    const reply = await ask(port, wallet, method, path, body, this.#noteAsked);
     if (reply.status !== 401 || !this.signsInAgain || !(await signIn(wallet, port))) return reply;
-    return ask(port, wallet, method, path, body, this.answers);
+    return ask(port, wallet, method, path, body, this.#noteAsked);
   }
+
+  readonly #noteAsked = (asked: Asked): void => {
+    const { answers } = this;
+    answers.count += 1;
+    if (asked.tookMs > answers.longestMs)
+      [answers.longestMs, answers.longest] = [asked.tookMs, `${asked.method} ${asked.path}`];
+    this.#parts.onAsked?.(asked);
+  };
 
   /** Writes an intent, before anything is sent. */
   begun(wallet: number, draft: Draft): Intent {
@@ -321,7 +360,7 @@ export class Driver {
   /** No fault excuses an answer that the service itself calls unexpected, or one that no client of these earns. */
   #noteFault({ status, body }: Reply, path: string): void {
     const code = String(body.code);
-    const isExpected = status === 200 || REFUSALS.has(code);
+    const isExpected = status === 200 || EARNED.has(code) || CAUSED.has(code);
     if (!isExpected) this.#parts.onViolation('answers', `${path} answered ${status} ${code}`);
   }
 

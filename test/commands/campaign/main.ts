@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
 import { keepBuildsIn } from '../../support/program.ts';
-import { type Proof, prove } from './broken-builds.ts';
+import { documentOf, hasViolations, type Proof, proofsTable, prove, tableOf } from './broken-builds.ts';
 import { runCampaign } from './campaign.ts';
 import { FAULTS } from './faults/index.ts';
 import { lookAtMachine } from './machine.ts';
-import { documentOf, hasViolations, proofsTable, tableOf } from './report.ts';
 
 const { values } = parseArgs({
   options: {

@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openProgress, sumOf } from './progress.ts';
+import { openProgress, sumOf } from './journal.ts';
 
 const figures = (requests: number, notes: string[] = []) => ({
   ...{ requests, unknowns: 1, healedMs: [requests], longestMs: requests, tookMs: requests, notes },

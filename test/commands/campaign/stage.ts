@@ -9,14 +9,13 @@ import { type Cluster, type ClusterPlan, engineSequence, PATIENCE_MS, startClust
 import { type DeadMan, openDeadMan } from './dead-man.ts';
 import { Driver, MARKETS } from './driver.ts';
 import { type GreedyReader, openGreedyReader } from './greedy-reader.ts';
+import type { Rest } from './invariants/events.ts';
 import { INVARIANTS } from './invariants/index.ts';
-import type { Rest } from './invariants/rest.ts';
-import { JOURNAL, type Journal, openJournal, readJournal } from './journal.ts';
+import { type Held, JOURNAL, type Journal, openJournal, readJournal } from './journal.ts';
 import { MARKER, openMarker } from './marker.ts';
 import { Model } from './model.ts';
 import { move, openMovements } from './movements.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
-import type { Held } from './progress.ts';
 import type { Repeated } from './repeated.ts';
 import { openScreens, type Screens } from './screens.ts';
 import { openSignInRace, type SignInRace } from './sign-in-race.ts';

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { Agent } from 'node:http';
+import type { Socket } from 'node:net';
 import type { LoginTypedData } from '../../../src/auth/index.ts';
 import { ethersSigner, type Signer } from '../../auth/signers.ts';
 import { Broken, type Caller, exchange, type Reply } from '../../support/http-exchange.ts';
@@ -40,11 +41,15 @@ export function walletOf(seed: number, index: number): Wallet {
 export const addressOf = (block: number, index: number): string =>
   `127.${block}.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`;
 
-/** Milliseconds of the longest answer so far, the request that it answered, and how many answers there were. */
-export interface Answers {
-  longestMs: number;
-  longest: string;
-  count: number;
+/** A request, and what came of it. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly tookMs: number;
+  /** `address:port` of the client's end of the connection. */
+  readonly connection: string;
+  /** The error is a connection that broke: the outcome is unknown. */
+  readonly reply: Reply | Broken;
 }
 
 /** @throws Broken */
@@ -54,17 +59,22 @@ export async function ask(
   method: string,
   path: string,
   body?: object,
-  answers?: Answers,
+  onAsked: (asked: Asked) => void = () => undefined,
 ): Promise<Reply> {
   const begunMs = performance.now();
+  let connection = '';
+  const onSocket = ({ localAddress, localPort }: Socket): void => {
+    connection = `${localAddress}:${localPort}`;
+  };
+  const tell = (reply: Reply | Broken): void =>
+    onAsked({ method, path, tookMs: performance.now() - begunMs, connection, reply });
   try {
-    return await exchange(port, caller, { method, path, body, patienceMs: PATIENCE_MS });
-  } finally {
-    if (answers !== undefined) {
-      answers.count += 1;
-      const tookMs = performance.now() - begunMs;
-      if (tookMs > answers.longestMs) [answers.longestMs, answers.longest] = [tookMs, `${method} ${path}`];
-    }
+    const reply = await exchange(port, caller, { method, path, body, patienceMs: PATIENCE_MS, onSocket });
+    tell(reply);
+    return reply;
+  } catch (error) {
+    if (error instanceof Broken) tell(error);
+    throw error;
   }
 }
 
@@ -76,12 +86,18 @@ export const unlessBroken = (asking: Promise<Reply>): Promise<Reply | undefined>
   });
 
 /** Returns true when the wallet has a new session. */
-export async function signIn(wallet: Wallet, port: number): Promise<boolean> {
+export async function signIn(
+  wallet: Wallet,
+  port: number,
+  onAsked?: (asked: Asked) => void,
+): Promise<boolean> {
   const { address } = wallet.signer;
-  const challenge = await unlessBroken(ask(port, wallet, 'POST', '/v1/auth/challenge', { address }));
+  const post = (path: string, body: object): Promise<Reply | undefined> =>
+    unlessBroken(ask(port, wallet, 'POST', path, body, onAsked));
+  const challenge = await post('/v1/auth/challenge', { address });
   if (challenge?.status !== 200) return false;
   const signature = await wallet.signer.signTyped(challenge.body.typedData as LoginTypedData);
-  const verified = await unlessBroken(ask(port, wallet, 'POST', '/v1/auth/verify', { address, signature }));
+  const verified = await post('/v1/auth/verify', { address, signature });
   if (verified?.status !== 200) return false;
   wallet.token = String(verified.body.token);
   return true;

@@ -1,23 +1,23 @@
 /** Checks of docker-compose.yml on a real engine. Each check performs an operation and reports what it observed. */
 
-import { ERRORS } from '../../../src/domain/errors.ts';
-import { blockOf } from './checkout.ts';
-import type { LoadResult, Seen } from './client.ts';
+import type { Seen } from './client.ts';
 import { type Cluster, NETWORK_ID } from './cluster.ts';
-import type { Ended } from './engine.ts';
-
-export interface Figure {
-  readonly seen: string;
-  readonly holds: boolean;
-}
-
-export interface Check {
-  readonly what: string;
-  /** True if other checks need the state that this check creates. */
-  readonly isBasic?: boolean;
-  readonly done: string;
-  run(cluster: Cluster): Promise<Figure>;
-}
+import { blockOf, type Ended } from './engine.ts';
+import {
+  basic,
+  byStatus,
+  type Check,
+  check,
+  eventOf,
+  isRefusal,
+  judged,
+  loaded,
+  reconciles,
+  replaced,
+  seconds,
+  untilUp,
+} from './figures.ts';
+import { LOSSES } from './losses.ts';
 
 /** The balancer's restart once took 10.7 s because its stop signal did not arrive. */
 const BALANCER_BACK_WITHIN_MS = 5_000;
@@ -25,48 +25,6 @@ const BALANCER_BACK_WITHIN_MS = 5_000;
 const FEW_FILES = 512;
 
 const GUIDE = 'docs/operating.md';
-
-const check = (what: string, done: string, run: Check['run']): Check => ({ what, done, run });
-const basic = (...args: Parameters<typeof check>): Check => ({ ...check(...args), isBasic: true });
-
-const lastLines = ({ stderr, stdout }: Ended): string =>
-  (stderr.trim() || stdout.trim()).split('\n').slice(-3).join(' / ').slice(-300);
-
-const byStatus = (result: Ended, seen: string): Figure =>
-  result.status === 0
-    ? { seen, holds: true }
-    : { seen: `exit ${result.status}: ${lastLines(result)}`, holds: false };
-
-const loaded = ({ sent, failed, failures, longestGapMs }: LoadResult): string =>
-  [
-    `${failed} of ${sent} requests failed, longest gap ${(longestGapMs / 1_000).toFixed(1)} s`,
-    ...Object.entries(failures)
-      .slice(0, 1)
-      .map(([what, count]) => `${count} × ${what.slice(0, 60)}`),
-  ].join('; ');
-
-const isRefusal = ({ status, contentType, body }: Seen, code?: string): boolean => {
-  if (status < 400 || !contentType.startsWith('application/json')) return false;
-  const refusal = JSON.parse(body) as { error?: string; code?: string };
-  return (
-    typeof refusal.error === 'string' && refusal.code! in ERRORS && (code ?? refusal.code) === refusal.code
-  );
-};
-
-const seconds = (sinceMs: number): string => `${Math.round((performance.now() - sinceMs) / 1_000)} s`;
-
-/** Returns the names in `before` whose containers were replaced or restarted. */
-function replaced(before: Map<string, string>, after: Map<string, string>): string[] {
-  return [...before].filter(([name, id]) => after.get(name) !== id).map(([name]) => name);
-}
-
-/** Sequence of the engine's last event. */
-const eventOf = (status: Record<string, unknown>): number =>
-  (status as { engine: { sequence: number } }).engine.sequence;
-
-async function reconciles(cluster: Cluster): Promise<boolean> {
-  return (await cluster.operator('ledger', 'reconcile')).holds === true;
-}
 
 export const CHECKS: readonly Check[] = [
   basic('a checkout under umask 077 comes up', 'up -d --wait, no image, no volume', async (cluster) => {
@@ -79,20 +37,25 @@ export const CHECKS: readonly Check[] = [
     const before = await cluster.containers();
     const results = [await cluster.up(), await cluster.up()];
     const names = replaced(before, await cluster.containers());
-    const holds = names.length === 0 && before.size >= 8 && results.every(({ status }) => status === 0);
-    return { seen: `${names.length} of ${before.size} replaced ${names.join(' ')}`, holds };
+    return judged(
+      `${names.length} of ${before.size} replaced ${names.join(' ')}`,
+      { 'nothing is replaced': names.length === 0, 'eight containers run': before.size >= 8 },
+      ...results,
+    );
   }),
 
   check('the operator prints JSON alone', 'run --rm operator status --json', async (cluster) => {
     const before = await cluster.containers();
-    const { status, stdout } = await cluster.engine.compose('run', '--rm', 'operator', 'status', '--json');
-    const isJson = typeof JSON.parse(stdout) === 'object';
+    const command = await cluster.engine.compose('run', '--rm', 'operator', 'status', '--json');
+    const isJson = typeof JSON.parse(command.stdout) === 'object';
     const up = await cluster.up();
     const names = replaced(before, await cluster.containers());
-    return {
-      seen: `${stdout.length} characters of JSON; the next up replaced ${names.length}`,
-      holds: status === 0 && isJson && up.status === 0 && names.length === 0,
-    };
+    return judged(
+      `${command.stdout.length} characters of JSON; the next up replaced ${names.length}`,
+      { 'stdout is JSON': isJson, 'the next up replaces nothing': names.length === 0 },
+      command,
+      up,
+    );
   }),
 
   basic('the first session of the guides', "their commands as they are, then README's", async (cluster) => {
@@ -104,8 +67,7 @@ export const CHECKS: readonly Check[] = [
     const result = await engine.script(`${before}\n${session}`, checkout.folder);
     await cluster.operator('account', 'credit', wallet.address, 'USDC', '10000', '--reference', 'the load');
     const rests = /"status":"resting"/.test(result.stdout);
-    if (result.status === 0 && !rests) return { seen: `no order rests: ${lastLines(result)}`, holds: false };
-    return byStatus(result, 'every command ended with 0, an order rested');
+    return judged('every command ended with 0, an order rested', { 'an order rests': rests }, result);
   }),
 
   check('settings reach the operator', 'NETWORK_ID in .env, then market create', async (cluster) => {
@@ -116,13 +78,21 @@ export const CHECKS: readonly Check[] = [
 
   check('--scale api=3 under load', 'up -d --wait --scale api=3', async (cluster) => {
     const before = await cluster.containers();
-    const result = await cluster.underLoad(() => cluster.up('--scale', 'api=3'));
+    let up: Ended | undefined;
+    const result = await cluster.underLoad(async () => {
+      up = await cluster.up('--scale', 'api=3');
+    });
     const after = await cluster.containers();
     const names = replaced(before, after);
-    return {
-      seen: `${loaded(result)}; ${names.length} replaced, ${after.size - before.size} added`,
-      holds: result.failed === 0 && names.length === 0 && after.size === before.size + 1,
-    };
+    return judged(
+      `${loaded(result)}; ${names.length} replaced, ${after.size - before.size} added`,
+      {
+        'no request fails': result.failed === 0,
+        'nothing is replaced': names.length === 0,
+        'one container is added': after.size === before.size + 1,
+      },
+      up,
+    );
   }),
 
   check('JSON while no replica is ready', 'stop redis, ask, start redis', async (cluster) => {
@@ -135,22 +105,28 @@ export const CHECKS: readonly Check[] = [
       seen = await cluster.ask(...paths);
       if (seen.every(({ body }) => body.includes('no replica is ready'))) break;
     }
-    await engine.compose('start', 'redis');
-    const up = await cluster.up('--scale', 'api=3');
+    const started = await engine.compose('start', 'redis');
+    const ups = await untilUp(cluster, '--scale', 'api=3');
     const [after] = await cluster.ask('/v1/markets');
-    return {
-      seen: `${seen.map(({ status, body }) => `${status} ${body.slice(0, 60)}`)[0]}; then ${after?.status}`,
-      holds:
-        isRefusal(metrics!, 'NOT_FOUND') &&
-        seen.every((one) => isRefusal(one, 'SERVICE_UNAVAILABLE')) &&
-        up.status === 0 &&
-        after?.status === 200,
-    };
+    return judged(
+      `${seen.map(({ status, body }) => `${status} ${body.slice(0, 60)}`)[0]}; ${ups.length} times up, then ${after?.status}`,
+      {
+        'the metrics are not found': isRefusal(metrics!, 'NOT_FOUND'),
+        'every route answers 503 in JSON': seen.every((one) => isRefusal(one, 'SERVICE_UNAVAILABLE')),
+        'markets are answered afterwards': after?.status === 200,
+      },
+      started,
+      ups.at(-1),
+    );
   }),
 
   check('the balancer restarts in a second', 'restart balancer under load', async (cluster) => {
-    const result = await cluster.underLoad(() => cluster.engine.compose('restart', 'balancer'));
-    return { seen: loaded(result), holds: result.longestGapMs < BALANCER_BACK_WITHIN_MS };
+    let restart: Ended | undefined;
+    const result = await cluster.underLoad(async () => {
+      restart = await cluster.engine.compose('restart', 'balancer');
+    });
+    const isShort = result.longestGapMs < BALANCER_BACK_WITHIN_MS;
+    return judged(loaded(result), { 'the gap is under 5 s': isShort }, restart);
   }),
 
   check('the balancer starts under any limit of files', `ulimits nofile ${FEW_FILES}`, async (cluster) => {
@@ -167,11 +143,13 @@ export const CHECKS: readonly Check[] = [
       await balancerId(cluster),
     );
     const [{ status }] = (await cluster.ask('/v1/markets')) as [Seen];
-    await cluster.up('--scale', 'api=3');
+    const up = await cluster.up('--scale', 'api=3');
     const isLimited = limits.stdout.includes(`"Hard":${FEW_FILES}`);
-    return byStatus(
-      { ...result, status: status === 200 && isLimited ? result.status : 1 },
+    return judged(
       `answers ${status}`,
+      { 'it has the limit': isLimited, 'it answers 200': status === 200 },
+      result,
+      up,
     );
   }),
 
@@ -192,38 +170,47 @@ export const CHECKS: readonly Check[] = [
     const isRotated = previous !== '' && before.startsWith(previous);
     await engine.compose('run', '--rm', '-T', 'keys', '--forget-previous-key');
     const isForgotten = (await keys()).trim().split('\n').length === 1;
-    return {
-      seen: `${loaded(result)}; the former key is ${isRotated ? '' : 'NOT '}the previous one, then ${isForgotten ? '' : 'NOT '}forgotten`,
-      holds: rotation?.status === 0 && result.failed === 0 && isRotated && isForgotten,
-    };
+    return judged(
+      loaded(result),
+      {
+        'no request fails': result.failed === 0,
+        'the former key is the previous one': isRotated,
+        'then it is forgotten': isForgotten,
+      },
+      rotation,
+    );
   }),
 
   check('upgrade: up -d --build', 'another source, under load', async (cluster) => {
-    const before = eventOf(await cluster.operator('status'));
+    const before = await cluster.containers();
+    const event = eventOf(await cluster.operator('status'));
     change(cluster, 'one');
     let up: Ended | undefined;
     const result = await cluster.underLoad(async () => {
       up = await cluster.up('--build');
     });
     const after = eventOf(await cluster.operator('status'));
-    const holds =
-      up?.status === 0 && after >= before && (await runs(cluster, 'one')) && (await reconciles(cluster));
-    return { seen: `${loaded(result)}; event ${before} to ${after}; the books hold`, holds };
+    return judged(
+      `${loaded(result)}; event ${event} to ${after}`,
+      { 'no event is lost': after >= event, ...(await upgraded(cluster, 'one', before)) },
+      up,
+    );
   }),
 
   check('upgrade without an interruption', "the guide's commands under load", async (cluster) => {
     const { checkout, engine } = cluster;
+    const before = await cluster.containers();
     change(cluster, 'two');
     const script = blockOf(checkout.read(GUIDE), '**Upgrade.**', 'sh');
     let upgrade: Ended | undefined;
     const result = await cluster.underLoad(async () => {
       upgrade = await engine.script(script, checkout.folder);
     });
-    const holds = upgrade?.status === 0 && result.failed === 0 && (await runs(cluster, 'two'));
-    return {
-      seen: `${loaded(result)}; exit ${upgrade?.status}`,
-      holds: holds && (await reconciles(cluster)),
-    };
+    return judged(
+      loaded(result),
+      { 'no request fails': result.failed === 0, ...(await upgraded(cluster, 'two', before)) },
+      upgrade,
+    );
   }),
 
   check('the nightly line of cron', "the guide's line, from /", async ({ checkout, engine }) => {
@@ -245,9 +232,10 @@ export const CHECKS: readonly Check[] = [
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
     const upNow = targets.filter(({ health }) => health === 'up').length;
-    return byStatus(
-      { ...up, status: upNow >= 7 && upNow === targets.length ? up.status : 1 },
+    return judged(
       `${upNow} of ${targets.length} targets up`,
+      { 'every target is up': upNow >= 7 && upNow === targets.length },
+      up,
     );
   }),
 
@@ -256,27 +244,49 @@ export const CHECKS: readonly Check[] = [
     await cluster.engine.compose('--profile', '*', 'down');
     const up = await cluster.up();
     const after = eventOf(await cluster.operator('status'));
-    const holds = up.status === 0 && after === before && (await reconciles(cluster));
-    return { seen: `event ${before}, then ${after}; the books hold`, holds };
+    return judged(
+      `event ${before}, then ${after}`,
+      { 'the engine is at the same event': after === before, 'the books hold': await reconciles(cluster) },
+      up,
+    );
   }),
+
+  ...LOSSES,
 ];
 
 const balancerId = async ({ engine }: Cluster): Promise<string> =>
   (await engine.compose('ps', '--quiet', 'balancer')).stdout.trim();
 
-/** Changes the sources, so that the next build is another release. */
-function change({ checkout }: Cluster, name: string): void {
-  checkout.write('src/release.txt', name);
+/** A file of the release that the image has, and that every process reads. */
+const SCRIPT = 'lua/place_orders.lua';
+const ROLES = ['api', 'stream', 'settlement', 'snapshot'];
+
+/** Changes a script, so that the next build is another release. */
+function change({ checkout }: Cluster, release: string): void {
+  checkout.write(SCRIPT, `${checkout.read(SCRIPT)}\n-- release ${release}\n`);
 }
 
-/** Returns true if every process of the project runs the image of the release. */
-async function runs({ engine }: Cluster, name: string): Promise<boolean> {
-  for (const role of ['api', 'stream', 'settlement', 'snapshot']) {
-    const { stdout } = await engine.compose('ps', '--quiet', role);
+/** Returns the conditions of an upgrade: another container for each process, which has the new script, and the books. */
+async function upgraded(
+  cluster: Cluster,
+  release: string,
+  before: Map<string, string>,
+): Promise<Record<string, boolean>> {
+  const { engine } = cluster;
+  const former = new Set([...before.values()].map((one) => one.split(' ')[0]));
+  const kept: string[] = [];
+  const old: string[] = [];
+  for (const role of ROLES) {
+    const { stdout } = await engine.compose('ps', '--quiet', '--no-trunc', role);
     for (const id of stdout.trim().split('\n')) {
-      const read = await engine.docker('exec', id, 'cat', '/redbook/src/release.txt');
-      if (read.stdout !== name) return false;
+      if (former.has(id)) kept.push(role);
+      const read = await engine.docker('exec', id, 'tail', '-n', '1', `/redbook/dist/${SCRIPT}`);
+      if (read.stdout.trim() !== `-- release ${release}`) old.push(role);
     }
   }
-  return true;
+  return {
+    [`every container is another one (${kept})`]: kept.length === 0,
+    [`every process has the new release (${old})`]: old.length === 0,
+    'the books hold': await reconciles(cluster),
+  };
 }

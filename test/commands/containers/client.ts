@@ -18,6 +18,8 @@ const PATIENCE_MS = 20_000;
 export interface LoadResult {
   readonly sent: number;
   readonly failed: number;
+  /** Number of orders that were answered. */
+  readonly placed: number;
   /** Number of failures by what the client observed. */
   readonly failures: Readonly<Record<string, number>>;
   /** Longest time without a successful request. */
@@ -67,7 +69,7 @@ async function load(seconds: number, requests: number): Promise<LoadResult> {
   process.stderr.write('begun\n');
   const failures: Record<string, number> = {};
   const endMs = performance.now() + seconds * 1_000;
-  let [sent, failed, longestGapMs, lastMs, told] = [0, 0, 0, performance.now(), false];
+  let [sent, failed, placed, longestGapMs, lastMs, told] = [0, 0, 0, 0, performance.now(), false];
   process.stdin.resume().once('end', () => {
     told = true;
   });
@@ -93,12 +95,14 @@ async function load(seconds: number, requests: number): Promise<LoadResult> {
       await attempt('GET', '/v1/markets');
       const order = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: 0.01 };
       const { id } = await attempt('POST', '/v1/orders', order);
-      if (id !== undefined) await attempt('DELETE', `/v1/orders/${id}`);
+      if (id === undefined) continue;
+      placed += 1;
+      await attempt('DELETE', `/v1/orders/${id}`);
     }
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
   longestGapMs = Math.max(longestGapMs, performance.now() - lastMs);
-  return { sent, failed, failures, longestGapMs: Math.round(longestGapMs) };
+  return { sent, failed, placed, failures, longestGapMs: Math.round(longestGapMs) };
 }
 
 async function ask(path: string): Promise<Seen> {

@@ -4,12 +4,11 @@ import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Wallet } from 'ethers';
-import { type Checkout, makeCheckout } from './checkout.ts';
 import type { LoadResult, Seen } from './client.ts';
-import { type Ended, type Engine, ended, openEngine } from './engine.ts';
+import { type Checkout, type Ended, type Engine, ended, makeCheckout, openEngine } from './engine.ts';
 
 const CLIENT = fileURLToPath(new URL('client.ts', import.meta.url));
-const PROJECT = 'redbook-containers';
+export const PROJECT = 'redbook-containers';
 const LOAD_SECONDS = 240;
 const LOAD_REQUESTS = 12_000;
 /** Duration of trading before and after the change under load. */
@@ -21,6 +20,8 @@ const NUMERAIRE = 'ETH';
 export interface Cluster {
   readonly engine: Engine;
   readonly checkout: Checkout;
+  /** Name of the image that is built from the checkout. */
+  readonly image: string;
   /** The wallet that trades under load. It is credited as soon as there is a market. */
   readonly wallet: Wallet;
   up(...options: string[]): Promise<Ended>;
@@ -56,7 +57,7 @@ export function openCluster(): Cluster {
   process.env.WALLET_KEY = wallet.privateKey;
 
   return {
-    ...{ engine, checkout, wallet },
+    ...{ engine, checkout, image, wallet },
     up: (...options) => engine.compose('up', '-d', '--wait', ...options),
     async operator(...command) {
       const { status, stdout, stderr } = await engine.compose(
@@ -99,6 +100,7 @@ export function openCluster(): Cluster {
     },
     async remove() {
       await engine.compose('--profile', '*', 'down', '--volumes', '--timeout', '20');
+      await engine.docker('rm', '--force', `${PROJECT}-disks`);
       await engine.docker('image', 'rm', image);
       checkout.remove();
     },

@@ -1,13 +1,14 @@
 /**
- * `npm run containers [-- --keep] [--only TEXT]`: runs docker-compose.yml on a real engine and prints the checks. Exit
+ * `npm run containers [-- --keep] [--only PATTERN]`: runs docker-compose.yml on a real engine and prints the checks. Exit
  * status: 0 if all checks passed, 1 if one failed, 3 if there is no engine.
  */
 
 import { parseArgs } from 'node:util';
-import { column, renderTable } from '../../../src/operator/table.ts';
-import { CHECKS, type Figure } from './checks.ts';
+import { column, renderTable } from '../../../src/terminal/table.ts';
+import { CHECKS } from './checks.ts';
 import { openCluster } from './cluster.ts';
 import { openEngine } from './engine.ts';
+import type { Figure } from './figures.ts';
 
 const NO_ENGINE = 3;
 
@@ -15,7 +16,7 @@ const { values } = parseArgs({
   options: {
     /** Keeps the cluster after the last check. */
     keep: { type: 'boolean', default: false },
-    /** Runs only the checks whose titles contain this text, and the checks that they need. */
+    /** Runs only the checks whose titles match this pattern, and the checks that they need. */
     only: { type: 'string', default: '' },
   },
 });
@@ -38,7 +39,7 @@ const rows: string[][] = [];
 let held = true;
 try {
   for (const { what, done, run } of CHECKS.filter(
-    ({ what, isBasic }) => isBasic || what.includes(values.only),
+    ({ what, isBasic }) => isBasic || new RegExp(values.only).test(what),
   )) {
     const { seen, holds } = await run(cluster).catch(
       (error: Error): Figure => ({ seen: error.message, holds: false }),

@@ -1,30 +1,88 @@
-/** Loads a cluster of real processes behind a real balancer while processes are replaced, added and killed. */
+/**
+ * Loads a cluster of real processes behind a real balancer while processes are replaced, added and killed. The clients
+ * and the invariants are those of a campaign, and every request that fails is recorded.
+ */
 
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { eventually } from '../../support/eventually.ts';
 import { fundMarkets } from '../../support/funded-markets.ts';
+import { Broken } from '../../support/http-exchange.ts';
 import { watchOverMachine } from '../../support/machine.ts';
-import { startPostgresServer } from '../../support/postgres-server.ts';
-import { startRedisServer } from '../../support/redis-server.ts';
-import { random } from '../../support/seed.ts';
-import { launchService, operate } from '../../support/service.ts';
+import { type Cluster, engineSequence, startCluster } from '../campaign/cluster.ts';
+import { Driver, EARNED, MARKETS } from '../campaign/driver.ts';
+import { INVARIANTS } from '../campaign/invariants/index.ts';
+import { JOURNAL, openJournal } from '../campaign/journal.ts';
+import { MARKER } from '../campaign/marker.ts';
+import { Model, sequenceOf } from '../campaign/model.ts';
+import { openOutbox } from '../campaign/outbox.ts';
+import { openScreens as openBookScreens } from '../campaign/screens.ts';
+import type { Violation } from '../campaign/stage.ts';
 import { type Balancer, type LogLine, startBalancer } from './balancer.ts';
-import { type Answered, type Failure, type Load, MARKETS, openLoad } from './load.ts';
-import {
-  type Exit,
-  openProcesses,
-  type Processes,
-  ROLES,
-  type Role,
-  type Slot,
-  slotsFor,
-} from './processes.ts';
+import { type Exit, type Processes, ROLES, type Role, type Slot } from './processes.ts';
 import { openScreens, type Screens } from './screens.ts';
+
+export interface Failure {
+  /** Method and path of the request. */
+  readonly kind: string;
+  /** Unix milliseconds. */
+  readonly sentAtMs: number;
+  readonly failedAtMs: number;
+  /** `address:port` of the connection. */
+  readonly connection: string;
+  readonly what: string;
+}
+
+interface Load {
+  readonly driver: Driver;
+  /** Duration in milliseconds of each request that was answered, by kind. */
+  readonly tookMs: ReadonlyMap<string, readonly number[]>;
+  readonly failures: readonly Failure[];
+  readonly violations: readonly Violation[];
+  found(invariant: string, detail: string): void;
+  close(): void;
+}
+
+interface LoadOptions {
+  readonly seed: number;
+  readonly wallets: number;
+}
+
+const kindOf = (method: string, path: string): string =>
+  `${method} ${path.split('?')[0]!.replace(/\/(?:c\d+|(?:0x)?[0-9a-f]{20,}|[A-Z]+_USDC)$/, '/…')}`;
+
+function openLoad(folder: string, port: number, { seed, wallets }: LoadOptions): Load {
+  const tookMs = new Map<string, number[]>();
+  const failures: Failure[] = [];
+  const violations: Violation[] = [];
+  const found = (invariant: string, detail: string): void => void violations.push({ invariant, detail });
+  const journal = openJournal(join(folder, JOURNAL));
+  const model = new Model();
+  const driver = new Driver({
+    ...{ seed, traders: wallets, ports: [port], journal, model, onViolation: found },
+    onAsked({ method, path, tookMs: took, connection, reply }) {
+      const kind = kindOf(method, path);
+      const fail = (what: string): void => {
+        const failedAtMs = Date.now();
+        failures.push({ kind, sentAtMs: failedAtMs - took, failedAtMs, connection, what });
+      };
+      if (reply instanceof Broken) return fail(reply.message);
+      if (!tookMs.has(kind)) tookMs.set(kind, []);
+      tookMs.get(kind)!.push(took);
+      const code = String(reply.body.code);
+      if (reply.status !== 200 && !EARNED.has(code)) fail(`${reply.status} ${code}`);
+    },
+  });
+  return {
+    ...{ driver, tookMs, failures, violations, found },
+    close() {
+      driver.close();
+      journal.close();
+    },
+  };
+}
 
 export interface Plan {
   /** Minimum duration of the load. */
@@ -68,17 +126,12 @@ export interface Outcome {
   readonly victims: readonly Victim[];
   /** The balancer's log of failed requests. */
   readonly log: readonly LogLine[];
-  /** Number of victims' orders that existed when they were sent again. `placed` counts those that did not. */
-  readonly found: number;
-  readonly placed: number;
+  /** Orders whose outcome was unknown. When they were asked for again, some were found, and others placed then. */
+  readonly ofUnknown: { readonly asked: number; readonly found: number; readonly placed: number };
   /** Number of replies by replica. */
   readonly replies: ReadonlyMap<string, number>;
-  /** Answered orders that are missing from the ledger or differ from their answer. */
-  readonly untrue: readonly Answered[];
-  readonly reconciles: boolean;
 }
 
-const SECRET = 'a secret of the cluster, and of nothing else';
 /** Time from a burst to the kill: every replica has orders by then, and few are answered. */
 const INTO_BURST_MS = 8;
 /** Time for which added replicas run. */
@@ -88,69 +141,36 @@ const NOTICED_MS = 500;
 /** Time until an orchestrator notices that a process is dead. */
 const UNNOTICED_MS = 1_500;
 const SCREENS_BACK_MS = 5_000;
-const SETTLED_WITHIN_MS = 30_000;
-
-interface Stage {
-  readonly settings: Readonly<Record<string, string>>;
-  readonly databaseUrl: string;
-  readonly folder: string;
-  close(): Promise<void>;
-}
-
-/** Starts a Redis with the operators' users and a migrated Postgres. */
-async function openStage(drainMs: number): Promise<Stage> {
-  const folder = mkdtempSync(join(tmpdir(), 'redbook-cluster-'));
-  const [redis, postgres] = await Promise.all([
-    startRedisServer(join(folder, 'redis')),
-    startPostgresServer(),
-  ]);
-  const settings = {
-    ...{ REDIS_URL: redis.url, DATABASE_URL: postgres.url, JWT_SECRET: SECRET, WEB_HOSTS: 'redbook.example' },
-    ...{ DRAIN_MS: String(drainMs), TRUST_PROXY_HOPS: '1', LOG_LEVEL: 'warn' },
-  };
-  const migrating = await launchService('migrate', settings);
-  const [code] = await once(migrating.child, 'exit');
-  if (code !== 0) throw new Error(`the migration ended with ${code}:\n${migrating.output()}`);
-  return {
-    ...{ settings, folder, databaseUrl: postgres.url },
-    async close() {
-      await Promise.all([redis.stop(), postgres.stop()]);
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
 
 export async function runDrill(plan: Plan, say: (line: string) => void): Promise<Outcome> {
-  const closing: (() => unknown)[] = [];
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-cluster-'));
+  const closing: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
-    say('Starting the servers …');
-    const stage = await openStage(plan.drainMs);
-    closing.push(stage.close);
+    say('Starting the servers and processes …');
     const extra = plan.scales ? 1 : 0;
     const { api, stream } = plan.replicas;
-    const slots = await slotsFor({ ...plan.replicas, api: api + extra, stream: stream + extra });
-    const spares = plan.scales
-      ? [slots.findLast(({ role }) => role === 'api')!, slots.findLast(({ role }) => role === 'stream')!]
-      : [];
+    const cluster = await startCluster({
+      folder,
+      replicas: { ...plan.replicas, api: api + extra, stream: stream + extra },
+      settings: { DRAIN_MS: String(plan.drainMs), TRUST_PROXY_HOPS: '1' },
+    });
+    closing.push(() => cluster.stop());
+    const { slots, processes } = cluster;
+    const spares = plan.scales ? [cluster.of('api').at(-1)!, cluster.of('stream').at(-1)!] : [];
+    await Promise.all(spares.map((spare) => processes.end(spare, 'SIGTERM')));
     const standing = slots.filter((slot) => !spares.includes(slot));
-    const processes = openProcesses(() => stage.settings);
-    closing.push(processes.stop);
-    say(`Starting ${standing.length} processes …`);
-    // Role by role: if all processes started at once, each would take as long as all of them.
-    for (const name of ROLES) {
-      await Promise.all(standing.filter(({ role }) => role === name).map(processes.start));
-    }
-    const balancer = await startBalancer(stage.folder, slots);
+    const balancer = await startBalancer(folder, slots);
     closing.push(balancer.stop);
     for (const spare of spares) await eventually('it is missed', async () => !(await balancer.isUp(spare)));
-    const load = openLoad(balancer.port, plan.wallets, random(plan.seed));
-    closing.push(load.stop);
-    await fundMarkets(stage.settings, MARKETS, load.wallets);
-    await load.signIn();
+    const load = openLoad(folder, balancer.port, plan);
+    closing.push(load.close);
+    const wallets = load.driver.wallets.map(({ address }) => address);
+    await fundMarkets(cluster.settings, [...MARKETS, MARKER], wallets);
+    await load.driver.signIn();
     const screens = openScreens(balancer.port);
     closing.push(screens.close);
     await screens.untilAll();
-    return await drive({ plan, say, stage, standing, spares, processes, balancer, load, screens });
+    return await drive({ plan, say, cluster, standing, spares, processes, balancer, load, screens });
   } finally {
     for (const close of closing.reverse()) await close();
   }
@@ -159,7 +179,7 @@ export async function runDrill(plan: Plan, say: (line: string) => void): Promise
 interface Scene {
   readonly plan: Plan;
   readonly say: (line: string) => void;
-  readonly stage: Stage;
+  readonly cluster: Cluster;
   readonly standing: readonly Slot[];
   readonly spares: readonly Slot[];
   readonly processes: Processes;
@@ -169,18 +189,27 @@ interface Scene {
 }
 
 async function drive(scene: Scene): Promise<Outcome> {
-  const { plan, say, stage, standing, spares, processes, balancer, load, screens } = scene;
+  const { plan, say, cluster, standing, spares, processes, balancer, load, screens } = scene;
+  const { driver } = load;
+  const outbox = openOutbox(cluster.redis, load.found);
+  const sequence = (): Promise<number | undefined> => engineSequence(cluster.redis);
   const phases: Phase[] = [];
   const phase = async (name: string, work: () => Promise<unknown>): Promise<void> => {
     say(`${name} …`);
-    const [fromMs, before, heldUpMs] = [Date.now(), load.sent(), watchOverMachine()];
+    const [fromMs, before, heldUpMs] = [Date.now(), driver.answers.count, watchOverMachine()];
     await work();
-    phases.push({ name, fromMs, toMs: Date.now(), sent: load.sent() - before, heldUpMs: heldUpMs() });
+    phases.push({
+      name,
+      fromMs,
+      toMs: Date.now(),
+      sent: driver.answers.count - before,
+      heldUpMs: heldUpMs(),
+    });
   };
 
   const begunMs = Date.now();
   const leftMs = (): number => Math.max(0, begunMs + plan.seconds * 1_000 - Date.now());
-  load.begin(plan.perSecond);
+  driver.begin(plan.perSecond);
   await phase('steady', () => sleep(Math.max(1_000, plan.seconds * 100)));
   for (let round = 1; round <= plan.rounds; round += 1) {
     await phase(`roll ${round}`, () => rollAll(standing, processes, plan.hurries));
@@ -194,38 +223,34 @@ async function drive(scene: Scene): Promise<Outcome> {
   }
   if (leftMs() > 0) await phase('steady again', () => sleep(leftMs()));
   let victims: Victim[] = [];
-  const retried = { found: 0, placed: 0 };
   await phase('kill', async () => {
-    victims = await killEach(scene, retried);
+    victims = await killEach(scene);
   });
   await eventually('every screen is back', async () => screens.away() === 0, SCREENS_BACK_MS).catch(
     () => undefined,
   );
-  await load.stop();
+  await driver.stop();
   screens.close();
 
   say('Comparing …');
   const log = balancer.log();
   const replies = new Map<string, number>();
   for (const slot of [...standing, ...spares]) replies.set(slot.name, await balancer.repliesOf(slot));
-  const untrue = await untrueIn(stage.databaseUrl, load.answered);
-  const reconciles = await operate({ ...stage.settings }, 'ledger', 'reconcile').then(
-    () => true,
-    () => false,
-  );
-  return {
-    plan,
-    phases,
-    load,
-    screens,
-    processes,
-    victims,
-    log,
-    ...retried,
-    replies,
-    untrue,
-    reconciles,
-  };
+  const unknown = [...driver.model.orders.values()].filter(({ state }) => state === 'asked');
+  const before = (await sequence())!;
+  await driver.resolve();
+  const known = unknown.filter(({ id }) => id !== undefined);
+  const found = known.filter(({ id }) => sequenceOf(id!) <= before).length;
+  await cluster.untilSettled();
+  const bookScreens = openBookScreens([balancer.port], load.found);
+  const rest = { cluster, driver, outbox, screens: bookScreens, ended: new Map<string, string>() };
+  for (const { name, check } of INVARIANTS)
+    for (const detail of await check({ ...rest, model: driver.model, sinceMs: performance.now() }))
+      load.found(name, detail);
+  bookScreens.close();
+  outbox.close();
+  const ofUnknown = { asked: unknown.length, found, placed: known.length - found };
+  return { plan, phases, load, screens, processes, victims, log, ofUnknown, replies };
 }
 
 const isBalanced = ({ role }: Slot): boolean => role === 'api' || role === 'stream';
@@ -248,18 +273,15 @@ const hadIt =
   ({ atMs, graceMs }: Exit): boolean =>
     sentAtMs <= atMs + graceMs && failedAtMs >= atMs && failedAtMs <= atMs + graceMs + NOTICED_MS;
 
-/**
- * Kills one process of each role, and sends the victims' orders again under their client order ids. Failures on other
- * processes are not victims.
- */
-async function killEach(scene: Scene, retried: { found: number; placed: number }): Promise<Victim[]> {
+/** Kills one process of each role. Failures on other processes are not victims. */
+async function killEach(scene: Scene): Promise<Victim[]> {
   const { plan, standing, processes, balancer, load } = scene;
   const victims: Victim[] = [];
   const first = load.failures.length;
   for (const slot of firsts(standing)) {
     // A process that has just started must receive requests before it is killed.
     if (isBalanced(slot)) await eventually('it is sent requests', () => balancer.isUp(slot));
-    load.burst();
+    load.driver.burst();
     await sleep(INTO_BURST_MS);
     await processes.end(slot, 'SIGKILL');
     if (!plan.hurries) await sleep(UNNOTICED_MS);
@@ -275,32 +297,5 @@ async function killEach(scene: Scene, retried: { found: number; placed: number }
       deaths.find(({ name }) => name === line?.server) ?? (line ? undefined : deaths.find(hadIt(failure)));
     if (had !== undefined) victims.push({ ...failure, isUnreached: line?.ending.startsWith('SC') ?? false });
   }
-  for (const victim of victims.filter(({ order }) => order !== undefined)) {
-    const outcome = await load.again(victim);
-    if (outcome !== undefined) retried[outcome] += 1;
-  }
   return victims;
-}
-
-/** Returns the answered orders that are not in the ledger exactly once and with the answered id. */
-async function untrueIn(databaseUrl: string, answered: readonly Answered[]): Promise<Answered[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  let untrue: Answered[] = [];
-  await eventually(
-    'every answered order is settled',
-    async () => {
-      const { rows } = await client.query(
-        'select wallet, client_order_id, array_agg(id) as ids from orders group by 1, 2',
-      );
-      const ids = new Map(rows.map((row) => [`${row.wallet} ${row.client_order_id}`, String(row.ids)]));
-      untrue = answered.filter(
-        ({ wallet, clientOrderId, id }) => ids.get(`${wallet} ${clientOrderId}`) !== id,
-      );
-      return untrue.length === 0;
-    },
-    SETTLED_WITHIN_MS,
-  ).catch(() => undefined);
-  await client.end();
-  return untrue;
 }

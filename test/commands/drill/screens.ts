@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { market } from '../../stream/watcher.ts';
-import { MARKETS } from './load.ts';
+import { MARKETS } from '../campaign/driver.ts';
 
 const TIMEFRAMES = ['1m', '5m', '15m', '1h', '4h', '1D', '1W', '1M'];
 const CLIENTS_A_VIEW = 2;

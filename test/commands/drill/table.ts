@@ -1,9 +1,8 @@
 /** The drill's checks and the figures behind them. */
 
 import { BEAT_MS } from '../../../src/domain/beat.ts';
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
-import type { Outcome, Phase } from './drill.ts';
-import type { Failure } from './load.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
+import type { Failure, Outcome, Phase } from './drill.ts';
 
 /** A condition that must hold, and the observed figure. */
 export interface Check {
@@ -23,9 +22,9 @@ const SHOWN_FAILURES = 20;
 const plain = (_style: string, text: string): string => text;
 
 export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
-  const { plan, phases, load, screens, processes, victims, untrue, reconciles } = outcome;
+  const { plan, phases, load, screens, processes, victims, ofUnknown } = outcome;
   const seconds = (phases.at(-1)!.toMs - phases[0]!.fromMs) / 1_000;
-  const rate = load.sent() / seconds;
+  const rate = load.driver.answers.count / seconds;
   const innocent = load.failures.length - victims.length;
   const heldUpMs = Math.max(...phases.map((phase) => phase.heldUpMs));
   const maxAwayMs = Math.max(0, ...screens.absences.map(({ awayMs }) => awayMs));
@@ -34,17 +33,21 @@ export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
   const disorderly = ended.filter(
     ({ code, graceMs }) => code !== 0 || graceMs > plan.drainMs + AFTER_DRAIN_MS,
   );
-  const orders = victims.filter(({ order }) => order !== undefined).length;
   return [
     check('requests a second', rate.toFixed(0), rate >= minPerSecond, `at least ${minPerSecond}`),
     check('failed requests that no killed process had', innocent, innocent === 0, '0'),
     check(
       'orders of unknown outcome that were found or placed once',
-      `${outcome.found + outcome.placed} of ${orders}`,
-      outcome.found + outcome.placed === orders,
+      `${ofUnknown.found + ofUnknown.placed} of ${ofUnknown.asked}`,
+      ofUnknown.found + ofUnknown.placed === ofUnknown.asked,
       'all',
     ),
-    check('answered orders that are not in the ledger as answered', untrue.length, untrue.length === 0, '0'),
+    check(
+      'violations of the invariants of a campaign',
+      load.violations.map(({ invariant, detail }) => `${invariant}: ${detail}`).join('; ') || 0,
+      load.violations.length === 0,
+      '0',
+    ),
     check(
       'longest absence of a screen',
       ms(maxAwayMs),
@@ -64,7 +67,6 @@ export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
       disorderly.length === 0,
       'none',
     ),
-    check('ledger reconcile', reconciles ? 'holds' : 'DOES NOT HOLD', reconciles, 'holds'),
   ];
 }
 
@@ -102,7 +104,7 @@ function requests({ load }: Outcome): string {
   return renderTable([column('requests'), ...heads], rows, plain);
 }
 
-function phases({ phases, load, victims, found, placed, screens, log }: Outcome): string {
+function phases({ phases, load, victims, ofUnknown, screens, log }: Outcome): string {
   const within =
     ({ fromMs, toMs }: Phase) =>
     (atMs: number): boolean =>
@@ -126,7 +128,7 @@ function phases({ phases, load, victims, found, placed, screens, log }: Outcome)
   const unreached = victims.filter(({ isUnreached }) => isUnreached).length;
   const after = [
     `Requests on killed processes: ${victims.length - unreached} in flight, ${unreached} sent before the balancer knew.`,
-    `Orders among them, sent again under their ids: ${found} found, ${placed} placed then.`,
+    `Orders of unknown outcome, asked for again: ${ofUnknown.found} found, ${ofUnknown.placed} placed then.`,
     ...load.failures.slice(0, SHOWN_FAILURES).map(({ kind, what, connection }) => {
       const seen = log.filter(({ client }) => client === connection);
       return `  ${kind}: ${what}${seen.map(({ server, ending }) => `; ${server} ${ending}`).join('')}`;

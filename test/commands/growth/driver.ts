@@ -57,7 +57,7 @@ export class Driver {
   /** Publishes the markets and credits the wallets; what exists already stays as it is. */
   async prepare(): Promise<void> {
     const { engine, ledger, shape } = this.#options;
-    await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+    await engine.assets.set({ symbol: 'USDC', scale: 6 });
     for (let market = 0; market < shape.markets; market += 1)
       if ((await engine.markets.bySymbol(marketOf(market))) === undefined)
         await engine.markets.create(marketSpec(marketOf(market)));

@@ -1,9 +1,9 @@
 /** The tables of a run: the engine's memory beside live state, and reads beside the size of the history. */
 
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
-import { PLAIN } from '../../../src/operator/terminal.ts';
+import { PLAIN } from '../../../src/terminal/paint.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import type { Reads } from './lists.ts';
+import type { Reads } from './live-state.ts';
 
 const MIB = 1024 * 1024;
 /**

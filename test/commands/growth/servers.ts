@@ -35,6 +35,8 @@ export async function openServers(folder: string): Promise<Servers> {
         JWT_SECRET: SECRET,
         WEB_HOSTS: 'localhost',
         LOG_LEVEL: 'warn',
+        // The model of the tail has this time.
+        EVENTS_STAY_MS: '10000',
         PORT: String(await freePort()),
         ...env,
       }),

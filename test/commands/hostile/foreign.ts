@@ -2,7 +2,7 @@
 
 import { addressOf, ask, bodyOf, type Plain } from './client.ts';
 import type { Operation } from './operations.ts';
-import type { Scene } from './scene.ts';
+import type { Scene } from './target.ts';
 import { Line, type WireReply } from './wire.ts';
 import type { SignedIn } from './world.ts';
 

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { LoginTypedData } from '../../../src/auth/index.ts';
 import { siweVerifyRequest, verifyRequest } from '../../../src/contract/requests.ts';
-import { checked } from '../../../src/http/endpoint.ts';
+import { checked } from '../../../src/http/checked.ts';
 import { type AuthFixture, openSignIn, outcome } from '../../auth/fixture.ts';
 import { ethersSigner } from '../../auth/signers.ts';
 import { random, runSeed } from '../../support/seed.ts';
@@ -17,7 +17,7 @@ import {
 } from './login-forms.ts';
 import { keyOf } from './logins.ts';
 import { JWT_SECRET } from './secrets.ts';
-import { FORGERY_KINDS, forgery, validForgery } from './token-forms.ts';
+import { FORGERY_KINDS, forgery, validForgery } from './tokens.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

@@ -2,24 +2,64 @@
 
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Planted } from '../../planted/planted.ts';
+import { withPlanted } from '../../planted/release.ts';
 import { type Random, random } from '../../support/seed.ts';
 import { addressOf, ask, bodyOf, signIn } from './client.ts';
-import { type Finding, Findings } from './findings.ts';
 import { probeForeign } from './foreign.ts';
-import { Judge } from './judge.ts';
 import { type LoginCounts, tryLogins } from './logins.ts';
-import { type Memory, measure } from './memory.ts';
 import { operationsOf } from './operations.ts';
 import { type Ordinary, openOrdinary } from './ordinary.ts';
-import type { Scene } from './scene.ts';
+import { type Finding, Findings } from './report.ts';
 import { Secrets } from './secrets.ts';
 import { Sender } from './sender.ts';
 import { floodHandshakes, holdSockets } from './sockets.ts';
-import { MAX_SCREENS_OF_ADDRESS, SYMBOLS, type Target, type Watched } from './target.ts';
+import {
+  MAX_SCREENS_OF_ADDRESS,
+  type Memory,
+  measure,
+  type Scene,
+  SYMBOLS,
+  startTarget,
+  type Target,
+  type Watched,
+} from './target.ts';
 import { type TokenCounts, tryTokens } from './tokens.ts';
-import { judgeLedger, judgeLogs, judgeMemory, judgeReach } from './verdict.ts';
+import { Judge, judgeLedger, judgeLogs, judgeMemory, judgeReach } from './verdict.ts';
 import { Line } from './wire.ts';
 import { type SignedIn, World } from './world.ts';
+
+/** A run that is long enough for each fault. */
+const SHORT = { requests: 1_200, logins: 90, tokens: 60, rounds: 4, held: 30, operates: false };
+
+interface ProofOptions {
+  readonly folder: string;
+  readonly seed: number;
+  readonly say: (line: string) => void;
+}
+
+/**
+ * The cluster has no settlement, so other promises break too. The options of a fault name the promise that must be
+ * reported as broken, and a text of the report.
+ * @returns the reports of the promise that the fault breaks; none if the run missed the fault
+ */
+export const prove = (fault: Planted, { folder, seed, say }: ProofOptions): Promise<string[]> =>
+  withPlanted(fault, async (release) => {
+    const target = await startTarget({
+      folder,
+      replicas: { api: 1, stream: 1, settlement: 0, snapshot: 1 },
+      releaseOf: ({ role }) => (role === 'api' || role === 'stream' ? release : undefined),
+    });
+    try {
+      const { findings } = await runHostile({ ...SHORT, target, seed, say });
+      const [check, kind] = [fault.options.get('check'), fault.options.get('kind')!];
+      return findings
+        .filter((found) => found.check === check && found.kind.includes(kind))
+        .map((found) => found.kind);
+    } finally {
+      await target.stop();
+    }
+  });
 
 export interface HostileOptions {
   readonly target: Target;

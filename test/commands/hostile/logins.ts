@@ -15,7 +15,7 @@ import {
   SIWE_MUTATIONS,
   TYPED_MUTATIONS,
 } from './login-forms.ts';
-import type { Scene } from './scene.ts';
+import type { Scene } from './target.ts';
 import { Line, type WireReply } from './wire.ts';
 
 export interface LoginCounts {

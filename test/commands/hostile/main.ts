@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
 import { keepBuildsIn } from '../../support/program.ts';
-import { prove } from './broken-builds.ts';
-import { runHostile, sendAgain } from './hostile.ts';
+import { prove, runHostile, sendAgain } from './hostile.ts';
 import { textOf } from './report.ts';
 import { startTarget } from './target.ts';
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { checkFrame } from '../../support/contract.ts';
 import { ask, bodyOf, type Plain } from './client.ts';
-import type { Findings } from './findings.ts';
+import type { Findings } from './report.ts';
 import { Line } from './wire.ts';
 import type { SignedIn } from './world.ts';
 

@@ -1,7 +1,37 @@
-/** The last thing that a run prints: its figures, the memory of each process, and what was found. */
+/** What was found, and the last thing that a run prints: its figures and the memory of each process. */
 
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Report } from './hostile.ts';
+
+const EXAMPLES = 3;
+
+export interface Finding {
+  /** Promise that does not hold. */
+  readonly check: string;
+  /** Subject that all reports of the finding share. */
+  readonly kind: string;
+  count: number;
+  readonly examples: string[];
+}
+
+export class Findings {
+  readonly #byKind = new Map<string, Finding>();
+
+  /** @param example one case, with what is needed to see it again */
+  add(check: string, kind: string, example: string): void {
+    const key = `${check}: ${kind}`;
+    const known = this.#byKind.get(key);
+    if (known === undefined) this.#byKind.set(key, { check, kind, count: 1, examples: [example] });
+    else {
+      known.count += 1;
+      if (known.examples.length < EXAMPLES) known.examples.push(example);
+    }
+  }
+
+  all(): Finding[] {
+    return [...this.#byKind.values()];
+  }
+}
 
 const plain = (_style: string, text: string): string => text;
 const INDENT = '    ';

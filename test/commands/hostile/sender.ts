@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import { checkFrame } from '../../support/contract.ts';
 import { type Random, random } from '../../support/seed.ts';
-import { closeCodeOf, drawHandshake, type Handshake, isAlive, LAST_PING, readFrames } from './frames.ts';
 import { type Attack, drawAttack } from './framing.ts';
 import { type Drawn, drawRequest, FIRST_TURNS } from './requests.ts';
-import type { Scene } from './scene.ts';
+import { closeCodeOf, drawHandshake, type Handshake, isAlive, LAST_PING, readFrames } from './sockets.ts';
+import type { Scene } from './target.ts';
 import { Line, type Pieces, readReplies, type WireReply } from './wire.ts';
 
 const AT_ONCE = 12;

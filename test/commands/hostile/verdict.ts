@@ -1,8 +1,126 @@
-/** Judges reach, memory, logs and the ledger at the end of a run. */
+/** Judges each reply, and reach, memory, logs and the ledger at the end of a run. */
 
-import type { Memory } from './memory.ts';
-import type { Scene } from './scene.ts';
-import type { Watched } from './target.ts';
+import { ERRORS, type ErrorCode } from '../../../src/domain/errors.ts';
+import { checkReply, type Node, schemasOf } from '../../support/contract.ts';
+import type { Findings } from './report.ts';
+import { looksSecret } from './secrets.ts';
+import type { Memory, Scene, Watched } from './target.ts';
+import type { WireReply } from './wire.ts';
+
+/** A request, as far as the judgement of its reply needs it. */
+export interface Asked {
+  readonly method: string;
+  /** Path and query as sent; undefined if the message has no path that can be judged. */
+  readonly path?: string | undefined;
+  /** Name of the operation that it aims at, if that is counted. */
+  readonly operation?: string | undefined;
+  /** Tells how the request can be sent again. */
+  readonly again: () => string;
+}
+
+/** The framing of a message is refused with these, before any route is known. The connection ends. */
+const OF_THE_FRAMING: readonly ErrorCode[] = ['BAD_REQUEST', 'EXPRESS_ERR_BODY_TOO_LARGE'];
+/** Statuses of replies that the server sends before any route. A reply to HEAD has no body that names its code. */
+const BEFORE_ROUTES: readonly number[] = Object.values(ERRORS)
+  .filter(({ producer }) => producer === 'the server, before any route')
+  .map(({ status }) => status);
+const SESSION_ROUTES = ['/v1/auth/verify', '/api/auth/verify'];
+const MAX_SHOWN = 300;
+
+export class Judge {
+  /** Number of replies by status, and by operation. */
+  readonly byStatus = new Map<number, number>();
+  readonly byOperation = new Map<string, Map<number, number>>();
+  readonly #findings: Findings;
+  readonly #isError: (body: unknown) => boolean;
+
+  constructor(document: Node, findings: Findings) {
+    this.#findings = findings;
+    const schemaOf = schemasOf(document);
+    const { Error: plain, UnexpectedError: unexpected } = document.components.schemas;
+    this.#isError = (body) => schemaOf(plain)(body) === true || schemaOf(unexpected)(body) === true;
+  }
+
+  reply(asked: Asked, reply: WireReply): void {
+    const { method, again } = asked;
+    const { status, headers, text } = reply;
+    this.#count(asked.operation, status);
+    const found = (check: string, what: string): void => {
+      const shown = `${again()}\n    answered ${status}: ${text.slice(0, MAX_SHOWN)}`;
+      this.#findings.add(check, what, shown);
+    };
+    const aim = asked.operation ?? method;
+    const error = status >= 400 && method !== 'HEAD' ? this.#errorOf(reply) : undefined;
+    const code = typeof error === 'object' ? error.code : undefined;
+    if (status >= 500 && code !== 'OPERATIONAL_PAUSED')
+      found('no answer is 5xx', `${aim}: ${status} ${code ?? ''}`);
+    if (typeof error === 'string') found('errors have the documented shape', `${aim}: ${status} ${error}`);
+    if (headers['x-request-id'] === undefined) found('each reply has its request id', `${aim}: ${status}`);
+    const isOfTheServer =
+      code === undefined
+        ? method === 'HEAD' && BEFORE_ROUTES.includes(status)
+        : isBeforeRoutes(code, headers);
+    if (!isOfTheServer && asked.path !== undefined) {
+      const undocumented = this.#undocumented(method, asked.path, reply);
+      if (undocumented !== undefined) found('each reply is documented', `${aim}: ${undocumented}`);
+    }
+    const isSession = status === 200 && SESSION_ROUTES.some((route) => asked.path?.startsWith(route));
+    // The replacement of a deprecated path names the path that was asked.
+    const { link: _link, ...others } = headers;
+    if (!isSession && looksSecret(`${text}\n${Object.values(others).join('\n')}`))
+      found('no reply holds a token or a signature', aim);
+  }
+
+  /** Judges a reply of a login, which other parts of the run count. */
+  login(path: string, reply: WireReply): void {
+    this.reply({ method: 'POST', path, operation: `POST ${path}`, again: () => 'a login' }, reply);
+  }
+
+  #count(operation: string | undefined, status: number): void {
+    this.byStatus.set(status, (this.byStatus.get(status) ?? 0) + 1);
+    if (operation === undefined) return;
+    let statuses = this.byOperation.get(operation);
+    if (statuses === undefined) {
+      statuses = new Map();
+      this.byOperation.set(operation, statuses);
+    }
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+
+  /** @returns the error, or why it has not the documented shape */
+  #errorOf({ status, headers, text }: WireReply): { readonly code: ErrorCode } | string {
+    if (headers['content-type'] !== 'application/json; charset=utf-8')
+      // The page of an unknown market is a document.
+      return status === 404 && headers['content-type'] === 'text/html; charset=utf-8'
+        ? { code: 'NOT_FOUND' }
+        : `has the type ${headers['content-type']}`;
+    let body: { readonly code: ErrorCode };
+    try {
+      body = JSON.parse(text);
+    } catch {
+      return 'is no JSON';
+    }
+    if (status === 503 && 'ready' in body) return { code: 'SERVICE_UNAVAILABLE' };
+    if (!this.#isError(body)) return 'has another shape';
+    return ERRORS[body.code].status === status ? body : `has the code ${body.code}`;
+  }
+
+  #undocumented(method: string, path: string, { status, headers, text }: WireReply): string | undefined {
+    try {
+      checkReply({ method, path: routed(path), status, headers, text });
+      return undefined;
+    } catch (error) {
+      return `${status} ${(error as Error).message.split('\n')[0]!.replace(/^.* answered \d+: /, '')}`;
+    }
+  }
+}
+
+const isBeforeRoutes = (code: ErrorCode, headers: WireReply['headers']): boolean =>
+  ERRORS[code].producer === 'the server, before any route' ||
+  (OF_THE_FRAMING.includes(code) && headers.connection?.toLowerCase() === 'close');
+
+/** The path as the routes see it: without scheme, host and fragment. */
+const routed = (path: string): string => path.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/#.*$/s, '') || '/';
 
 /** MiB that a process may hold more at the end than after the first third of the rounds. */
 const MAX_GROWTH_MIB = 12;

@@ -6,11 +6,10 @@
 import { OperatorRefusal, Refusal } from '../../../src/domain/errors.ts';
 import type { OrderRequest } from '../../../src/domain/placing.ts';
 import { atMarket, limit } from '../../engine/fixture.ts';
-import type { Journal } from './journal.ts';
+import { type Journal, Violation } from './journal.ts';
 import { candleDifference, figuresDifference } from './market-figures.ts';
 import type { MoveOperation, Operation, PlaceOperation } from './operations.ts';
 import type { PlaceAnswer, Service } from './service.ts';
-import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
 export interface Request {

@@ -5,15 +5,12 @@
 
 import { type Random, random } from '../../support/seed.ts';
 import { Clients } from './clients.ts';
-import type { Decision } from './decisions.ts';
-import { Activity, Execution, type ExecutionOptions } from './execution.ts';
-import { type Flavour, flavourOf } from './flavour.ts';
+import { Activity, Execution, type ExecutionOptions, Rest } from './execution.ts';
+import { Violation } from './journal.ts';
 import { checkServers } from './oracle.ts';
 import { Processes } from './processes.ts';
-import { Rest } from './rest.ts';
-import { Scheduler } from './scheduler.ts';
+import { type Decision, type Flavour, flavourOf, Scheduler } from './scheduler.ts';
 import type { Sabotage } from './service.ts';
-import { Violation } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { PATIENT_WALLET } from './wallets.ts';
 import type { World } from './world.ts';

@@ -8,7 +8,17 @@ import type { Market } from '../../../src/domain/market.ts';
 import { isLive } from '../../../src/domain/order.ts';
 import { readEvent, type StreamEntry } from '../../../src/engine/event-codec.ts';
 import type { Switches } from './switches.ts';
-import { Violation } from './violation.ts';
+
+export class Violation extends Error {
+  override readonly name = 'Violation';
+  /** Name of the invariant. */
+  readonly invariant: string;
+
+  constructor(invariant: string, found: string) {
+    super(`${invariant}: ${found}`);
+    this.invariant = invariant;
+  }
+}
 
 interface Fold {
   readonly events: EngineEvent[];

@@ -12,9 +12,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
 import { mochaGlobalSetup, mochaGlobalTeardown, stopServers } from '../../support/servers.ts';
-import type { UsedSeconds } from './processor-time.ts';
 import { type Failure, replay } from './simulate.ts';
-import { type Task, TaskRunner } from './tasks.ts';
+import { type Task, TaskRunner, type UsedSeconds } from './tasks.ts';
 import { runInWorkers } from './workers.ts';
 
 const HISTORIES_OF_A_TASK = 50;

@@ -3,7 +3,7 @@
 import { TIMEFRAMES, type Timeframe } from '../../../src/domain/candle.ts';
 import type { Side, TimeInForce } from '../../../src/domain/order.ts';
 import type { Random } from '../../support/seed.ts';
-import type { Flavour } from './flavour.ts';
+import type { Flavour } from './scheduler.ts';
 import { PATIENT_WALLET, WALLETS } from './wallets.ts';
 import { ASSETS, MARKETS } from './world.ts';
 

@@ -11,7 +11,7 @@ import { writeDecimal } from '../../equivalence/decimals.ts';
 import { rulesIn } from '../../equivalence/engine-words.ts';
 import { ReferenceExchange, type ReferenceOrder } from '../../equivalence/reference-book.ts';
 import type { Promises } from './clients.ts';
-import { Violation } from './violation.ts';
+import { Violation } from './journal.ts';
 import { WALLETS } from './wallets.ts';
 import { ASSETS, LIMITS, MARKETS, type World } from './world.ts';
 

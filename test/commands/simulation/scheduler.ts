@@ -1,11 +1,266 @@
-/** Draws the next decision of a history among those that are possible, by their weights. */
+/**
+ * Draws the next decision of a history among those that are possible, by their weights. Plots are situations that need
+ * many decisions in a row, which chance alone hardly ever makes: while one goes on, some processes are slow or quick and
+ * some decisions more likely. Every decision is still drawn.
+ */
 
-import type { Decision, Weighed } from './decisions.ts';
+import type { Random } from '../../support/seed.ts';
+import type { Clients, Request } from './clients.ts';
 import type { Link } from './link.ts';
-import { Operations } from './operations.ts';
-import { holdsBatch, type Plot, plotAfter } from './plots.ts';
-import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES } from './processes.ts';
-import { type Add, MINUTES, QUICK, REQUESTS, type SchedulerParts, SLOW } from './weights.ts';
+import { type Operation, Operations, type PlaceOperation } from './operations.ts';
+import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES, type Processes, SETTLER_NAMES } from './processes.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import type { World } from './world.ts';
+
+export interface Plot {
+  /** Weights by name, in place of those that the scheduler drew. */
+  readonly weights: Weights;
+  /** Called before each decision. @returns false when the plot is over */
+  goesOn(): boolean;
+  /** Adds decisions that the plot needs. */
+  urge(add: Add): void;
+}
+
+const weighed = (...groups: readonly (readonly [names: readonly string[], weight: number])[]): Weights =>
+  new Map(groups.flatMap(([names, weight]) => names.map((name) => [name, weight] as const)));
+
+/** The engine is lost while a settlement process holds a batch, and is rebuilt before that process goes on. */
+class HeldBatch implements Plot {
+  weights = weighed([OPERATOR_NAMES, QUICK], [[...SETTLER_NAMES, REQUESTS], SLOW]);
+  readonly #clients: SchedulerParts['clients'];
+  readonly #rebuildsBefore: number;
+  #left = 160;
+  #isRebuilt = false;
+
+  constructor({ clients }: SchedulerParts) {
+    this.#clients = clients;
+    this.#rebuildsBefore = this.#rebuilds();
+  }
+
+  #rebuilds(): number {
+    return this.#clients.requests.filter(
+      ({ operation, state }) => operation.do === 'rebuild' && state === 'done',
+    ).length;
+  }
+
+  goesOn(): boolean {
+    this.#left -= 1;
+    if (!this.#isRebuilt && this.#rebuilds() > this.#rebuildsBefore) {
+      this.#isRebuilt = true;
+      this.#left = 30;
+      this.weights = weighed([SETTLER_NAMES, QUICK], [[REQUESTS], SLOW]);
+    }
+    return this.#left > 0;
+  }
+
+  urge(): void {}
+}
+
+/** A replica that lacks the last epoch becomes the server after orders were placed in that epoch. */
+class ForgottenEpoch implements Plot {
+  weights = weighed([SETTLER_NAMES, SLOW], [[REQUESTS], 0.1]);
+  readonly #parts: SchedulerParts;
+  readonly #began: { readonly epoch: number; readonly runId: string; readonly losses: number };
+  #left = 120;
+  #hasFailedOver = false;
+
+  constructor(parts: SchedulerParts) {
+    const { journal, runId } = parts.world;
+    this.#parts = parts;
+    this.#began = { epoch: journal.last!.epoch, runId, losses: journal.losses };
+  }
+
+  goesOn(): boolean {
+    this.#left -= 1;
+    const { journal, runId } = this.#parts.world;
+    if (!this.#hasFailedOver && journal.losses > this.#began.losses) {
+      this.#hasFailedOver = true;
+      this.#left = 60;
+    }
+    // Few orders before the new epoch, so that the successor gives the sequences of those within it.
+    const isBegun = runId !== this.#began.runId;
+    this.weights = weighed([SETTLER_NAMES, SLOW], [[REQUESTS], isBegun ? 8 : 0.1]);
+    return this.#left > 0;
+  }
+
+  urge(add: Add): void {
+    if (this.#hasFailedOver) return;
+    const { world, dice } = this.#parts;
+    if (world.journal.last!.epoch > this.#began.epoch) add(2, 'fail over');
+    else if (world.runId === this.#began.runId) add(4, 'restart redis', dice.below(2));
+  }
+}
+
+/** A process has looked for an id in Postgres and goes on much later; meanwhile another one has used the id. */
+class OldLook implements Plot {
+  weights: Weights;
+  readonly #parts: SchedulerParts;
+  readonly #request: Pick<Request, 'actor' | 'state'>;
+  readonly #operation: PlaceOperation;
+  readonly #other: string;
+  #left = 60;
+  #isUsed = false;
+
+  constructor(parts: SchedulerParts, request: Pick<Request, 'actor' | 'state'>, operation: PlaceOperation) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#operation = operation;
+    this.#other = API_NAMES.find((name) => name !== request.actor)!;
+    this.weights = weighed([[request.actor, REQUESTS], SLOW], [[this.#other], 4]);
+  }
+
+  goesOn(): boolean {
+    this.#left -= 1;
+    const { wallet, clientOrderId } = this.#operation;
+    if (!this.#isUsed && this.#parts.world.journal.orderIdOf(wallet, clientOrderId!) !== undefined) {
+      this.#isUsed = true;
+      this.#left = 100;
+      const slow = [this.#request.actor, this.#other, REQUESTS];
+      this.weights = weighed([slow, SLOW], [SETTLER_NAMES, 4], [[MINUTES], QUICK]);
+    }
+    return this.#left > 0 && this.#request.state === 'running';
+  }
+
+  urge(add: Add): void {
+    const isAsked = this.#parts.clients.requests.some(
+      ({ operation, state, actor }) =>
+        operation === this.#operation && state === 'running' && actor === this.#other,
+    );
+    if (!this.#isUsed && !isAsked) add(10, 'start', this.#other, this.#operation);
+  }
+}
+
+/** Returns the plot of a process that has the answer of Postgres about an id of which the engine has no order. */
+function oldLook(parts: SchedulerParts): Plot | undefined {
+  const { clients, processes, world } = parts;
+  for (const request of clients.requests) {
+    const { operation, state, actor } = request;
+    if (state !== 'running' || operation.do !== 'place' || operation.clientOrderId === null) continue;
+    if (world.journal.orderIdOf(operation.wallet, operation.clientOrderId) !== undefined) continue;
+    for (const link of processes.links.values())
+      if (link.replies.length > 0 && link.name.startsWith(`${actor} placing`))
+        return new OldLook(parts, request, operation);
+  }
+  return undefined;
+}
+
+/** Returns the plot that a decision begins, if any. */
+function plotAfter(decision: Decision, parts: SchedulerParts): Plot | undefined {
+  const { dice, flavour } = parts;
+  if (decision[0] === 'lose redis') return dice.chance(0.7) ? new HeldBatch(parts) : undefined;
+  if (decision[0] === 'replica lags') return dice.chance(0.5) ? new ForgottenEpoch(parts) : undefined;
+  if (!flavour.clocks || decision[0] !== 'run') return undefined;
+  const found = oldLook(parts);
+  return found !== undefined && dice.chance(0.5) ? found : undefined;
+}
+
+/** Returns true while a settlement process has read events and has not settled them. */
+function holdsBatch({ processes }: SchedulerParts): boolean {
+  for (const { name, queue } of processes.links.values())
+    if (queue[0]?.label === 'round trip' && SETTLER_NAMES.some((settler) => name.startsWith(settler)))
+      return true;
+  return false;
+}
+
+/** Weight of a process that runs while all others hardly do. */
+const QUICK = 30;
+/** Weight of a process that hardly runs. */
+const SLOW = 0.01;
+
+/** Weighed like processes: the beginning of requests, and minutes that pass. */
+const [REQUESTS, MINUTES] = ['requests', 'minutes'];
+
+type Weights = ReadonlyMap<string, number>;
+
+/** Makes a decision possible. A weight of 0 adds nothing. */
+export type Add = (weight: number, ...decision: Decision) => void;
+
+export interface SchedulerParts {
+  readonly world: World;
+  readonly dice: Random;
+  readonly flavour: Flavour;
+  readonly time: VirtualTime;
+  readonly processes: Processes;
+  readonly clients: Clients;
+}
+
+/** Numbers are weights of the scheduler. */
+export interface Flavour {
+  /** Dead-man switches are set, and fire. */
+  readonly switches: boolean;
+  /** The engine's Redis may be lost, and is rebuilt. */
+  readonly losses: boolean;
+  /** A replica that lags becomes the engine's server. */
+  readonly failovers: boolean;
+  /** The server's clock and those of processes step, and minutes pass. */
+  readonly clocks: boolean;
+  readonly faults: number;
+  /** Passes of settlement: few of them leave a backlog. */
+  readonly settlement: number;
+  /** Tens of seconds that pass, after which settled events are trimmed. */
+  readonly waits: number;
+  /** Rebuilds of the claim filter. */
+  readonly filters: number;
+  /** Number of client order ids. They are few, so that many requests repeat one. */
+  readonly ids: number;
+  /** Share of the claim filter's blocks whose ids all look used, so that only Postgres can tell. */
+  readonly marked: number;
+}
+
+export const flavourOf = (dice: Random): Flavour => ({
+  switches: dice.chance(0.3),
+  losses: dice.chance(0.4),
+  failovers: dice.chance(0.15),
+  clocks: dice.chance(0.4),
+  faults: dice.pick([0, 1, 1, 3]),
+  settlement: dice.pick([0.2, 0.4, 1, 2.5]),
+  waits: dice.pick([0, 0.3, 1.5, 4]),
+  filters: dice.pick([0, 0, 0.6]),
+  ids: dice.pick([2, 12, 12]),
+  marked: dice.pick([0, 0, 0.5, 1]),
+});
+
+export type Decision =
+  /** The server runs the oldest command of a link, and the reply is delivered. */
+  | readonly ['serve', link: string]
+  /** The server runs it, and the reply waits. */
+  | readonly ['run', link: string]
+  | readonly ['deliver', link: string]
+  /** The server runs the oldest of what was under way when the link broke. */
+  | readonly ['late', link: string]
+  /** The link breaks; of what was sent, the first `kept` commands still reach the server. */
+  | readonly ['cut', link: string, kept: number]
+  | readonly ['connect', link: string]
+  /** The client gives up its oldest command, which stays under way. */
+  | readonly ['abandon', link: string]
+  /** Postgres ends a statement that waits for a lock. */
+  | readonly ['lock timeout', link: string]
+  | readonly ['timer', number: number]
+  /** All clocks go on. */
+  | readonly ['pass', ms: number]
+  /** The clock of the engine's server alone steps. */
+  | readonly ['step clock', ms: number]
+  /** The clock of one process steps. */
+  | readonly ['step own clock', actor: string, ms: number]
+  | readonly ['start', actor: string, operation: Operation]
+  | readonly ['repeat', actor: string, request: number]
+  | readonly ['wake', actor: string]
+  /** The process ends and is started again. */
+  | readonly ['crash', actor: string, kept: number]
+  /** The engine's server starts again on its data. */
+  | readonly ['restart redis', kept: number]
+  | readonly ['forget scripts']
+  /** The engine's server loses all it holds, with or without breaking connections. */
+  | readonly ['lose redis', breaks: boolean]
+  /** A replica follows no further than to here. */
+  | readonly ['replica lags']
+  /** The server ends, and that replica takes its place. */
+  | readonly ['fail over'];
+
+export interface Weighed {
+  readonly decision: Decision;
+  readonly weight: number;
+}
 
 const MAX_REQUESTS = 40;
 const MAX_RUNNING = 5;

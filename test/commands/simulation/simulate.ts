@@ -1,12 +1,44 @@
-/** Runs histories one after the other until one breaks an invariant, and shortens that one. */
+/** Runs histories one after the other until one breaks an invariant, and leaves out what does not matter to it. */
 
 import { loadPlanted, type Planted, rewriteOf } from '../../planted/planted.ts';
-import type { Decision } from './decisions.ts';
 import { History, type HistoryResult } from './history.ts';
 import { SABOTAGE } from './sabotage.ts';
-import { shrink } from './shrink.ts';
+import type { Decision } from './scheduler.ts';
 import { onSimulatedClock } from './simulated-redis.ts';
 import { World, type WorldOptions } from './world.ts';
+
+/**
+ * @param replay runs a history of the given decisions
+ * @param most replays at most
+ * @returns the shortest history that was found, which breaks the same invariant
+ */
+async function shrink(
+  failing: HistoryResult,
+  replay: (decisions: readonly Decision[]) => Promise<HistoryResult>,
+  most: number,
+): Promise<HistoryResult> {
+  const invariant = failing.violation?.invariant;
+  let shortest = failing;
+  let replays = 0;
+  for (let length = Math.ceil(failing.decisions.length / 2); length >= 1; ) {
+    let isShorter = false;
+    for (let at = 0; at < shortest.decisions.length && replays < most; ) {
+      const rest = shortest.decisions.filter((_one, index) => index < at || index >= at + length);
+      replays += 1;
+      const found = await replay(rest);
+      // Decisions that had become impossible are left out of the result as well.
+      const isSame = found.violation?.invariant === invariant;
+      if (isSame && found.decisions.length < shortest.decisions.length) {
+        shortest = found;
+        isShorter = true;
+      } else at += length;
+    }
+    if (replays >= most) break;
+    if (length > 1) length = Math.ceil(length / 2);
+    else if (!isShorter) break;
+  }
+  return shortest;
+}
 
 export interface SimulationOptions {
   readonly world: World;

@@ -6,7 +6,7 @@
 import type { OrderTerms } from '../../../src/domain/order.ts';
 import { walletText } from '../../../src/engine/codec.ts';
 import { KEYS } from '../../../src/engine/keys.ts';
-import { Violation } from './violation.ts';
+import { Violation } from './journal.ts';
 import type { World } from './world.ts';
 
 /** Bytes of a cut-off: epoch (2) | sequence (6) | time at which the switch was due (7). */

@@ -151,7 +151,7 @@ export class World implements SimulatedServer {
     const { epochs } = ledger;
     const engine = openEngine({ redis, ...LIMITS, load: this.load, claimFilterBytes: FILTER_BYTES, epochs });
     await engine.lifecycle.open(await epochs.position());
-    for (const symbol of ASSETS) await engine.markets.setAsset({ symbol, scale: 0 });
+    for (const symbol of ASSETS) await engine.assets.set({ symbol, scale: 0 });
     await engine.markets.create(spec(MARKETS[0], { feeBps: 100, selfTrade: 'expire_maker' }));
     await engine.markets.create(spec(MARKETS[1], { feeBps: 0, selfTrade: 'expire_both' }));
     for (const wallet of WALLETS)

@@ -3,8 +3,10 @@
  */
 
 import { candlesRequest } from '../../../contract/requests.ts';
-import { checked, type Endpoint, publicJsonText } from '../../endpoint.ts';
+import { checked } from '../../checked.ts';
+import type { Endpoint } from '../../endpoint.ts';
 import { candlesReply } from '../../replies/market-data.ts';
+import { publicJsonText } from '../../replies/reply.ts';
 import { marketOfTicker } from './ticker.ts';
 import { checkTimeRange } from './time-range.ts';
 

@@ -1,8 +1,10 @@
 /** `GET /v1/market-data/trades`: returns executions, newest first. The ticker id is in the query or the path. */
 
 import { historicalTradesRequest } from '../../../contract/requests.ts';
-import { checked, type Endpoint, publicJsonText } from '../../endpoint.ts';
+import { checked } from '../../checked.ts';
+import type { Endpoint } from '../../endpoint.ts';
 import { historicalTradesReply } from '../../replies/market-data.ts';
+import { publicJsonText } from '../../replies/reply.ts';
 import { marketOfTicker } from './ticker.ts';
 import { checkTimeRange } from './time-range.ts';
 

@@ -3,8 +3,10 @@
 import type { orderBookSchema } from '../../../contract/market-data.ts';
 import { orderBookRequest } from '../../../contract/requests.ts';
 import { BOOK_LEVELS } from '../../../market-data/index.ts';
-import { checked, type Endpoint, publicJson, sharedReply } from '../../endpoint.ts';
+import { checked } from '../../checked.ts';
+import type { Endpoint } from '../../endpoint.ts';
 import { orderBookReply } from '../../replies/market-data.ts';
+import { publicJson, sharedReply } from '../../replies/reply.ts';
 import { marketOfTicker } from './ticker.ts';
 
 /** Number of levels on each side: half the depth. A depth of 0 means all available levels. */

@@ -5,8 +5,8 @@ import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../drill/processes.ts';
-import { endConnections } from './connections.ts';
 import { type Fault, LIMITS } from './fault.ts';
+import { endConnections } from './network.ts';
 
 const ROLES: readonly Role[] = ['api', 'settlement', 'stream', 'snapshot'];
 const FILL_MS = 1_000;

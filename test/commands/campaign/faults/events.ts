@@ -2,10 +2,9 @@
 
 import { eventually } from '../../../support/eventually.ts';
 import { type Cluster, moment, PATIENCE_MS, settledIn } from '../cluster.ts';
-import { expectClosed } from './closed-engine.ts';
 import type { Fault, Scene } from './fault.ts';
-import { LOST, loseEngine, rebuild } from './recovery.ts';
-import { pauseSettlement } from './settlement-pause.ts';
+import { expectClosed, LOST, loseEngine, rebuild } from './recovery.ts';
+import { pauseSettlement } from './settlement-points.ts';
 
 const EVENTS = '{redbook}:events';
 /** Fewest events that settlement leaves unsettled for the choice. */

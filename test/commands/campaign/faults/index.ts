@@ -1,14 +1,13 @@
 /** All faults, in the order in which a campaign runs them. */
 
-import { clocksApart, serverClocksStep } from './clocks.ts';
-import { CONNECTIONS } from './connections.ts';
+import { clocksApart, SETTINGS, serverClocksStep } from './clocks.ts';
 import { DESCRIPTORS } from './descriptors.ts';
 import { EVENT_LOSS } from './events.ts';
 import type { Fault } from './fault.ts';
 import { HANGS } from './hangs.ts';
 import { KILLS } from './kills.ts';
 import { LOAD } from './load.ts';
-import { NETWORK } from './network.ts';
+import { CONNECTIONS, NETWORK } from './network.ts';
 import { longOutage } from './outage.ts';
 import { POSTGRES } from './postgres.ts';
 import { QUEUE } from './queue.ts';
@@ -16,7 +15,6 @@ import { REBUILDS } from './rebuilds.ts';
 import { RECOVERY } from './recovery.ts';
 import { REFUSALS } from './refusals.ts';
 import { RESTORES } from './restores.ts';
-import { SETTINGS } from './settings.ts';
 import { killAtPoint } from './settlement-points.ts';
 import { STORAGE } from './storage.ts';
 

@@ -7,9 +7,8 @@ import { nextRelease } from '../../../planted/release.ts';
 import { type CaughtUp, catchUp, caughtUpText, heapOf } from '../../growth/backlog.ts';
 import { bulkInBook, placeBulk } from '../bulk.ts';
 import { type Cluster, engineSequence, moment, PATIENCE_MS, settledIn } from '../cluster.ts';
-import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING } from './fault.ts';
-import { LOST, loseEngine, rebuild } from './recovery.ts';
+import { expectClosed, LOST, loseEngine, rebuild } from './recovery.ts';
 
 const MAX_HANG_MS = 2_000;
 

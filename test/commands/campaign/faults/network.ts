@@ -1,10 +1,133 @@
-/** The network between a process and its servers: each process has a proxy of its own. */
+/** The network between a process and its servers: proxies, lost packets, and connections that the servers close. */
 
+import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { openRedis, PASSWORD } from '../../../support/redis-server.ts';
 import type { Role } from '../../drill/processes.ts';
+import type { Cluster } from '../cluster.ts';
 import type { ServerProxy } from '../proxies.ts';
 import { type Fault, LIMITS, type OwnPlan, type Scene } from './fault.ts';
-import { packetsAreLost } from './packet-loss.ts';
+
+const LOSSY_MS = 4_000;
+const PERCENT_LOST = [1, 2, 5, 10] as const;
+
+const nft = (rules: string): string => execFileSync('nft', [rules], { encoding: 'utf8' });
+
+/** Ports of the servers and of the processes. */
+const portsOf = ({ engine, queue, postgres, slots }: Cluster): number[] => [
+  ...[engine, queue, postgres].map(({ url }) => Number(new URL(url).port)),
+  ...slots.map(({ port }) => port),
+];
+
+/**
+ * Drops arriving packets, in both directions. A packet that is dropped where it leaves would be an error of its sender.
+ * Packets of other programs on the same interface stay.
+ */
+export const lossOf = (percent: number, ports: readonly number[]): string => {
+  const one = `numgen random mod 100 < ${percent} counter drop`;
+  const ends = ['sport', 'dport'].map((end) => `tcp ${end} { ${ports.join(', ')} } ${one};`);
+  return `chain arriving { type filter hook input priority 0; ${ends.join(' ')} };`;
+};
+
+const packetsAreLost: Fault = {
+  name: 'packets are lost (nftables)',
+  rounds: 20,
+  restEvery: 2,
+  mayBreak: LIMITS,
+  forgetsLimits: true,
+  lacks: ({ isRoot, hasNftables }) =>
+    hasNftables ? undefined : isRoot ? 'nft cannot drop packets here' : 'needs root and nftables',
+  async inject({ cluster, round, note }) {
+    const percent = PERCENT_LOST[(round - 1) % PERCENT_LOST.length]!;
+    const table = `inet redbook_campaign_${process.pid}`;
+    const remove = (): string => nft(`delete table ${table}`);
+    nft(`table ${table} { ${lossOf(percent, portsOf(cluster))} }`);
+    process.once('exit', remove);
+    await sleep(LOSSY_MS);
+    return async () => {
+      const counters = nft(`list table ${table}`).matchAll(/packets (\d+)/g);
+      note(`${percent} %: ${[...counters].reduce((sum, [, packets]) => sum + Number(packets), 0)} packets`);
+      process.off('exit', remove);
+      remove();
+    };
+  },
+};
+
+const onConnections = (
+  name: string,
+  inject: (scene: Scene) => Promise<() => Promise<void>>,
+  more: Partial<Fault> = {},
+): Fault => ({
+  name,
+  rounds: 8,
+  shortRounds: 0,
+  restEvery: 4,
+  mayBreak: LIMITS,
+  forgetsLimits: true,
+  inject,
+  ...more,
+});
+
+/** Ends all connections of the kind but the administrator's own. */
+export const endConnections = (redis: Redis, type: 'normal' | 'pubsub'): Promise<unknown> =>
+  redis.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
+
+const STORM_MS = 4_000;
+const BETWEEN_ENDS_MS = 100;
+
+const storm = onConnections('both Redis servers end connections again and again', async ({ cluster }) => {
+  const servers = [openRedis(cluster.engine.url), openRedis(cluster.queue.url)];
+  for (const endMs = Date.now() + STORM_MS; Date.now() < endMs; await sleep(BETWEEN_ENDS_MS))
+    for (const redis of servers)
+      for (const type of ['normal', 'pubsub'] as const) await endConnections(redis, type);
+  for (const redis of servers) redis.disconnect();
+  return async () => undefined;
+});
+
+const PAUSED_MS = 6_000;
+
+/** Which server holds up which commands. The commands run afterwards, when their clients have given them up. */
+const PAUSES = [
+  ['engine', 'ALL'],
+  ['engine', 'WRITE'],
+  ['queue', 'ALL'],
+  ['queue', 'WRITE'],
+] as const;
+
+const paused = onConnections('a Redis server holds up commands (CLIENT PAUSE)', async (scene) => {
+  const { cluster, round, note } = scene;
+  const [server, commands] = PAUSES[(round - 1) % PAUSES.length]!;
+  note(`${server}: ${commands}`);
+  const redis = server === 'engine' ? cluster.redis : cluster.queueRedis;
+  await redis.call('CLIENT', 'PAUSE', String(PAUSED_MS), commands);
+  await sleep(PAUSED_MS);
+  return async () => undefined;
+});
+
+const ROLES = ['api', 'settlement', 'snapshot', 'stream'];
+const REFUSED_MS = 2_500;
+
+async function setPasswords({ redis, queueRedis }: Cluster, password: string): Promise<void> {
+  for (const role of ROLES) {
+    await redis.call('ACL', 'SETUSER', `engine-${role}`, 'resetpass', `>${password}`);
+    await queueRedis.call('ACL', 'SETUSER', `queue-${role}`, 'resetpass', `>${password}`);
+  }
+}
+
+const passwords = onConnections(
+  'the passwords of the Redis users change',
+  async ({ cluster }) => {
+    const { redis, queueRedis } = cluster;
+    await setPasswords(cluster, 'another');
+    for (const server of [redis, queueRedis]) await endConnections(server, 'normal');
+    await sleep(REFUSED_MS);
+    return () => setPasswords(cluster, PASSWORD);
+  },
+  { rounds: 6, restEvery: 3 },
+);
+
+export const CONNECTIONS: readonly Fault[] = [storm, paused, passwords];
 
 const SERVERS = ['engine', 'queue', 'postgres'] as const;
 

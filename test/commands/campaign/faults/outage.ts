@@ -1,12 +1,11 @@
 /** Postgres is away for long while trading goes on: the lag that it leaves is made up in half the time. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Flood, openFlood } from '../bulk.ts';
 import { type Cluster, engineSequence, PATIENCE_MS, settledIn } from '../cluster.ts';
-import { type Flood, openFlood } from '../flood.ts';
-import { watchProcessorSpeed } from '../processor-speed.ts';
-import { watchStolenTime } from '../stolen-time.ts';
+import { watchProcessorSpeed, watchStolenTime } from '../machine.ts';
 import { type Fault, NOTHING } from './fault.ts';
-import { pauseSettlement } from './settlement-pause.ts';
+import { pauseSettlement } from './settlement-points.ts';
 
 const OUTAGE_MS = 120_000;
 const SHORT_OUTAGE_MS = 5_000;

@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { eventually } from '../../../support/eventually.ts';
+import { openFlood } from '../bulk.ts';
 import { type Cluster, engineSequence, settledIn } from '../cluster.ts';
-import { openFlood } from '../flood.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
-import { pauseSettlement } from './settlement-pause.ts';
+import { pauseSettlement } from './settlement-points.ts';
 
 async function asAdmin(
   { postgres }: Pick<Cluster, 'postgres'>,

@@ -3,9 +3,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRedis, PASSWORD, untilInStep } from '../../../support/redis-server.ts';
 import { type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
-import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING } from './fault.ts';
-import { LAST_BATCHES_MS, LOST, noteLoss, rebuild, startRebuild, startReplica } from './recovery.ts';
+import {
+  expectClosed,
+  LAST_BATCHES_MS,
+  LOST,
+  noteLoss,
+  rebuild,
+  startRebuild,
+  startReplica,
+} from './recovery.ts';
 
 /** Empties the engine's Redis, which keeps its run id and its connections. */
 async function emptyEngine({ redis }: Cluster): Promise<void> {

@@ -8,8 +8,8 @@ import pg from 'pg';
 import { eventually } from '../../../support/eventually.ts';
 import { installedPostgres } from '../../../support/postgres-server.ts';
 import { APPENDED, type Cluster, engineSequence, PATIENCE_MS, settledIn } from '../cluster.ts';
-import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING, type OwnPlan, type Scene } from './fault.ts';
+import { expectClosed } from './recovery.ts';
 
 /** @throws Error with what the program said when it fails */
 async function run(command: string, ...args: string[]): Promise<void> {

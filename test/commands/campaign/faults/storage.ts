@@ -18,10 +18,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenOf } from '../../../support/proc.ts';
 import { openRedis, startRedisServer } from '../../../support/redis-server.ts';
 import { APPENDED, type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
-import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
 import { signal } from './hangs.ts';
-import { pauseSettlement } from './settlement-pause.ts';
+import { expectClosed } from './recovery.ts';
+import { pauseSettlement } from './settlement-points.ts';
 
 const MAX_CUT_BYTES = 6_000;
 

@@ -1,11 +1,41 @@
-/** Books: what rests is what is live, no side crosses the other, and each order met those who were first. */
+/**
+ * Books: what rests is what is live, no side crosses the other, each order met those who were first, and each screen
+ * comes to show the book as it is.
+ */
 
+import type { OrderType, TimeInForce } from '../../../../src/domain/order.ts';
+import { writeDecimal } from '../../../equivalence/decimals.ts';
+import { ReferenceExchange } from '../../../equivalence/reference-book.ts';
+import { rulesOf } from '../../../equivalence/stage.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { BULK } from '../bulk.ts';
 import type { Cluster } from '../cluster.ts';
 import { type Driver, MARKETS } from '../driver.ts';
 import { MARKER } from '../marker.ts';
 import type { Shown } from '../screens.ts';
-import { type Rest, readCounted, told } from './rest.ts';
+import { type Rest, readCounted, told } from './events.ts';
+
+/** Failures are expected of a machine that runs much else: a frame is due every two seconds. */
+const PATIENCE_MS = 30_000;
+
+export async function screensAreTrue({ cluster, screens }: Rest): Promise<string[]> {
+  const best = await bestPrices(cluster);
+  const behind = (): string[] =>
+    screens.all.flatMap(({ port, symbol, shown }) => {
+      const [now, expected] = [shown(), best(symbol)];
+      const isTrue = now !== undefined && now.bid === expected.bid && now.ask === expected.ask;
+      const words = now === undefined ? 'nothing' : `${now.bid} and ${now.ask}`;
+      return isTrue
+        ? []
+        : [`port ${port} shows ${words} in ${symbol}, best are ${expected.bid} and ${expected.ask}`];
+    });
+  try {
+    await eventually('screens show the book', () => behind().length === 0, PATIENCE_MS);
+    return [];
+  } catch {
+    return told(behind());
+  }
+}
 
 const MAX_LEVELS = 500;
 const TICKS = 100;
@@ -26,7 +56,7 @@ const liveLevels = ({ sql }: Pick<Cluster, 'sql'>): Promise<Level[]> =>
     order by market, case side when 'buy' then -price_ticks else price_ticks end`);
 
 /** Best prices of the live orders of a market. */
-export async function bestPrices(cluster: Pick<Cluster, 'sql'>): Promise<(market: string) => Shown> {
+async function bestPrices(cluster: Pick<Cluster, 'sql'>): Promise<(market: string) => Shown> {
   const levels = await liveLevels(cluster);
   return (market) => {
     const best = (side: string): number | undefined => {
@@ -82,8 +112,8 @@ interface Row {
   wallet: string;
   market: string;
   side: 'buy' | 'sell';
-  type: string;
-  time_in_force: string;
+  type: OrderType;
+  time_in_force: TimeInForce;
   post_only: boolean;
   price_ticks: string | null;
   size_steps: string;
@@ -92,51 +122,55 @@ interface Row {
   status: string;
 }
 
-interface Resting {
-  readonly id: string;
-  readonly wallet: string;
-  readonly ticks: number;
-  readonly sequence: number;
-  left: number;
+/** The naive exchange of the equivalence in ticks and steps, with more funds than anybody can spend. */
+function naiveExchange(rows: readonly Row[]): ReferenceExchange {
+  const book = new ReferenceExchange({ maxMakers: Number.MAX_SAFE_INTEGER, maxLiveOrders: rows.length });
+  for (const symbol of new Set(rows.map(({ market }) => market))) {
+    for (const asset of symbol.split('/')) {
+      book.scales.set(asset, 0);
+      for (const { wallet } of rows) book.account(wallet, asset).available = 10n ** 30n;
+    }
+    book.publish(rulesOf(symbol, { tickSize: '1', sizeStep: '1', selfTrade: 'expire_maker' }));
+  }
+  return book;
 }
 
-type Book = Record<'buy' | 'sell', Resting[]>;
-
-/**
- * Runs the accepted orders and the cancels of the ledger again, through a book that is a sorted list, and compares
- * the executions. The markets expire an own resting order that an incoming one would meet.
- */
+/** Runs the accepted orders and the cancels of the ledger again, and compares the executions. */
 export async function prioritiesHold({ cluster }: Rest): Promise<string[]> {
   const rows = await cluster.sql<Row>('select * from orders where market <> $1 order by sequence', [BULK]);
-  const trades = await cluster.sql<{
-    sequence: string;
-    maker_order_id: string;
-    size_steps: string;
-    price_ticks: string;
-  }>(
-    'select sequence, maker_order_id, size_steps, price_ticks from trades where market <> $1 order by trade_id',
+  const trades = await cluster.sql<{ sequence: string; execution: string }>(
+    `select sequence, concat_ws(' ', maker_order_id, size_steps, price_ticks) as execution
+     from trades where market <> $1 order by trade_id`,
     [BULK],
   );
   const byEvent = new Map<string, string[]>();
-  for (const { sequence, maker_order_id, size_steps, price_ticks } of trades) {
-    const list = byEvent.get(sequence) ?? [];
-    list.push(`${maker_order_id} ${size_steps} ${price_ticks}`);
-    byEvent.set(sequence, list);
-  }
-  const books = new Map<string, Book>();
+  for (const { sequence, execution } of trades)
+    byEvent.set(sequence, [...(byEvent.get(sequence) ?? []), execution]);
+  const book = naiveExchange(rows);
+  const ids: string[] = [];
+  const numbers = new Map<string, number>();
   const found: string[] = [];
-  for (const step of stepsOf(rows)) {
-    const { row } = step;
-    const book = books.get(row.market) ?? { buy: [], sell: [] };
-    books.set(row.market, book);
-    if (step.ends) {
-      book[row.side] = book[row.side].filter(({ id }) => id !== row.id);
+  for (const { row, ends } of stepsOf(rows)) {
+    const { id, wallet, market, side, type, post_only: postOnly, price_ticks: price } = row;
+    if (ends) {
+      book.closeOne(null, numbers.get(id)!, 'user_cancelled');
       continue;
     }
-    const expected = match(book, row).join();
+    const terms = { market, side, type, postOnly, timeInForce: row.time_in_force, size: row.size_steps };
+    const unused = { clientOrderId: null, reduceOnly: false, leverage: null };
+    const answer = book.place(wallet, { ...terms, ...unused, ...(price !== null && { price }) }, false);
+    if (!('placed' in answer)) {
+      found.push(`order ${id} was accepted, and should be ${JSON.stringify(answer)}`);
+      continue;
+    }
+    ids[answer.placed.number] = id;
+    numbers.set(id, answer.placed.number);
+    const expected = answer.trades
+      .map(({ maker, size, price: at }) => `${ids[maker]} ${writeDecimal(size)} ${writeDecimal(at)}`)
+      .join();
     const executed = (byEvent.get(row.sequence) ?? []).join();
     if (expected !== executed)
-      found.push(`order ${row.id} met ${executed || 'nobody'}, first in line: ${expected || 'nobody'}`);
+      found.push(`order ${id} met ${executed || 'nobody'}, first in line: ${expected || 'nobody'}`);
   }
   return told(found);
 }
@@ -148,36 +182,4 @@ function stepsOf(rows: readonly Row[]): { at: number; ends: boolean; row: Row }[
     ...(row.closed_sequence === null ? [] : [{ at: Number(row.closed_sequence), ends: true, row }]),
   ]);
   return steps.sort((one, other) => one.at - other.at || Number(one.ends) - Number(other.ends));
-}
-
-/** Matches an order and lets the rest of it rest. @returns its executions as texts */
-function match(book: Book, row: Row): string[] {
-  const isBuy = row.side === 'buy';
-  const limit = row.price_ticks === null ? undefined : Number(row.price_ticks);
-  const makers = isBuy ? book.sell : book.buy;
-  if (row.status === 'rejected') return [];
-  let left = Number(row.size_steps);
-  const executions: string[] = [];
-  while (left > 0 && makers[0] !== undefined) {
-    const [maker] = makers as [Resting];
-    if (limit !== undefined && (isBuy ? maker.ticks > limit : maker.ticks < limit)) break;
-    if (maker.wallet === row.wallet) {
-      makers.shift();
-      continue;
-    }
-    const steps = Math.min(left, maker.left);
-    executions.push(`${maker.id} ${steps} ${maker.ticks}`);
-    left -= steps;
-    maker.left -= steps;
-    if (maker.left === 0) makers.shift();
-  }
-  if (left > 0 && limit !== undefined && row.time_in_force === 'GTC') {
-    const own = isBuy ? book.buy : book.sell;
-    own.push({ id: row.id, wallet: row.wallet, ticks: limit, sequence: Number(row.sequence), left });
-    own.sort(
-      (one, other) =>
-        (isBuy ? other.ticks - one.ticks : one.ticks - other.ticks) || one.sequence - other.sequence,
-    );
-  }
-  return executions;
 }

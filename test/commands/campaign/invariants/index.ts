@@ -1,7 +1,7 @@
 /** All that must hold at rest: one function each, which returns what does not. */
 
-import { booksAreOfLiveOrders, prioritiesHold } from './books.ts';
-import { eventsAreWhole } from './events.ts';
+import { booksAreOfLiveOrders, prioritiesHold, screensAreTrue } from './books.ts';
+import { eventsAreWhole, type Rest } from './events.ts';
 import { dataIsTrue } from './market-data.ts';
 import {
   conservationInPostgres,
@@ -18,8 +18,6 @@ import {
   listsAreTrue,
   replaysAreTheSame,
 } from './orders.ts';
-import type { Rest } from './rest.ts';
-import { screensAreTrue } from './streams.ts';
 
 export interface Invariant {
   readonly name: string;

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MARKETS } from '../driver.ts';
-import { type Rest, readCounted, told } from './rest.ts';
+import { type Rest, readCounted, told } from './events.ts';
 
 /** Figures may be a second old. */
 const FRESH_MS = 1_100;

@@ -1,6 +1,6 @@
 /** Money in exact integers: each store is added up by itself, and then they are compared. */
 
-import { type Rest, told } from './rest.ts';
+import { type Rest, told } from './events.ts';
 
 interface CheckDocument {
   readonly checks: readonly {

@@ -3,7 +3,7 @@
 import { BULK } from '../bulk.ts';
 import { isLive, sequenceOf } from '../model.ts';
 import type { Wallet } from '../wallet.ts';
-import { type Rest, told } from './rest.ts';
+import { type Rest, told } from './events.ts';
 
 interface OrderRow {
   id: string;

@@ -1,6 +1,6 @@
 /** Renders tables for people: aligned columns, exact numbers, and no characters that command a terminal. */
 
-import type { Paint } from './terminal.ts';
+import type { Paint } from './paint.ts';
 
 export interface Column {
   readonly title: string;

@@ -1,85 +1,9 @@
-/** Opens connections to Postgres that survive its restarts, and runs the statements of the ledger on them. */
+/** Runs the statements of the ledger's readers, and limits how long a reader waits. */
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { Refusal } from '../domain/errors.ts';
 import { withTimeLimit } from '../domain/time-limit.ts';
-
-const INT8 = 20;
-
-/** Every bigint column arrives as a `bigint`: the driver's default is a string. */
-const integersAsBigints: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === INT8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format)) as never,
-};
-
-/**
- * Settings for short reads, which walk indexes from their ends. Without them, Postgres reads and sorts all rows where
- * its statistics say that there are few. A plan is made once a connection, for all values, because planning a list
- * costs as much as reading it. Compiling a plan costs a hundred times as much.
- */
-const BY_INDEX_ALONE = [
-  'set enable_seqscan = off',
-  'set enable_bitmapscan = off',
-  'set enable_sort = off',
-  'set plan_cache_mode = force_generic_plan',
-  'set jit = off',
-].join('; ');
-
-interface PoolOptions {
-  databaseUrl: string;
-  /** Purpose of its connections; Postgres lists them as `redbook <work>`. */
-  work: string;
-  size: number;
-  /** Longest wait for a connection in milliseconds. */
-  connectMs: number;
-  /** Longest run of one statement, 0 for no limit. A missing reply is given up `UNANSWERED_MS` later. */
-  patienceMs: number;
-  /** Longest pause between two statements of a transaction; `patienceMs` unless given. */
-  pauseMs?: number;
-  /** For short reads alone: plans are made once, and use index scans. */
-  byIndexAlone?: boolean;
-  /** Makes the pool. Tests pass a pool whose statements wait for their turn. */
-  makePool?: MakePool | undefined;
-}
-
-export type MakePool = (config: pg.PoolConfig) => pg.Pool;
-
-/** Milliseconds to wait for a reply after the statement should have ended. */
-const UNANSWERED_MS = 300;
-
-export function openPool({
-  databaseUrl,
-  work,
-  size,
-  connectMs,
-  patienceMs,
-  pauseMs = patienceMs,
-  byIndexAlone = false,
-  makePool = (config) => new pg.Pool(config),
-}: PoolOptions): pg.Pool {
-  const pool = makePool({
-    connectionString: databaseUrl,
-    application_name: `redbook ${work}`,
-    max: size,
-    connectionTimeoutMillis: connectMs,
-    idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    types: integersAsBigints,
-    ...(byIndexAlone && { onConnect: async (client) => void (await client.query(BY_INDEX_ALONE)) }),
-    ...(patienceMs > 0 && {
-      statement_timeout: patienceMs,
-      query_timeout: patienceMs + UNANSWERED_MS,
-      // A process that stops in mid-transaction must not hold its locks forever.
-      idle_in_transaction_session_timeout: pauseMs,
-    }),
-  });
-  // The loss of an idle connection, or of a borrowed one between two queries, emits an event that ends the process if
-  // nobody listens. The next query fails and tells its caller.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
 
 /**
  * Classes and codes of SQLSTATE that are not the statement's fault: connection (08), a limit of the server on
@@ -115,7 +39,7 @@ export type Ask = <Row extends pg.QueryResultRow>(
   parameters?: readonly unknown[],
 ) => Promise<Row[]>;
 
-const SNAPSHOT = 'begin isolation level repeatable read read only';
+export const SNAPSHOT = 'begin isolation level repeatable read read only';
 
 /**
  * Runs `read` in one read-only snapshot: everything it asks is as of the same moment.
@@ -207,50 +131,4 @@ async function texts(pool: pg.Pool, statement: PreparedQuery, values: unknown[])
   } catch (error) {
     throw readerError(error);
   }
-}
-
-const STREAM_ROWS = 2_000;
-
-/**
- * Tells Postgres that cursors are read to their end. By default it prefers plans that begin early, such as a walk over
- * the key of all orders to find the few that are live.
- */
-export const LISTS_ARE_READ_WHOLE = 'set local cursor_tuple_fraction = 1';
-
-/**
- * Yields the rows of a query of any length, in one snapshot, with at most `STREAM_ROWS` rows in memory. The packages
- * pg-cursor and pg-query-stream need the same transaction around them. For a million rows they took the same processor
- * time, and 93 to 96 MB of memory against 120.
- */
-export async function* streamRows<Row extends pg.QueryResultRow>(
-  pool: pg.Pool,
-  sql: string,
-  parameters: readonly unknown[] = [],
-): AsyncGenerator<Row> {
-  const client = await takeClient(pool);
-  const ask = asking(client);
-  let sound = false;
-  try {
-    await ask(`${SNAPSHOT}; ${LISTS_ARE_READ_WHOLE}`);
-    yield* cursorRows<Row>(ask, sql, parameters);
-    await ask('commit');
-    sound = true;
-  } finally {
-    client.release(!sound);
-  }
-}
-
-/** Yields the rows of a query within a transaction. */
-export async function* cursorRows<Row extends pg.QueryResultRow>(
-  ask: Ask,
-  sql: string,
-  parameters: readonly unknown[] = [],
-): AsyncGenerator<Row> {
-  await ask(`declare rows no scroll cursor for ${sql}`, parameters);
-  for (;;) {
-    const rows = await ask<Row>(`fetch ${STREAM_ROWS} from rows`);
-    if (rows.length === 0) break;
-    yield* rows;
-  }
-  await ask('close rows');
 }

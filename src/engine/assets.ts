@@ -1,0 +1,33 @@
+/** Assets and their scales as the engine holds them. */
+
+import type { Asset } from '../domain/market.ts';
+import { checkAsset } from '../domain/market-rules.ts';
+import type { EngineCore } from './core.ts';
+import { KEYS } from './keys.ts';
+import { SET_ASSET } from './scripts.ts';
+
+export class EngineAssets {
+  readonly #core: EngineCore;
+
+  constructor(core: EngineCore) {
+    this.#core = core;
+  }
+
+  /** Returns every asset by name. */
+  async all(): Promise<Asset[]> {
+    const fields = await this.#core.scripts.call(() => this.#core.redis.hgetall(KEYS.assets));
+    return Object.entries(fields)
+      .filter(([symbol]) => !symbol.endsWith(' used'))
+      .map(([symbol, scale]) => ({ symbol, scale: Number(scale) }))
+      .sort((a, b) => (a.symbol < b.symbol ? -1 : 1));
+  }
+
+  /** @throws OperatorRefusal INVALID_ASSET | ASSET_IN_USE */
+  async set(asset: Asset): Promise<Asset> {
+    const { symbol, scale } = checkAsset(asset);
+    await this.#core.whileCurrent(() =>
+      this.#core.scripts.run(SET_ASSET, { epoch: this.#core.lifecycle.epoch, symbol, scale }),
+    );
+    return asset;
+  }
+}

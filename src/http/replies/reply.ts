@@ -1,0 +1,75 @@
+/** Replies of endpoints, and how each kind is written. */
+
+import type { z } from 'zod';
+import type { Written } from '../../contract/written.ts';
+import { writeJson } from '../../domain/json.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+  /** The text as bytes, if several replies may share them. */
+  readonly bytes?: Buffer;
+  /** Target of the header `Link` with the next page. */
+  readonly nextPage?: string | undefined;
+  /** True if caches may keep the reply for a second. The same object is then sent to every caller. */
+  readonly isPublic?: true;
+  /** Cache-Control of a public reply that may be cached for longer. */
+  readonly cacheControl?: string;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Writes a reply. The call must name the schema. */
+export const json = <Schema extends z.ZodType = never>(value: Written<Schema>, status = 200): Reply =>
+  jsonText(writeJson(value), status);
+
+export const jsonText = (text: string, status = 200): Reply => ({ status, contentType: JSON_TYPE, text });
+
+/** Writes a reply that several requests may share. Its text is encoded to bytes once. */
+export function jsonForSeveral(text: string): Reply {
+  return { ...jsonText(text), bytes: Buffer.from(text) };
+}
+
+/**
+ * Writes a page of a list. The call must name the schema.
+ * @param name member that holds the list
+ * @param items as JSON texts
+ */
+export const jsonPage = <Schema extends z.ZodType<{ nextCursor: string | null }> = never>(
+  name: string & Exclude<keyof z.infer<Schema>, 'nextCursor'>,
+  items: readonly string[],
+  nextCursor: string | null,
+): Reply => jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
+
+/** Writes a public reply. The call must name the schema. */
+export const publicJson = <Schema extends z.ZodType = never>(value: Written<Schema>): Reply =>
+  publicJsonText(writeJson(value));
+
+export const publicJsonText = (text: string): Reply => ({ ...jsonText(text), isPublic: true });
+
+const shared = new WeakMap<object, Map<string, Reply>>();
+
+/**
+ * Returns a reply, which is written once for each source object.
+ * @param name distinguishes replies of the same source
+ */
+export function sharedReply(source: object, name: string, write: () => Reply): Reply {
+  let replies = shared.get(source);
+  if (replies === undefined) {
+    replies = new Map();
+    shared.set(source, replies);
+  }
+  let reply = replies.get(name);
+  if (reply === undefined) {
+    reply = write();
+    replies.set(name, reply);
+  }
+  return reply;
+}
+
+export const plainText = (text: string): Reply => ({
+  status: 200,
+  contentType: 'text/plain; charset=utf-8',
+  text,
+});

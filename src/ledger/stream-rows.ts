@@ -1,0 +1,50 @@
+/** Reads the rows of a query of any length with little memory. */
+
+import type pg from 'pg';
+import { type Ask, asking, SNAPSHOT, takeClient } from './queries.ts';
+
+const STREAM_ROWS = 2_000;
+
+/**
+ * Tells Postgres that cursors are read to their end. By default it prefers plans that begin early, such as a walk over
+ * the key of all orders to find the few that are live.
+ */
+export const LISTS_ARE_READ_WHOLE = 'set local cursor_tuple_fraction = 1';
+
+/**
+ * Yields the rows of a query of any length, in one snapshot, with at most `STREAM_ROWS` rows in memory. The packages
+ * pg-cursor and pg-query-stream need the same transaction around them. For a million rows they took the same processor
+ * time, and 93 to 96 MB of memory against 120.
+ */
+export async function* streamRows<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): AsyncGenerator<Row> {
+  const client = await takeClient(pool);
+  const ask = asking(client);
+  let sound = false;
+  try {
+    await ask(`${SNAPSHOT}; ${LISTS_ARE_READ_WHOLE}`);
+    yield* cursorRows<Row>(ask, sql, parameters);
+    await ask('commit');
+    sound = true;
+  } finally {
+    client.release(!sound);
+  }
+}
+
+/** Yields the rows of a query within a transaction. */
+export async function* cursorRows<Row extends pg.QueryResultRow>(
+  ask: Ask,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): AsyncGenerator<Row> {
+  await ask(`declare rows no scroll cursor for ${sql}`, parameters);
+  for (;;) {
+    const rows = await ask<Row>(`fetch ${STREAM_ROWS} from rows`);
+    if (rows.length === 0) break;
+    yield* rows;
+  }
+  await ask('close rows');
+}
