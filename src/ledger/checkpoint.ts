@@ -1,6 +1,6 @@
 /** What a checkpoint says of the ledger: heads and digests that are kept where nobody who writes here can write. */
 
-import type { Ask } from './pool.ts';
+import type { Ask } from './queries.ts';
 
 /** Rows of a table that only grows, up to a moment. */
 export interface RecordsDigest {

@@ -3,7 +3,8 @@
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import { headAfter, LINES, LINK_CHARACTERS } from '../chain.ts';
 import { digestOfOrder } from '../order-rows.ts';
-import { type Ask, cursorRows } from '../pool.ts';
+import type { Ask } from '../queries.ts';
+import { cursorRows } from '../stream-rows.ts';
 import { TRADE_COLUMNS } from '../trade-rows.ts';
 import type { Check, Violation } from './query.ts';
 

@@ -1,7 +1,7 @@
 /** Compares records that only grow with what a checkpoint noted of them. */
 
 import { digestOfRecords, type LedgerCheckpoint, RECORD_NAMES } from '../checkpoint.ts';
-import type { Ask } from '../pool.ts';
+import type { Ask } from '../queries.ts';
 import type { Check, Violation } from './query.ts';
 
 /** @param ask in a snapshot */
