@@ -14,6 +14,8 @@ export interface LedgerCheckpoint {
   readonly sequence: number;
   /** Head of the chain of events. */
   readonly head: string;
+  /** Event after which the chain begins. */
+  readonly begins: number;
   /** ISO time of the event; null while there is none. */
   readonly time: string | null;
   /** Atoms of each asset that customers and the house own together. */
@@ -49,17 +51,18 @@ export async function digestOfRecords(
 
 /** @param ask in a snapshot */
 export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
-  const [cursor] = await ask<{ sequence: bigint; head: string; event_time_ms: bigint | null }>(
-    'select sequence, head, event_time_ms from engine_cursor',
+  const [cursor] = await ask<{ sequence: bigint; head: string; event_time_ms: bigint | null; begins: bigint }>(
+    'select *, (select min(sequence) from chain_heads) as begins from engine_cursor',
   );
   const totals = await ask<{ asset: string; atoms: string }>(
     `select asset, sum(case kind when 'credited' then amount_atoms else -amount_atoms end)::text as atoms
      from movements group by asset order by asset`,
   );
-  const { sequence, head, event_time_ms: timeMs } = cursor!;
+  const { sequence, head, begins, event_time_ms: timeMs } = cursor!;
   return {
     sequence: Number(sequence),
     head,
+    begins: Number(begins),
     time: timeMs === null ? null : new Date(Number(timeMs)).toISOString(),
     totals: Object.fromEntries(totals.map(({ asset, atoms }) => [asset, atoms])),
     closings: await digestOfRecords(ask, 'closings'),

@@ -12,6 +12,8 @@ import type { Check, Violation } from './query.ts';
 interface NotedHead {
   readonly sequence: number;
   readonly head: string;
+  /** Event after which the chain began. */
+  readonly begins?: number;
 }
 
 const MAX_VIOLATIONS = 100;
@@ -190,6 +192,13 @@ export async function checkChain(ask: Ask, noted: readonly NotedHead[]): Promise
     ['engine_cursor', headOf(cursor)],
     ...noted.map((head) => ['checkpoint', head] as const),
   ]);
+  for (const { begins } of noted)
+    if (begins !== undefined && begins < first)
+      comparison.violations.push({
+        subject: 'chain_heads',
+        expected: `a chain that begins after event ${begins}`,
+        found: `it begins after event ${first}`,
+      });
   comparison.whole(first, begin.head);
   const links = await readLinks(ask, first, comparison);
   let head = begin.head;
