@@ -21,14 +21,26 @@ export const LINES = {
   setting: 'f',
 } as const;
 
+interface PlacedOrder {
+  readonly digest: string;
+}
+
 /** Collects the texts of the events of a batch. */
 export class EventTexts {
   readonly #texts: string[] = [];
+  /** The order that each event placed. Its digest is made with its row, after the event. */
+  readonly #placed: (PlacedOrder | null)[] = [];
+  #order: PlacedOrder | null = null;
   #text = '';
   #closed: string[] = [];
 
   add(line: keyof typeof LINES, content: string): void {
     this.#text += `${LINES[line]}${content}\n`;
+  }
+
+  /** Adds the order that the event placed. */
+  place(order: PlacedOrder): void {
+    this.#order = order;
   }
 
   /** Adds an order that the event ended; several stand in the order of their ids, with which each content begins. */
@@ -44,7 +56,9 @@ export class EventTexts {
       this.#closed = [];
     }
     this.#texts.push(this.#text);
+    this.#placed.push(this.#order);
     this.#text = '';
+    this.#order = null;
   }
 
   /**
@@ -56,7 +70,8 @@ export class EventTexts {
     let [last, links] = [head, ''];
     this.#texts.forEach((text, at) => {
       const sequence = firstSequence + at;
-      last = headAfter(last, sequence, text);
+      const order = this.#placed[at];
+      last = headAfter(last, sequence, order ? `${LINES.order}${order.digest}\n${text}` : text);
       links += last.slice(0, LINK_CHARACTERS);
       if (sequence % HEADS_KEPT_EVERY === 0) kept.push([sequence, last]);
     });

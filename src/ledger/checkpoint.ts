@@ -51,9 +51,12 @@ export async function digestOfRecords(
 
 /** @param ask in a snapshot */
 export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
-  const [cursor] = await ask<{ sequence: bigint; head: string; event_time_ms: bigint | null; begins: bigint }>(
-    'select *, (select min(sequence) from chain_heads) as begins from engine_cursor',
-  );
+  const [cursor] = await ask<{
+    sequence: bigint;
+    head: string;
+    event_time_ms: bigint | null;
+    begins: bigint;
+  }>('select *, (select min(sequence) from chain_heads) as begins from engine_cursor');
   const totals = await ask<{ asset: string; atoms: string }>(
     `select asset, sum(case kind when 'credited' then amount_atoms else -amount_atoms end)::text as atoms
      from movements group by asset order by asset`,

@@ -17,7 +17,7 @@ import { EventTexts } from './chain.ts';
 import { CopyRows, NULL_FIELD, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
-import { type NewOrderRow, newOrderRow, type Progress, witnessOfProgress } from './order-rows.ts';
+import { type NewOrderRow, type Progress, witnessOfProgress } from './order-rows.ts';
 import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 
@@ -149,9 +149,9 @@ class Fold implements OrderVisitor {
       closedSequence: isLive(status) ? null : sequence,
     };
     this.#placed.set(terms.id, progress);
-    const row = newOrderRow(terms, progress);
+    const row: NewOrderRow = { terms, progress, digest: '' };
     this.batch.newOrders.push(row);
-    this.#texts.add('order', row.digest);
+    this.#texts.place(row);
     this.batch.traded.add(event.trades);
     if (progress.closedSequence !== null) this.#texts.close(`${terms.id}${witnessOfProgress(progress)}`);
   }

@@ -17,10 +17,8 @@ export interface Progress extends OrderLife {
 export interface NewOrderRow {
   readonly terms: OrderTerms;
   readonly progress: Progress;
-  /** Columns that never change, as COPY takes them. */
-  readonly fixed: string;
-  /** The digest of these columns: the first half of the witness. */
-  readonly digest: string;
+  /** The digest of what never changes, once `orderRow` has written the row: the first half of the witness. */
+  digest: string;
 }
 
 /** The columns of `orderRow`. */
@@ -65,22 +63,18 @@ export function witnessOfProgress(progress: Progress): string {
 export const digestOfOrder = (content: string): string =>
   hash('sha256', content, 'base64').slice(0, DIGEST_CHARACTERS);
 
-/** Prepares the row of an order that was just placed. `order_witness` in the database makes the same digest of it. */
-export function newOrderRow(terms: OrderTerms, progress: Progress): NewOrderRow {
+/** Returns the row of an order. `order_witness` in the database makes the same witness of it. */
+export function orderRow(order: NewOrderRow): string {
+  const { terms, progress } = order;
   const { leverage, clientOrderId } = terms;
   const fixed = fixedFields(terms, progress);
-  const id = clientOrderId === null ? '' : `\t${storable(clientOrderId)}`;
-  const digest = digestOfOrder(`${fixed}\t${leverage === null ? NULL_FIELD : bitsOf(leverage)}${id}`);
-  return { terms, progress, fixed, digest };
-}
-
-/** Returns the row of an order, with its progress as it is now. */
-export function orderRow({ terms, progress, fixed, digest }: NewOrderRow): string {
-  const { leverage, clientOrderId } = terms;
   const id = clientOrderId === null ? null : storable(clientOrderId);
+  order.digest = digestOfOrder(
+    `${fixed}\t${leverage === null ? NULL_FIELD : bitsOf(leverage)}${id === null ? '' : `\t${id}`}`,
+  );
   return `${fixed}\t${leverage ?? NULL_FIELD}\t${id === null ? NULL_FIELD : textField(id)}\t${progress.filledSteps}\t${
     progress.fillCount
   }\t${progress.status}\t${progress.updatedAtMs}\t${progress.updatedSequence}\t${
     progress.closedSequence ?? NULL_FIELD
-  }\t${reasonOf(progress) ?? NULL_FIELD}\t${digest}${witnessOfProgress(progress)}`;
+  }\t${reasonOf(progress) ?? NULL_FIELD}\t${order.digest}${witnessOfProgress(progress)}`;
 }
