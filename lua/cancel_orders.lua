@@ -28,7 +28,7 @@ Events   an orders_closed for each request that closed any
 --- define CORRUPT 3
 --- define FAILED 4
 
-local epoch, min_sequence, market_number, base_per_step, quote_per_lot, max_orders, rules = struct.unpack('>I2I6I2I7I7I2I1c0', ARGV.call)
+local epoch, min_sequence, market_number, base_per_step, quote_per_lot, max_orders, rules = struct.unpack(CANCELLING_CALL_FORMAT, ARGV.call)
 local found = redis.call('HMGET', KEYS.engine, 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
 local is_current = is_known(state, epoch, min_sequence)
@@ -46,7 +46,7 @@ local function find(reference, owner)
   local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
   local member = redis.call('ZRANGE', KEYS[BOOK + side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
   if not member or string.sub(member, 1, 15) ~= place then return nil end
-  local key, wallet, had_fills, left = struct.unpack('>I7xxxxxxxxc20I1I7', member)
+  local key, wallet, had_fills, left = struct.unpack(MEMBER_FORMAT, member)
   if owner ~= '' and wallet ~= owner then return nil end
   return side, member, wallet, had_fills, left, held_atoms(side, price_key(side, key), left)
 end
@@ -63,12 +63,12 @@ end
 -- Appends the event of a request and returns its outcome. Comes before write_closed, because the event may be refused.
 -- `closed`: closed records of the orders. `wallets`: their wallets, each once.
 local function record_closed(cause, closed, wallets)
-  append_event(KEYS.events, state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
+  append_event(KEYS.events, state, time, struct.pack(CLOSED_EVENT_FORMAT, ORDERS_CLOSED, time, cause) .. closed)
   local stamp, count = stamp_of(state.epoch, state.sequence), #unsettled
   for _, wallet in ipairs(wallets) do
     unsettled[count + 1], unsettled[count + 2], count = '0', wallet .. stamp, count + 2
   end
-  return struct.pack('>I1I6', CLOSED, state.sequence) .. closed
+  return struct.pack(CODE_AND_SEQUENCE_FORMAT, CLOSED, state.sequence) .. closed
 end
 
 -- Returns the outcome of a request for one order, as most requests are. Returns nil, with nothing written, for any
@@ -93,12 +93,12 @@ end
 local replies, met = { '' }, 0
 local close_any -- closes any request; made when the first such request comes
 for index = FIRST_REQUEST, #ARGV do
-  local any, owner, cause, references = struct.unpack('>I1c20I1I2c0', ARGV[index])
+  local any, owner, cause, references = struct.unpack(CANCELLING_REQUEST_FORMAT, ARGV[index])
   if any == 1 then owner = '' end
   if met >= max_orders then
-    replies[index] = struct.pack('I1', UNTOUCHED)
+    replies[index] = struct.pack(CODE_FORMAT, UNTOUCHED)
   elseif not is_current then
-    replies[index] = struct.pack('I1', STALE) .. 'epoch'
+    replies[index] = struct.pack(CODE_FORMAT, STALE) .. 'epoch'
   else
     local done, reply = pcall(close_fast, owner, cause, references)
     if done and not reply then
@@ -112,7 +112,7 @@ for index = FIRST_REQUEST, #ARGV do
       end
       done, reply = pcall(close_any, owner, cause, references)
     end
-    replies[index] = done and reply or struct.pack('I1', FAILED) .. tostring(reply)
+    replies[index] = done and reply or struct.pack(CODE_FORMAT, FAILED) .. tostring(reply)
     met = met + #references / 17
   end
 end
@@ -124,5 +124,5 @@ if #unsettled > 0 then
   write_unsettled(KEYS[UNSETTLED + state.unsettled], unsettled)
   redis.call('HSET', KEYS.engine, 'state', encode_state(state))
 end
-replies[1] = struct.pack('>I2I6', state.epoch, time)
+replies[1] = struct.pack(PLACING_REPLY_FORMAT, state.epoch, time)
 return replies

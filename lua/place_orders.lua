@@ -32,13 +32,10 @@ order.
 --- define CLAIMS POSITION(KEYS.claims_0)
 --- define FIRST_FILTER POSITION(KEYS.filters)
 --- define FIRST_ORDER POSITION(ARGV.orders)
---- define CALL '>I2I6I2I7I7I2I1I7I7I1I1I4I4I4I1c0I1c0'
 -- An order begins with its terms, which its event repeats; the terms begin with the wallet.
---- define ORDER '>c20I2I1I1I1I1I1I7I2c0I7I1I6I1I1c8c14I1c0I1c0I1c0I1c0'
---- define TERMS_BYTES 36 (without the client id)
 
 local epoch, min_sequence, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, max_makers,
-  max_makers_of_call, max_live, rules, layout = struct.unpack(CALL, ARGV.call)
+  max_makers_of_call, max_live, rules, layout = struct.unpack(PLACING_CALL_FORMAT, ARGV.call)
 
 -- Reads the engine hash in one call: the fields that every order needs, and those of each wallet.
 local held, accepted_terms = {}, {}
@@ -82,11 +79,11 @@ end
 -- Reads the amounts that most orders of this call will need, one HMGET for each hash.
 local function read_ahead()
   for index = FIRST_ORDER, #ARGV do
-    local wallet, side, kind, price = struct.unpack('>c20xxI1I1xxxI7', ARGV[index])
+    local wallet, side, kind, price = struct.unpack(ORDER_AHEAD_FORMAT, ARGV[index])
     local pays = amounts_of(KEYS[QUOTE - side])
     ask(pays, wallet .. AVAILABLE)
     ask(pays, wallet .. RESERVED)
-    if kind == LIMIT_ORDER then ask(amounts_of(KEYS[LEVELS + side]), struct.pack('>I7', price_key(side, price))) end
+    if kind == LIMIT_ORDER then ask(amounts_of(KEYS[LEVELS + side]), struct.pack(KEY_FORMAT, price_key(side, price))) end
   end
   for _, amounts in pairs(opened) do read_asked(amounts) end
 end
@@ -103,9 +100,9 @@ local place_any -- the whole command, once it is made
 for index = FIRST_ORDER, #ARGV do
   local bytes = ARGV[index]
   if met >= max_makers_of_call then
-    replies[index] = struct.pack('I1', UNTOUCHED)
+    replies[index] = struct.pack(CODE_FORMAT, UNTOUCHED)
   elseif not is_current then
-    replies[index] = struct.pack('I1', STALE) .. 'epoch'
+    replies[index] = struct.pack(CODE_FORMAT, STALE) .. 'epoch'
   else
     makers_met = 0
     local done, reply = pcall(place_fast, bytes)
@@ -126,7 +123,7 @@ for index = FIRST_ORDER, #ARGV do
           return function(order_bytes)
             local order = read_order(order_bytes)
             local ended, value = plan_order(order)
-            if ended then return struct.pack('I1', ended) .. value end
+            if ended then return struct.pack(CODE_FORMAT, ended) .. value end
             return commit_order(order)
           end
         end
@@ -134,13 +131,13 @@ for index = FIRST_ORDER, #ARGV do
       end
       done, reply = pcall(place_any, bytes)
     end
-    replies[index] = done and reply or struct.pack('I1', FAILED) .. tostring(reply)
+    replies[index] = done and reply or struct.pack(CODE_FORMAT, FAILED) .. tostring(reply)
     met = met + makers_met
     if makers_met > 0 and is_in_vain(replies[index]) then
-      met_in_vain = met_in_vain .. struct.pack('>I1I2', index - FIRST_ORDER, makers_met)
+      met_in_vain = met_in_vain .. struct.pack(MET_IN_VAIN_FORMAT, index - FIRST_ORDER, makers_met)
     end
   end
 end
 write_call()
-replies[1] = struct.pack('>I2I6', state.epoch, time) .. met_in_vain
+replies[1] = struct.pack(PLACING_REPLY_FORMAT, state.epoch, time) .. met_in_vain
 return replies

@@ -1,4 +1,4 @@
---- include event_kinds
+--- include order_formats
 --- define MAX_UNPACKED 4000 (unpack fails at 8,000)
 
 -- Appends one event. Settlement reads the stream, so an event must hold all that Postgres needs.

@@ -43,10 +43,10 @@ local function is_reserved(orders)
 end
 
 local function close_all(owner, cause, references)
-  if rules ~= rules_in_force then return struct.pack('I1', STALE) .. 'market' end
+  if rules ~= rules_in_force then return struct.pack(CODE_FORMAT, STALE) .. 'market' end
   local orders = find_all(references, owner)
-  if not orders or not is_reserved(orders) then return struct.pack('I1', CORRUPT) end
-  if #orders == 0 then return struct.pack('>I1I6', CLOSED, state.sequence) end
+  if not orders or not is_reserved(orders) then return struct.pack(CODE_FORMAT, CORRUPT) end
+  if #orders == 0 then return struct.pack(CODE_AND_SEQUENCE_FORMAT, CLOSED, state.sequence) end
   local records, wallets, seen = {}, {}, {}
   for index, one in ipairs(orders) do
     records[index] = closed_record(one.live, one.had_fills)

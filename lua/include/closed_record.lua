@@ -1,3 +1,4 @@
+--- include order_formats
 -- Records of live and of closed orders.
 
 -- Returns the record of a live order, a member of the set of live orders, or nil:
@@ -13,5 +14,5 @@ end
 --   wallet (20) | reference (17) | 1 when it had fills, else 0 (1) | client order id length (2) | client order id
 local function closed_record(live, had_fills)
   local client_id = string.sub(live, 38)
-  return string.sub(live, 1, 37) .. struct.pack('>I1I2', had_fills, #client_id) .. client_id
+  return string.sub(live, 1, 37) .. struct.pack(CLOSED_END_FORMAT, had_fills, #client_id) .. client_id
 end

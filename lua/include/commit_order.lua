@@ -26,7 +26,7 @@ local function write_rest(order, stamp, reference, pays)
   local wallet, remaining = order.wallet, order.remaining
   local held = held_atoms(order.side, order.price, remaining)
   redis.call('ZADD', keys.book[order.side], '0',
-    order.key .. stamp .. wallet .. struct.pack('>I1I7', remaining < order.size and 1 or 0, remaining))
+    order.key .. stamp .. wallet .. struct.pack(MEMBER_END_FORMAT, remaining < order.size and 1 or 0, remaining))
   add_to(pays, wallet .. AVAILABLE, -held)
   add_to(pays, wallet .. RESERVED, held)
   add_to(levels[order.side], order.key, remaining)
@@ -65,10 +65,10 @@ local function record_order(order, count)
     if count > 0 then first_trade, fills = state.trade + 1, fill_records() end
     if order.own then expired = own_records(order.own) end
   end
-  local match = struct.pack('>I1I1I7I7I7', status_of(order), reason_of(order), order.size, filled, first_trade)
-  append_event(keys.events, state, time, struct.pack('>I1I6', ORDER_PLACED, time) .. match .. struct.pack('>I2', count)
+  local match = struct.pack(MATCH_FORMAT, status_of(order), reason_of(order), order.size, filled, first_trade)
+  append_event(keys.events, state, time, struct.pack(EVENT_FORMAT, ORDER_PLACED, time) .. match .. struct.pack(COUNT_FORMAT, count)
     .. order.terms .. fills .. expired)
-  return struct.pack('>I1I6', PLACED, state.sequence) .. match .. fills
+  return struct.pack(CODE_AND_SEQUENCE_FORMAT, PLACED, state.sequence) .. match .. fills
 end
 
 -- Writes what an order changes that is not rejected: its remainder, the wallet's own orders, and its fills.

@@ -1,4 +1,5 @@
 --- include exact
+--- include order_formats
 -- Fields of the engine hash. A switch, hold or other field of a market or wallet is absent while it has its default:
 --   format         number of this layout
 --   state          epoch (2) | sequence of the last event (6) | its time in ms (6) | last trade id (7)
@@ -7,17 +8,16 @@
 --   rules:<n>      version and symbol of the market with the number n, separated by a space
 --   last:<n>       last price of that market in ticks
 --   hold:<wallet>  terms:<wallet>  paused  terms  filter  settled  mark  switch_clock …
---- define STATE '>I2I6I6I7I1I1'
 
 -- `found`: the field `state`; an engine that was never opened has none.
 local function decode_state(found)
   if not found then return { epoch = 0, sequence = 0, time = 0, trade = 0, unsettled = 0, claims = 0 } end
-  local epoch, sequence, time, trade, unsettled, claims = struct.unpack(STATE, found)
+  local epoch, sequence, time, trade, unsettled, claims = struct.unpack(STATE_FORMAT, found)
   return { epoch = epoch, sequence = sequence, time = time, trade = trade, unsettled = unsettled, claims = claims }
 end
 
 local function encode_state(state)
-  return struct.pack(STATE, state.epoch, state.sequence, state.time, state.trade, state.unsettled, state.claims)
+  return struct.pack(STATE_FORMAT, state.epoch, state.sequence, state.time, state.trade, state.unsettled, state.claims)
 end
 
 -- Unix milliseconds by Redis' clock, which may step in both directions.
@@ -33,5 +33,5 @@ end
 
 -- Returns epoch (2) | sequence (6). Stamps sort by age, and continue to rise after a rebuild.
 local function stamp_of(epoch, sequence)
-  return struct.pack('>I2I6', epoch, sequence)
+  return struct.pack(STAMP_FORMAT, epoch, sequence)
 end

@@ -10,7 +10,7 @@ local is_open = rules == rules_in_force and not paused and not required_terms an
 local function record_fast(status, amount, wallet, reference, stamp, count, fills, claim_field, terms)
   local filled, first_trade = 0, 0
   if count > 0 then filled, first_trade = amount, state.trade + 1 end
-  append_event(KEYS.events, state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
+  append_event(KEYS.events, state, time, struct.pack(PLACED_EVENT_FORMAT, ORDER_PLACED, time, status, 0, amount, filled,
     first_trade, count) .. terms .. fills)
   if count > 0 then
     state.trade = state.trade + count
@@ -18,13 +18,13 @@ local function record_fast(status, amount, wallet, reference, stamp, count, fill
   end
   if claim_field then claimed[claim_field] = reference end
   index_wallets(wallet, stamp, count)
-  return struct.pack('>I1I6I1I1I7I7I7', PLACED, state.sequence, status, 0, amount, filled, first_trade) .. fills
+  return struct.pack(PLACED_FORMAT, PLACED, state.sequence, status, 0, amount, filled, first_trade) .. fills
 end
 
 -- Returns the outcome of an order that meets nobody, or nil. `block`: claim filter block with the id's bits, or nil.
 local function rest_fast(side, price, amount, wallet, client_id, pays, filter, first, block, claim_field, terms)
   local need = held_atoms(side, price, amount)
-  local key, available, reserved = struct.pack('>I7', price_key(side, price)), wallet .. AVAILABLE, wallet .. RESERVED
+  local key, available, reserved = struct.pack(KEY_FORMAT, price_key(side, price)), wallet .. AVAILABLE, wallet .. RESERVED
   local sizes = amounts_of(KEYS[LEVELS + side])
   ask(pays, available)
   ask(pays, reserved)
@@ -34,9 +34,9 @@ local function rest_fast(side, price, amount, wallet, client_id, pays, filter, f
   if not all_are_numbers or pays.at[available] < need or count_live(wallet) >= max_live then return nil end
 
   local stamp = stamp_of(epoch, state.sequence + 1)
-  local reference = struct.pack('>I2', market_number * 2 + side) .. key .. stamp
+  local reference = struct.pack(BOOK_FORMAT, market_number * 2 + side) .. key .. stamp
   local outcome = record_fast(RESTING, amount, wallet, reference, stamp, 0, '', claim_field, terms)
-  redis.call('ZADD', KEYS[BOOK + side], '0', key .. stamp .. wallet .. struct.pack('>I1I7', 0, amount))
+  redis.call('ZADD', KEYS[BOOK + side], '0', key .. stamp .. wallet .. struct.pack(MEMBER_END_FORMAT, 0, amount))
   if block then redis.call('SETRANGE', filter, first, block) end
   add_to(pays, available, -need)
   add_to(pays, reserved, need)
@@ -53,7 +53,7 @@ local function plan_fast(page, side, amount, wallet, pays, receives, sizes)
   clear_walk()
   for index = 1, found do
     local member, remaining = page[index], amount - walk.filled
-    local key, maker, left = struct.unpack('>I7xxxxxxxxc20xI7', member)
+    local key, maker, left = struct.unpack(MEMBER_MET_FORMAT, member)
     if maker == wallet or left == 0 or index > max_makers then return false end
     local steps = left < remaining and left or remaining
     add_fill(member, maker, price_key(1 - side, key), steps, left - steps)
@@ -96,7 +96,7 @@ local function fill_fast(page, side, price, amount, wallet, pays, filter, first,
   if not all_are_numbers or pays.at[available] < cost or not makers_hold(side, receives) then return nil end
 
   local stamp = stamp_of(epoch, state.sequence + 1)
-  local reference = struct.pack('>I2I7', market_number * 2 + side, price_key(side, price)) .. stamp
+  local reference = struct.pack(BOOK_AND_KEY_FORMAT, market_number * 2 + side, price_key(side, price)) .. stamp
   local outcome = record_fast(FILLED, amount, wallet, reference, stamp, walk.fills, fill_records(), claim_field, terms)
   write_fills(side, wallet, pays, receives)
   if block then redis.call('SETRANGE', filter, first, block) end
@@ -106,8 +106,8 @@ end
 
 local function place_fast(bytes)
   if not is_open then return nil end
-  local wallet, _, side, kind, time_in_force, post_only, _, price, client_id, amount, restricted, checked_at, filter,
-    next_filter, mask, digest, first, last = struct.unpack(ORDER, bytes)
+  local wallet, side, kind, time_in_force, post_only, price, client_id, amount, restricted, checked_at, filter,
+    next_filter, mask, digest, first, last = struct.unpack(ORDER_FORMAT, bytes)
   if kind ~= LIMIT_ORDER or time_in_force ~= GTC or post_only == 1 or restricted == 1 or held[wallet] or next_filter > 0 then
     return nil
   end
@@ -120,11 +120,11 @@ local function place_fast(bytes)
     if ended then return nil end
   end
   local pays, terms = amounts_of(KEYS[QUOTE - side]), string.sub(bytes, 1, TERMS_BYTES + #client_id)
-  local bound = '(' .. struct.pack('>I7', price_key(1 - side, price) + 1)
+  local bound = '(' .. struct.pack(KEY_FORMAT, price_key(1 - side, price) + 1)
   local book = KEYS[BOOK + 1 - side]
   local page = redis.call('ZRANGE', book, '-', bound, 'BYLEX', 'LIMIT', '0', '1')
   if page[1] then
-    local _, _, left = struct.unpack('>I7xxxxxxxxc20xI7', page[1])
+    local _, _, left = struct.unpack(MEMBER_MET_FORMAT, page[1])
     if left < amount then page = redis.call('ZRANGE', book, '-', bound, 'BYLEX', 'LIMIT', '0', '8') end
     return fill_fast(page, side, price, amount, wallet, pays, filter_key, first, block, claim_field, terms)
   end

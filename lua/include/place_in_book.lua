@@ -1,3 +1,4 @@
+--- include order_formats
 -- An order's place in its book. A side's ZSET has all scores 0, so members sort as bytes:
 --   price key (7) | epoch (2) | sequence (6) | wallet (20) | 1 once it had fills, else 0 (1) | remaining steps (7)
 -- big-endian. A cancel reports that an order had fills, and reads it here because the member does not have the full
@@ -16,5 +17,5 @@ end
 
 -- Returns the first two bytes of every reference of a market's side.
 local function book_prefix(market_number, side)
-  return struct.pack('>I2', market_number * 2 + side)
+  return struct.pack(BOOK_FORMAT, market_number * 2 + side)
 end

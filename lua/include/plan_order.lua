@@ -62,7 +62,7 @@ local function plan_own(order, maker_side, receives)
     local member = walk.own[index]
     local live = live_member(wallet .. prefixes[maker_side] .. string.sub(member, 1, 15))
     if not live then return false end
-    local key, had_fills, left = struct.unpack('>I7xxxxxxxxxxxxxxxxxxxxxxxxxxxxI1I7', member)
+    local key, had_fills, left = struct.unpack(MEMBER_OWN_FORMAT, member)
     local held = held_atoms(maker_side, price_key(maker_side, key), left)
     add_exactly(sum, held)
     order.own[index] = { live = live, member = member, had_fills = had_fills, left = left, held = held }
@@ -145,7 +145,7 @@ local function price_order(order, pays)
   local code = refusal_of(order)
   if code then return code end
   conclude(order)
-  order.key = struct.pack('>I7', order.price and price_key(order.side, order.price) or 0)
+  order.key = struct.pack(KEY_FORMAT, order.price and price_key(order.side, order.price) or 0)
 end
 
 -- Reads the amounts that the order changes. Returns those of a match, for check_amounts; false when nothing matches.

@@ -11,7 +11,7 @@
 
 local function crossing_bound(order)
   if order.kind ~= LIMIT_ORDER then return '+' end
-  return '(' .. struct.pack('>I7', price_key(1 - order.side, order.price) + 1)
+  return '(' .. struct.pack(KEY_FORMAT, price_key(1 - order.side, order.price) + 1)
 end
 
 -- Returns the number of whole steps that the rest of a budget pays for at `price`.
@@ -70,7 +70,7 @@ local function fill(order, member, price, wallet, left)
 end
 
 local function meet(order, member)
-  local key, wallet, left = struct.unpack('>I7xxxxxxxxc20xI7', member)
+  local key, wallet, left = struct.unpack(MEMBER_MET_FORMAT, member)
   local price = price_key(1 - order.side, key)
   if wallet ~= order.wallet then
     fill(order, member, price, wallet, left)

@@ -39,7 +39,7 @@ end
 local function fill_records()
   local records = {}
   for index = 1, walk.fills do
-    records[index] = string.sub(walk.member[index], 1, 35) .. struct.pack('>I7I7', walk.steps[index], walk.fee[index])
+    records[index] = string.sub(walk.member[index], 1, 35) .. struct.pack(FILL_END_FORMAT, walk.steps[index], walk.fee[index])
   end
   return table.concat(records)
 end
@@ -48,12 +48,12 @@ end
 local function write_fills(side, wallet, pays, receives)
   local members, fills, buys = walk.member, walk.fills, side == BUY
   local sizes, book = amounts_of(KEYS[LEVELS + 1 - side]), KEYS[BOOK + 1 - side]
-  local maker_prefix = struct.pack('>I2', market_number * 2 + 1 - side)
+  local maker_prefix = struct.pack(BOOK_FORMAT, market_number * 2 + 1 - side)
   for index = 1, fills do
     local member, maker, steps, left = members[index], walk.wallet[index], walk.steps[index], walk.left[index]
     local atoms, notional = steps * base_per_step, walk.notional[index]
     if left > 0 then
-      redis.call('ZADD', book, '0', string.sub(member, 1, 35) .. struct.pack('>I1I7', 1, left))
+      redis.call('ZADD', book, '0', string.sub(member, 1, 35) .. struct.pack(MEMBER_END_FORMAT, 1, left))
     else
       drop_live(maker .. maker_prefix .. string.sub(member, 1, 15), maker)
     end

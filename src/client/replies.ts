@@ -27,6 +27,9 @@ import type {
   summaryEntrySchema,
   tickerSchema,
 } from '../contract/market-data.ts';
+import type { balanceSchema, portfolioSchema } from '../contract/portfolio.ts';
+import type { statusSchema } from '../contract/status.ts';
+import type { Amount as WireAmount } from '../contract/values.ts';
 import type {
   cancelAfterSchema,
   closedOrderSchema,
@@ -36,10 +39,7 @@ import type {
   ordersSchema,
   walletTradeSchema,
   walletTradesSchema,
-} from '../contract/orders.ts';
-import type { balanceSchema, portfolioSchema } from '../contract/portfolio.ts';
-import type { statusSchema } from '../contract/status.ts';
-import type { Amount as WireAmount } from '../contract/values.ts';
+} from '../order/reply.ts';
 
 /** A decimal as a string, like `"2000.05"`: money, a price or a size, with exactly the digits that the service wrote. */
 export type Amount = string;

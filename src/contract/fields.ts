@@ -33,9 +33,14 @@ export const oneOf = <const Values extends readonly string[]>(values: Values) =>
 
 export const flag = z.boolean('must be true or false');
 
-/** An optional member of a body. Null counts as absent: many clients write an unset field so. */
-export const optional = <Schema extends z.ZodType>(schema: Schema) =>
-  schema.nullish().transform((value) => value ?? undefined);
+/**
+ * An optional member of a body. Null counts as absent: many clients write an unset field so.
+ * @param absent value of an absent member
+ */
+export const optional = <Schema extends z.ZodType, const Absent = undefined>(
+  schema: Schema,
+  absent?: Absent,
+) => schema.nullish().transform((value) => value ?? (absent as Absent));
 
 const MAX_CHARACTERS = 128;
 

@@ -8,6 +8,8 @@ import { amount, marketSymbol, side } from './values.ts';
 
 export const timeframe = z.enum(TIMEFRAMES);
 
+const WHEN = { time: 1767605400250, sequence: 18230 };
+
 const TICKER = {
   type: 'ticker',
   symbol: 'ETH/USDC',
@@ -16,10 +18,20 @@ const TICKER = {
   volume24h: 12.4,
   openInterest: 0,
   change24h: -0.48,
+  ...WHEN,
+};
+
+/** Members of every frame of data. */
+const when = {
+  time: z.int().min(0).describe("Unix milliseconds, by the engine's clock, at which the frame was built"),
+  sequence: z
+    .int()
+    .min(0)
+    .describe('the last event of the engine that the book has, or that a ticker surely has'),
 };
 
 export const snapshotFrameSchema = z
-  .strictObject({ type: z.literal('snapshot'), markets: z.array(marketSchema) })
+  .strictObject({ type: z.literal('snapshot'), markets: z.array(marketSchema), ...when })
   .describe('The first frame. Lists every market, as `GET /v1/markets` does.');
 
 export const tickerFrameSchema = z
@@ -38,6 +50,7 @@ export const tickerFrameSchema = z
     change24h: z
       .number()
       .describe('change in percent from the first execution of the last 24 hours to the last price'),
+    ...when,
   })
   .meta({
     description: 'Price and volume of a market. A price is null if nothing determines it.',
@@ -52,6 +65,7 @@ export const bookSchema = z.strictObject({
 });
 
 export const executionSchema = z.strictObject({
+  id: z.int().positive().describe('`trade_id` of market data'),
   price: amount,
   size: amount,
   side: side.describe('side of the taker'),
@@ -80,6 +94,7 @@ export const marketFrameSchema = z
     book: bookSchema,
     trades: executionsSchema,
     candle: candleSchema.nullable().describe('current candle; null if the market has never traded'),
+    ...when,
   })
   .meta({
     description: 'Ticker, book, trades and candle of one market. Each frame is complete.',
@@ -90,8 +105,9 @@ export const marketFrameSchema = z
         tf: '1m',
         ticker: TICKER,
         book: { bids: [{ price: 2000, size: 0.6 }], asks: [{ price: 2001, size: 1.25 }] },
-        trades: [{ price: 2000.5, size: 0.4, side: 'buy', time: 1767605400000 }],
+        trades: [{ id: 4503599627370507, price: 2000.5, size: 0.4, side: 'buy', time: 1767605400000 }],
         candle: { time: 1767605400, open: 2000, high: 2000.5, low: 2000, close: 2000.5, volume: 0.8 },
+        ...WHEN,
       },
     ],
   });

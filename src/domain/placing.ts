@@ -11,11 +11,10 @@ import type { ErrorCode } from './errors.ts';
 import type { Market } from './market.ts';
 import { type MarketGrid, marketGrid } from './market-grid.ts';
 import type { OrderType, Side, TimeInForce } from './order.ts';
-import { compareWith, countOf, type Decimal, isPositive, toScaledDown } from './units.ts';
+import { countOf, type Decimal, isPositive, toScaledDown } from './units.ts';
 
-/** A placement as the request schema admits it: finite numbers, not yet checked against any rule. */
-export interface OrderRequest {
-  readonly market: string;
+/** Members of a request that the rules of a market look at. */
+export interface MeasuredRequest {
   readonly side: Side;
   readonly type: OrderType;
   /** Positive; meaningless on a market order. */
@@ -24,12 +23,11 @@ export interface OrderRequest {
   readonly size?: Decimal | undefined;
   /** Positive; market buys only. */
   readonly quoteAmount?: Decimal | undefined;
-  readonly clientOrderId: string | null;
   readonly timeInForce: TimeInForce;
   readonly postOnly: boolean;
   readonly reduceOnly: boolean;
   /** 1 to 50, or above 100 (which is refused). */
-  readonly leverage: Decimal | null;
+  readonly leverage: number | null;
 }
 
 /** Amounts of one order stay below this many atoms, so that they are exact in a double. */
@@ -52,7 +50,7 @@ export interface OrderRefusal {
 
 /** An order measured on its market's grid; undefined: not on the grid. */
 interface MeasuredOrder {
-  readonly request: OrderRequest;
+  readonly request: MeasuredRequest;
   readonly market: Market;
   readonly grid: MarketGrid;
   readonly priceTicks: bigint | null | undefined;
@@ -116,17 +114,16 @@ const REFUSALS: readonly (readonly [code: ErrorCode, refuses: OrderCheck])[] = [
 ];
 
 /** Returns the reason why a request is INVALID_ORDER in any market, or undefined. */
-function invalidOrder(request: OrderRequest): string | undefined {
+function invalidOrder(request: MeasuredRequest): string | undefined {
   if (request.size !== undefined && !isPositive(request.size)) return 'size must be positive';
   if (request.type === 'limit' && request.price === undefined) return 'a limit order needs a price';
   if (request.postOnly && request.type === 'market') return 'postOnly is only for limit orders';
   if (request.postOnly && request.timeInForce !== 'GTC') return 'postOnly needs timeInForce GTC';
-  if (request.leverage !== null && compareWith(request.leverage, MAX_LEVERAGE) > 0)
-    return 'leverage is above 100';
+  if (request.leverage !== null && request.leverage > MAX_LEVERAGE) return 'leverage is above 100';
   return undefined;
 }
 
-function measure(request: OrderRequest, market: Market): MeasuredOrder {
+function measure(request: MeasuredRequest, market: Market): MeasuredOrder {
   const grid = marketGrid(market);
   return {
     request,
@@ -137,7 +134,7 @@ function measure(request: OrderRequest, market: Market): MeasuredOrder {
   };
 }
 
-function budgetAtoms(request: OrderRequest, market: Market): bigint | null {
+function budgetAtoms(request: MeasuredRequest, market: Market): bigint | null {
   if (request.quoteAmount === undefined) return null;
   const atoms = toScaledDown(request.quoteAmount, market.quote.scale);
   return atoms < EXACT_LIMIT ? atoms : EXACT_LIMIT;
@@ -148,7 +145,7 @@ function budgetAtoms(request: OrderRequest, market: Market): bigint | null {
  * refusal in the documented order, or the order's amounts in integer units.
  */
 export function measureOrder(
-  request: OrderRequest,
+  request: MeasuredRequest,
   market: Market | undefined,
 ): { refusal: OrderRefusal } | { amounts: OrderAmounts } {
   if (market === undefined) return { refusal: { code: 'MARKET_NOT_FOUND' } };

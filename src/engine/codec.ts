@@ -1,10 +1,11 @@
 /** Reads and writes the binary formats of `lua/include/place_in_book.lua` and related scripts. */
 
+import type { Market } from '../domain/market.ts';
 import {
   type ClosedOrder,
   isOrderId,
-  type MarketUnits,
   type OrderStatus,
+  type OrderTerms,
   type Side,
   type Trade,
 } from '../domain/order.ts';
@@ -144,49 +145,26 @@ export const readLiveMember = (
   clientOrderId: member.toString('utf8', WALLET_BYTES + REFERENCE_BYTES) || null,
 });
 
-/** Facts that all fills of one event share. */
-interface FillContext {
-  readonly market: string;
-  readonly marketNumber: number;
-  readonly takerSide: Side;
-  readonly takerOrderId: string;
-  readonly takerWallet: string;
-  readonly timeMs: number;
-  readonly sequence: number;
-  readonly units: MarketUnits;
-  readonly firstTradeId: number;
-}
-
-/** Reads the fills of a placement, in the order of execution. */
-export function readFills(fills: Buffer, context: FillContext): Trade[] {
+/** Reads the fills of the order that an event placed, in the order of execution. */
+export function readFills(fills: Buffer, order: OrderTerms, market: Market, firstTradeId: number): Trade[] {
   if (fills.length === 0) return [];
-  const {
-    market,
-    marketNumber,
-    takerSide,
-    takerOrderId,
-    takerWallet,
-    timeMs,
-    sequence,
-    units,
-    firstTradeId,
-  } = context;
-  const makerSide = takerSide === 'buy' ? 'sell' : 'buy';
+  const { id, wallet, side, createdAtMs, sequence, units } = order;
+  const makerSide = side === 'buy' ? 'sell' : 'buy';
   const trades: Trade[] = [];
   for (let at = 0; at < fills.length; at += FILL_BYTES) {
-    const maker = readPosition(fills.subarray(at), marketNumber, makerSide);
+    const maker = readPosition(fills.subarray(at), market.number, makerSide);
     trades.push({
       tradeId: firstTradeId + trades.length,
-      market,
-      takerSide,
+      market: market.symbol,
+      takerSide: side,
       priceTicks: maker.priceTicks,
       sizeSteps: uint56(fills, at + 35),
       feeAtoms: uint56(fills, at + 42),
-      takerOrderId,
+      takerOrderId: id,
       makerOrderId: maker.id,
-      takerWallet,
+      takerWallet: wallet,
       makerWallet: maker.wallet,
-      timeMs,
+      timeMs: createdAtMs,
       sequence,
       units,
     });

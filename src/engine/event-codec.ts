@@ -5,10 +5,12 @@ import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { MarketUnits, OrderTerms } from '../domain/order.ts';
-import { layout, u8, u16, u48 } from '../redis/layout.ts';
+import { FORMS, SENT_NAMES } from '../order/bytes.ts';
+import { type Members, maker, membersOf } from '../order/maker.ts';
+import { layout, type RecordOf, u8, u16, u48 } from '../redis/layout.ts';
 import { CAUSES } from './cancelling-call.ts';
-import { FILL_BYTES, orderIdOf, readClosed, readFills, walletText } from './codec.ts';
-import { END_CODES, KINDS, MATCH, STATUS_CODES, TERMS, TIMES_IN_FORCE } from './placing-call.ts';
+import { FILL_BYTES, orderIdOf, readClosed, readFills } from './codec.ts';
+import { MATCH, TERMS } from './placing-call.ts';
 
 /** The kinds by the first byte of an event; `lua/include/event_kinds.lua` has the same list. */
 export const EVENT_KINDS = [
@@ -37,7 +39,7 @@ const ORDER_PLACED = layout({ ...MATCH.fields, fills: u16, ...TERMS.fields });
 const unitsByMarket = new WeakMap<Market, MarketUnits>();
 
 /** The market facts that an order's amounts are made of. */
-export function marketUnits(market: Market): MarketUnits {
+function marketUnits(market: Market): MarketUnits {
   const known = unitsByMarket.get(market);
   if (known !== undefined) return known;
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
@@ -109,46 +111,45 @@ function readBody(
 
 const textOf = (bytes: Buffer): string => bytes.toString('utf8', BODY_AT);
 
+/** Terms of an order as its call and its event carry them. */
+export type SentTerms = RecordOf<typeof TERMS>;
+
+/** What an event adds to the terms that a call sent. */
+export interface PlacedTerms extends Cursor {
+  readonly market: Market;
+  readonly timeMs: number;
+  readonly sizeSteps: bigint;
+}
+
+/** Makes the terms of an order from what its call sent: most of them are as they were sent. */
+export const TERMS_MEMBERS: Members<[sent: SentTerms, placed: PlacedTerms], OrderTerms> = {
+  ...membersOf(SENT_NAMES, (name) => name),
+  id: ({ side, priceTicks }, { market, epoch, sequence }) =>
+    orderIdOf({ marketNumber: market.number, side, priceTicks, epoch, sequence }),
+  market: (_sent, { market }) => market.symbol,
+  type: ({ type }) => (type === FORMS.limit ? 'limit' : 'market'),
+  sizeSteps: (_sent, { sizeSteps }) => sizeSteps,
+  createdAtMs: (_sent, { timeMs }) => timeMs,
+  sequence: (_sent, { sequence }) => sequence,
+  units: (_sent, { market }) => marketUnits(market),
+};
+
+const placedTerms = maker<[sent: SentTerms, placed: PlacedTerms], OrderTerms>(TERMS_MEMBERS);
+
 function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlaced {
-  const placed = ORDER_PLACED.unpack(bytes, BODY_AT);
-  const market = marketOf(placed.market);
-  const side = placed.side === 0 ? 'buy' : 'sell';
-  const priceTicks = placed.kind === KINDS.limit ? BigInt(placed.price) : null;
-  const order: OrderTerms = {
-    id: orderIdOf({ marketNumber: market.number, side, priceTicks, ...cursor }),
-    wallet: walletText(placed.wallet),
-    market: market.symbol,
-    side,
-    type: placed.kind === KINDS.limit ? 'limit' : 'market',
-    timeInForce: TIMES_IN_FORCE[placed.timeInForce]!,
-    postOnly: placed.postOnly === 1,
-    leverage: placed.leverage === 0 ? null : placed.leverage,
-    priceTicks,
-    sizeSteps: BigInt(placed.size),
-    clientOrderId: placed.clientId === '' ? null : placed.clientId,
-    createdAtMs: timeMs,
-    sequence: cursor.sequence,
-    units: marketUnits(market),
-  };
+  const sent = ORDER_PLACED.unpack(bytes, BODY_AT);
+  const market = marketOf(sent.market);
+  const { epoch, sequence } = cursor;
+  const order = placedTerms(sent, { market, epoch, sequence, timeMs, sizeSteps: sent.size });
   const fillsAt = BODY_AT + ORDER_PLACED.sizeAt(bytes, BODY_AT);
-  const expiredAt = fillsAt + placed.fills * FILL_BYTES;
+  const expiredAt = fillsAt + sent.fills * FILL_BYTES;
   return {
     kind: 'order_placed',
     order,
-    status: STATUS_CODES[placed.status]!,
-    filledSteps: BigInt(placed.filled),
-    reason: END_CODES[placed.reason] ?? null,
-    trades: readFills(bytes.subarray(fillsAt, expiredAt), {
-      market: market.symbol,
-      marketNumber: market.number,
-      takerSide: side,
-      takerOrderId: order.id,
-      takerWallet: order.wallet,
-      timeMs,
-      sequence: cursor.sequence,
-      units: order.units,
-      firstTradeId: placed.firstTrade,
-    }),
+    status: sent.status!,
+    filledSteps: sent.filled,
+    reason: sent.reason,
+    trades: readFills(bytes.subarray(fillsAt, expiredAt), order, market, sent.firstTrade),
     expired: readClosed(bytes.subarray(expiredAt), marketOf, 'self_trade_prevented'),
   };
 }

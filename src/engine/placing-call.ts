@@ -1,10 +1,44 @@
 /**
- * Byte formats of the call of `place_orders.lua`: its arguments, its replies, and the parts that its events repeat. The
- * script holds the same formats as text.
+ * Byte formats of the call of `place_orders.lua`: its arguments, its replies, and the parts that its events repeat.
+ * `lua/include/order_formats.lua` has them for the script.
  */
 
-import type { EndReason, OrderStatus, OrderTerms } from '../domain/order.ts';
-import { bytesOf, layout, type RecordOf, text8, text16, u8, u16, u32, u48, u56 } from '../redis/layout.ts';
+import type { EndReason, OrderStatus } from '../domain/order.ts';
+import { SENT } from '../order/bytes.ts';
+import {
+  bytesOf,
+  codeOf,
+  layout,
+  mapped,
+  type RecordOf,
+  text8,
+  u8,
+  u16,
+  u32,
+  u48,
+  u56,
+} from '../redis/layout.ts';
+
+export const STATUS_CODES = [
+  null,
+  'resting',
+  'partially_filled',
+  'filled',
+  'cancelled',
+  'partially_filled_cancelled',
+  'rejected',
+  'expired',
+] as const satisfies (OrderStatus | null)[];
+/** Reasons for which an order ends in the call that places it. */
+export const END_CODES = [
+  null,
+  'POST_ONLY_WOULD_CROSS',
+  'FOK_NOT_FILLED',
+  'SETTLEMENT_FAILED',
+  'self_trade_prevented',
+  'ioc_remainder',
+  'max_makers',
+] as const satisfies (EndReason | null)[];
 
 /** Values shared by the orders of one call. */
 export const PLACING_CALL = layout({
@@ -35,23 +69,7 @@ export const PLACING_CALL = layout({
 });
 
 /** Terms of an order, as a call and its event carry them. */
-export const TERMS = layout({
-  wallet: bytesOf(20),
-  market: u16,
-  /** 0 buy, 1 sell. */
-  side: u8,
-  /** Value of `KINDS`. */
-  kind: u8,
-  /** Index in `TIMES_IN_FORCE`. */
-  timeInForce: u8,
-  postOnly: u8,
-  /** 0: none. */
-  leverage: u8,
-  /** In ticks; 0 on a market order. */
-  price: u56,
-  /** '': none. */
-  clientId: text16,
-});
+export const TERMS = layout(SENT);
 
 /** One order of a call. */
 export const PLACING_ORDER = layout({
@@ -84,14 +102,14 @@ export const MET_IN_VAIN = layout({
   makers: u16,
 });
 
+const steps = mapped(u56, Number, BigInt);
+
 /** Result of matching an order, as replies and events carry it. */
 export const MATCH = layout({
-  /** Index in `STATUS_CODES`. */
-  status: u8,
-  /** Index in `END_CODES`. */
-  reason: u8,
-  size: u56,
-  filled: u56,
+  status: codeOf(STATUS_CODES),
+  reason: codeOf(END_CODES),
+  size: steps,
+  filled: steps,
   /** Trade id of the first fill; 0 without fills. */
   firstTrade: u56,
 });
@@ -111,26 +129,3 @@ export const OUTCOMES = {
   refused: 5,
   failed: 6,
 };
-
-export const KINDS = { limit: 0, marketForSize: 1, marketForBudget: 2 };
-export const TIMES_IN_FORCE = ['GTC', 'IOC', 'FOK'] as const satisfies OrderTerms['timeInForce'][];
-export const STATUS_CODES = [
-  null,
-  'resting',
-  'partially_filled',
-  'filled',
-  'cancelled',
-  'partially_filled_cancelled',
-  'rejected',
-  'expired',
-] as const satisfies (OrderStatus | null)[];
-/** Reasons for which an order ends in the call that places it. */
-export const END_CODES = [
-  null,
-  'POST_ONLY_WOULD_CROSS',
-  'FOK_NOT_FILLED',
-  'SETTLEMENT_FAILED',
-  'self_trade_prevented',
-  'ioc_remainder',
-  'max_makers',
-] as const satisfies (EndReason | null)[];

@@ -3,21 +3,22 @@
 import { Refusal } from '../domain/errors.ts';
 import { type Market, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
-import { type Order, type OrderTerms, orderAfter, type Trade } from '../domain/order.ts';
-import { EXACT_LIMIT, type OrderAmounts, type OrderRequest } from '../domain/placing.ts';
-import { toInteger } from '../domain/units.ts';
+import type { Order, Trade } from '../domain/order.ts';
+import { EXACT_LIMIT, type OrderAmounts } from '../domain/placing.ts';
+import { FORMS, SENT_NAMES } from '../order/bytes.ts';
+import { type Members, maker, membersOf } from '../order/maker.ts';
+import type { OrderRequest } from '../order/request.ts';
+import type { RecordOf } from '../redis/layout.ts';
 import { type Claim, checkedAtMs, type EngineMoment, orderClaim } from './claims.ts';
-import { exactNumber, orderIdOf, readFills, walletBytes } from './codec.ts';
+import { exactNumber, readFills } from './codec.ts';
 import { CommandQueue, type Ticket, UNTOUCHED } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
-import { marketUnits } from './event-codec.ts';
+import { type PlacedTerms, type SentTerms, TERMS_MEMBERS } from './event-codec.ts';
 import { neverSent } from './failures.ts';
 import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout.ts';
 import { marketKeys } from './keys.ts';
 import { refusalOf, Stale, sequenceIn } from './outcomes.ts';
 import {
-  END_CODES,
-  KINDS,
   MET_IN_VAIN,
   OUTCOMES,
   PLACED,
@@ -25,8 +26,6 @@ import {
   PLACING_ORDER,
   PLACING_REPLY,
   type PlacingCall,
-  STATUS_CODES,
-  TIMES_IN_FORCE,
 } from './placing-call.ts';
 import { PLACE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
@@ -225,6 +224,44 @@ const NO_CLAIM: ScriptClaim = scriptClaim(null, {
   next: null,
 });
 
+/** An order with what its call says of it. */
+interface Packing extends WaitingOrder {
+  readonly claim: Claim | null;
+  readonly block: ScriptClaim;
+  readonly filters: FilterKeys;
+  readonly checkedAt: number;
+}
+
+/** Terms of an order as its call and its event carry them: of most fields, the members of its request. */
+const SENT_TERMS: Members<[order: WaitingOrder, market: Market], SentTerms> = {
+  ...membersOf(SENT_NAMES, (name) => `command.request.${name}`),
+  wallet: ({ command }) => command.wallet,
+  market: (_order, market) => market.number,
+  type: ({ command, amounts }) => {
+    if (command.request.type === 'limit') return FORMS.limit;
+    return amounts.sizeSteps === null ? FORMS.marketForBudget : FORMS.marketForSize;
+  },
+  priceTicks: ({ amounts }) => amounts.priceTicks,
+};
+
+const sentTerms = maker(SENT_TERMS);
+
+const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLACING_ORDER>>({
+  ...SENT_TERMS,
+  amount: ({ amounts }) => exactNumber(amounts.sizeSteps ?? amounts.budgetAtoms!),
+  restricted: ({ command }) => (command.restricted ? 1 : 0),
+  checkedAt: ({ checkedAt }) => checkedAt,
+  filter: ({ claim, filters, block }) => (claim === null ? 0 : filters.indexOf(block.claimFilter)),
+  nextFilter: ({ filters, block }) =>
+    block.nextFilterOffset === '' ? 0 : filters.indexOf(block.nextClaimFilter) + 1,
+  mask: ({ block }) => block.filterMask,
+  digest: ({ claim }) => claim?.field ?? NO_DIGEST,
+  first: ({ block }) => `${block.filterOffset}`,
+  last: ({ block }) => `${block.filterLast}`,
+  nextFirst: ({ block }) => `${block.nextFilterOffset}`,
+  nextLast: ({ block }) => `${block.nextFilterLast}`,
+});
+
 function packOrder(
   { command, amounts }: WaitingOrder,
   market: Market,
@@ -232,74 +269,28 @@ function packOrder(
   filters: FilterKeys,
   core: EngineCore,
 ): Buffer {
-  const { wallet, request, restricted } = command;
   const claim = claimOf(command);
-  const place = claim === null ? NO_CLAIM : scriptClaim(claim, filter);
-  const { priceTicks, sizeSteps, budgetAtoms } = amounts;
-  const sizedBy = sizeSteps === null ? KINDS.marketForBudget : KINDS.marketForSize;
-  return PLACING_ORDER.pack({
-    wallet: walletBytes(wallet),
-    market: market.number,
-    side: request.side === 'buy' ? 0 : 1,
-    kind: request.type === 'limit' ? KINDS.limit : sizedBy,
-    timeInForce: TIMES_IN_FORCE.indexOf(request.timeInForce),
-    postOnly: request.postOnly ? 1 : 0,
-    leverage: request.leverage === null ? 0 : toInteger(request.leverage),
-    price: priceTicks === null ? 0 : Number(priceTicks),
-    clientId: request.clientOrderId ?? '',
-    amount: exactNumber(sizeSteps ?? budgetAtoms!),
-    restricted: restricted ? 1 : 0,
-    checkedAt: checkedAtMs(command.checked, core.lifecycle),
-    filter: claim === null ? 0 : filters.indexOf(place.claimFilter),
-    nextFilter: place.nextFilterOffset === '' ? 0 : filters.indexOf(place.nextClaimFilter) + 1,
-    mask: place.filterMask,
-    digest: claim?.field ?? NO_DIGEST,
-    first: `${place.filterOffset}`,
-    last: `${place.filterLast}`,
-    nextFirst: `${place.nextFilterOffset}`,
-    nextLast: `${place.nextFilterLast}`,
-  });
+  const block = claim === null ? NO_CLAIM : scriptClaim(claim, filter);
+  const checkedAt = checkedAtMs(command.checked, core.lifecycle);
+  return PLACING_ORDER.pack(packedOrder({ command, amounts, claim, block, filters, checkedAt }, market));
 }
 
 const NO_DIGEST = Buffer.alloc(14);
 
-function placedOf(market: Market, { command, amounts }: WaitingOrder, outcome: Outcome): Placement {
-  const { wallet, request } = command;
-  const match = PLACED.unpack(outcome.bytes);
-  const reason = END_CODES[match.reason]!;
-  if (reason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
-  const { epoch, timeMs } = outcome;
-  const { sequence } = match;
-  const { priceTicks } = amounts;
-  const terms: OrderTerms = {
-    id: orderIdOf({ marketNumber: market.number, side: request.side, priceTicks, epoch, sequence }),
-    wallet,
-    market: market.symbol,
-    side: request.side,
-    type: request.type,
-    timeInForce: request.timeInForce,
-    postOnly: request.postOnly,
-    leverage: request.leverage === null ? null : toInteger(request.leverage),
-    priceTicks,
-    sizeSteps: BigInt(match.size),
-    clientOrderId: request.clientOrderId,
-    createdAtMs: timeMs,
-    sequence,
-    units: marketUnits(market),
-  };
-  const [status, filledSteps] = [STATUS_CODES[match.status]!, BigInt(match.filled)];
-  const order = orderAfter(terms, { status, reason, filledSteps, updatedAtMs: timeMs });
-  const trades = readFills(outcome.bytes.subarray(PLACED_BYTES), {
-    market: market.symbol,
-    marketNumber: market.number,
-    takerSide: request.side,
-    takerOrderId: order.id,
-    takerWallet: wallet,
-    timeMs,
-    sequence,
-    units: terms.units,
-    firstTradeId: match.firstTrade,
-  });
+const placedOrder = maker<[sent: SentTerms, placed: PlacedTerms, match: RecordOf<typeof PLACED>], Order>({
+  ...TERMS_MEMBERS,
+  status: (_sent, _placed, { status }) => status!,
+  reason: (_sent, _placed, { reason }) => reason,
+  filledSteps: (_sent, _placed, { filled }) => filled,
+  updatedAtMs: (_sent, { timeMs }) => timeMs,
+});
+
+function placedOf(market: Market, measured: WaitingOrder, { bytes, epoch, timeMs }: Outcome): Placement {
+  const match = PLACED.unpack(bytes);
+  if (match.reason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
+  const placed = { market, epoch, sequence: match.sequence, timeMs, sizeSteps: match.size };
+  const order = placedOrder(sentTerms(measured, market), placed, match);
+  const trades = readFills(bytes.subarray(PLACED_BYTES), order, market, match.firstTrade);
   return { outcome: 'placed', order, market, trades };
 }
 

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { Refusal } from '../domain/errors.ts';
 
 /** Writes validation failures as one line: `price: must be positive; side: …`. */
-export const describeIssues = (error: z.ZodError): string =>
+const describeIssues = (error: z.ZodError): string =>
   error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
 
 /** @throws Refusal VALIDATION_ERROR that names the fields */

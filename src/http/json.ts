@@ -1,16 +1,8 @@
 /** Parses JSON. Numbers keep their exact value and are never rounded to a double. */
 
 import { parse } from 'lossless-json';
+import { NumberLiteral } from '../contract/decimals.ts';
 import { Refusal } from '../domain/errors.ts';
-
-/** A number in a request, as text of the same value. */
-export class NumberLiteral {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
 
 const literal = (text: string): NumberLiteral => new NumberLiteral(text);
 

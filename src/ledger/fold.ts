@@ -13,11 +13,12 @@ import {
   visitOrders,
 } from '../domain/order-life.ts';
 import { SwitchChanges } from '../domain/switches.ts';
+import type { Progress } from '../order/fields.ts';
 import { EventTexts } from './chain.ts';
 import { CopyRows, NULL_FIELD, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
-import { type NewOrderRow, type Progress, witnessOfProgress } from './order-rows.ts';
+import { type NewOrderRow, witnessOfProgress } from './order-rows.ts';
 import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 

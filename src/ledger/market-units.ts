@@ -1,9 +1,10 @@
 /** Reads and writes the values of a step and a tick as of an order. A market may change; its orders and trades do not. */
 
 import type { MarketUnits } from '../domain/order.ts';
+import { FIELDS } from '../order/fields.ts';
 import { textField } from './copy.ts';
 
-export const UNIT_COLUMNS = 'base, quote, base_atoms_per_step, quote_atoms_per_lot';
+export const UNIT_COLUMNS = FIELDS.units.column;
 
 export interface MarketUnitsRow {
   base: string;

@@ -1,20 +1,14 @@
 /** Reads settled orders, with as many of their fills as requested. */
 
 import type { Cursor } from '../domain/event.ts';
-import type {
-  EndReason,
-  Fill,
-  FillLimits,
-  ListedOrder,
-  OrderStatus,
-  OrderType,
-  Side,
-  TimeInForce,
-} from '../domain/order.ts';
+import type { Fill, FillLimits, ListedOrder } from '../domain/order.ts';
+import { LISTED } from '../order/fields.ts';
+import { maker } from '../order/maker.ts';
 import { refusedWhileAway } from './away.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { newestFills, readFills } from './fills.ts';
-import { joinedLines, lineOf, quoted, rowsOf } from './lines.ts';
+import { joinedLines, lineOf, rowsOf } from './lines.ts';
+import { LISTED_LINE, LISTED_MEMBERS } from './order-rows.ts';
 import type { Pools } from './pools.ts';
 import { askForTexts, askOnce, type PreparedQuery, prepared } from './queries.ts';
 import { storable } from './text.ts';
@@ -43,48 +37,12 @@ interface OrdersPage {
   readonly fills?: (FillLimits & { readonly orders: number }) | undefined;
 }
 
-/** The fields of an order in a line, in the order of `readOrder`. */
-const FIELDS = [
-  'id',
-  'market',
-  'side',
-  'type',
-  'time_in_force',
-  'post_only',
-  `coalesce(price_ticks::text, '')`,
-  'size_steps',
-  'filled_steps',
-  'status',
-  'created_at_ms',
-  'updated_at_ms',
-  'fill_count',
-  'sequence',
-  quoted('client_order_id'),
-  `coalesce(reject_reason, reason, '')`,
-];
-const HEAD = lineOf(...FIELDS);
-
-const readOrder = (fields: readonly string[]): SettledOrder => ({
-  id: fields[0]!,
-  market: fields[1]!,
-  side: fields[2] as Side,
-  type: fields[3] as OrderType,
-  timeInForce: fields[4] as TimeInForce,
-  postOnly: fields[5] === 't',
-  priceTicks: fields[6] === '' ? null : fields[6]!,
-  sizeSteps: fields[7]!,
-  filledSteps: fields[8]!,
-  status: fields[9] as OrderStatus,
-  createdAtMs: Number(fields[10]),
-  updatedAtMs: Number(fields[11]),
-  fillCount: Number(fields[12]),
-  sequence: Number(fields[13]),
-  clientOrderId: JSON.parse(fields[14]!),
-  reason: fields[15] === '' ? null : (fields[15] as EndReason),
-  fills: readFills(fields, FIELDS.length),
+const readOrder = maker<[fields: readonly string[]], SettledOrder>({
+  ...LISTED_MEMBERS,
+  fills: (fields) => readFills(fields, LISTED.length),
 });
 
-const COLUMNS = `id, wallet, sequence, fill_count, ${HEAD} as head`;
+const COLUMNS = `id, wallet, sequence, fill_count, ${LISTED_LINE} as head`;
 
 /**
  * Returns SQL of pages of a wallet's orders by status, from the indexes on (wallet, sequence), or on (market, wallet,
@@ -152,7 +110,7 @@ function prepareEach<Name extends string>(
 const LISTS = { heads: statementsOf(headsOf, '$5'), whole: statementsOf(wholeOrdersOf, '$8') };
 
 const BY_ID = prepared(
-  withCursor(`select ${lineOf(HEAD, newestFills('id', '$3'))}
+  withCursor(`select ${lineOf(LISTED_LINE, newestFills('id', '$3'))}
     from (select * from orders where id = $1 offset 0) as found where wallet = $2`),
 );
 

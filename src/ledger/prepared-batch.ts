@@ -2,10 +2,10 @@
 
 import type pg from 'pg';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
+import type { Progress } from '../order/fields.ts';
 import { positionOf, READ_POSITION } from './cursor.ts';
 import { type FoldedBatch, fold, ordersOfEarlierBatches } from './fold.ts';
-import { loadOrders, progressOf } from './order-progress.ts';
-import type { Progress } from './order-rows.ts';
+import { loadOrders, progressOf } from './order-rows.ts';
 import { roundTrip, type Statement, type TextRow } from './round-trip.ts';
 import { type BatchStatements, writeBatch } from './write-batch.ts';
 

@@ -15,7 +15,7 @@ import {
 import { LedgerDiverged } from './diverged.ts';
 import { FLUSH, FLUSHED } from './flushing.ts';
 import { fold, ordersOfEarlierBatches } from './fold.ts';
-import { loadOrders, progressOf } from './order-progress.ts';
+import { loadOrders, progressOf } from './order-rows.ts';
 import type { Pools } from './pools.ts';
 import { type PreparedBatch, prepareBatch } from './prepared-batch.ts';
 import { takeClient } from './queries.ts';

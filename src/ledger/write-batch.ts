@@ -7,14 +7,7 @@ import type { CandleRows } from './candle-rows.ts';
 import type { ChainPart } from './chain.ts';
 import { CopyRows } from './copy.ts';
 import { type FoldedBatch, MOVEMENT_COLUMNS } from './fold.ts';
-import {
-  DIGEST_CHARACTERS,
-  ORDER_COLUMNS,
-  orderRow,
-  type Progress,
-  reasonOf,
-  witnessOfProgress,
-} from './order-rows.ts';
+import { changeOrders, ORDER_COLUMNS, orderRow } from './order-rows.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
 import { storable } from './text.ts';
 import { ENTRY_COLUMNS, TRADE_COLUMNS } from './trade-rows.ts';
@@ -80,44 +73,6 @@ function orderRows({ newOrders }: FoldedBatch): CopyRows {
   const rows = new CopyRows();
   for (const order of newOrders) rows.add(orderRow(order));
   return rows;
-}
-
-/** The columns of an order that change, with their arrays in the order of the orders. */
-const CHANGING: Readonly<Record<string, readonly [type: string, arrayOf: (changes: Progress[]) => string]>> =
-  {
-    filled_steps: ['bigint', (changes) => numberArray(changes.map((change) => change.filledSteps))],
-    fill_count: ['bigint', (changes) => numberArray(changes.map((change) => change.fillCount))],
-    status: ['text', (changes) => textArray(changes.map((change) => change.status))],
-    updated_at_ms: ['bigint', (changes) => numberArray(changes.map((change) => change.updatedAtMs))],
-    updated_sequence: ['bigint', (changes) => numberArray(changes.map((change) => change.updatedSequence))],
-    closed_sequence: ['bigint', (changes) => numberArray(changes.map((change) => change.closedSequence))],
-    reason: ['text', (changes) => textArray(changes.map(reasonOf))],
-  };
-const COLUMNS = Object.keys(CHANGING);
-
-/** Changes orders. A wrong witness stays wrong, because a change does not prove that the rest of the row was right. */
-const CHANGE_ORDERS = `
-  update orders
-  set ${COLUMNS.map((column) => `${column} = change.${column}`).join(', ')},
-      witness = substring(orders.witness for ${DIGEST_CHARACTERS}) || change.witness
-  from unnest($1::text[], $2::bytea[], ${COLUMNS.map((column, at) => `$${at + 3}::${CHANGING[column]![0]}[]`).join(', ')})
-    as change (id, witness, ${COLUMNS.join(', ')})
-  where orders.id = change.id`;
-
-function changeOrders(changed: ReadonlyMap<string, Progress>): Statement[] {
-  if (changed.size === 0) return [];
-  const changes = [...changed.values()];
-  return [
-    {
-      name: 'change orders',
-      text: CHANGE_ORDERS,
-      values: [
-        textArray([...changed.keys()]),
-        textArray(changes.map(witnessOfProgress)),
-        ...Object.values(CHANGING).map(([, arrayOf]) => arrayOf(changes)),
-      ],
-    },
-  ];
 }
 
 function writeAssets({ assets }: FoldedBatch): Statement[] {

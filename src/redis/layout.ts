@@ -3,7 +3,7 @@
  * here. It also gives the format for `struct.unpack` in the script, so both sides use one definition.
  */
 
-interface Field<T> {
+export interface Field<T> {
   /** Format of the field for `struct` in Redis' Lua. */
   readonly format: string;
   /** Writes the value at `at`. Returns the position after it. */
@@ -66,6 +66,14 @@ export const bytesOf = (length: number): Field<Buffer> => ({
   sizeAt: () => length,
 });
 
+/** Exactly `length` bytes, as lower-case hex digits. */
+export const hexOf = (length: number): Field<string> => ({
+  format: `c${length}`,
+  write: (buffer, at, value) => at + buffer.write(value, at, length, 'hex'),
+  read: (buffer, at) => buffer.toString('hex', at, at + length),
+  sizeAt: () => length,
+});
+
 const counted = (bytes: 1 | 2): Field<string> => ({
   format: `I${bytes}c0`,
   write(buffer, at, value) {
@@ -81,6 +89,26 @@ const counted = (bytes: 1 | 2): Field<string> => ({
 export const text8 = counted(1);
 /** UTF-8 text of at most 65,535 bytes, after its length. */
 export const text16 = counted(2);
+
+/** A field whose values are not those of its bytes. */
+export const mapped = <Raw, T>(
+  field: Field<Raw>,
+  pack: (value: T) => Raw,
+  unpack: (raw: Raw) => T,
+): Field<T> => ({
+  format: field.format,
+  write: (bytes, at, value) => field.write(bytes, at, pack(value)),
+  read: (bytes, at) => unpack(field.read(bytes, at)),
+  sizeAt: field.sizeAt,
+});
+
+/** Code of a value, its index in the list. */
+export const codeOf = <const T>(values: readonly T[]): Field<T> =>
+  mapped(
+    u8,
+    (value) => values.indexOf(value),
+    (code) => values[code]!,
+  );
 
 /** At most 65,535 bytes, after their number. */
 export const bytes16: Field<Buffer> = {

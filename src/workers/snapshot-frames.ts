@@ -38,9 +38,24 @@ const NO_AMOUNT = new JsonText<Amount>('0');
 const write = <Schema extends z.ZodType = never>(value: Written<Schema>): WrittenText<Schema> =>
   new JsonText(writeJson(value));
 
+/** Moment of a frame: the engine's clock, and the last event that the frame surely has. */
+export interface FrameMoment {
+  readonly timeMs: number;
+  readonly sequence: number;
+}
+
+const writtenMoment = ({ timeMs, sequence }: FrameMoment) => ({ time: timeMs, sequence });
+
 /** Writes the first frame of the general stream. */
-export const snapshotFrame = (markets: readonly Market[]): WrittenText<typeof snapshotFrameSchema> =>
-  write<typeof snapshotFrameSchema>({ type: 'snapshot', markets: markets.map(publishedMarket) });
+export const snapshotFrame = (
+  markets: readonly Market[],
+  moment: FrameMoment,
+): WrittenText<typeof snapshotFrameSchema> =>
+  write<typeof snapshotFrameSchema>({
+    type: 'snapshot',
+    markets: markets.map(publishedMarket),
+    ...writtenMoment(moment),
+  });
 
 /**
  * Writes a market's ticker for the general stream and for its market frames. `mark` and `index` are null while the
@@ -51,6 +66,7 @@ export function tickerFrame(
   market: Market,
   sources: MarkSources,
   day: DayFigures | undefined,
+  moment: FrameMoment,
 ): WrittenText<typeof tickerFrameSchema> {
   const mark = markOf(market, sources);
   return write<typeof tickerFrameSchema>({
@@ -61,6 +77,7 @@ export function tickerFrame(
     volume24h: sizeOf(market, day?.baseSteps ?? 0n),
     openInterest: NO_AMOUNT,
     change24h: new JsonText(formatScaled(day === undefined ? 0n : changeInHundredths(day), 2)),
+    ...writtenMoment(moment),
   });
 }
 
@@ -69,6 +86,8 @@ export interface MarketPart {
   readonly ticker: WrittenText<typeof tickerFrameSchema>;
   readonly book: WrittenText<typeof bookSchema>;
   readonly trades: WrittenText<typeof executionsSchema>;
+  /** That of the book. */
+  readonly moment: FrameMoment;
 }
 
 export function bookPart({ market, bids, asks }: Book): WrittenText<typeof bookSchema> {
@@ -84,11 +103,13 @@ export function tradesPart(
   trades: readonly PublicTrade[],
 ): WrittenText<typeof executionsSchema> {
   const execution = ({
+    tradeId,
     priceTicks,
     sizeSteps,
     takerSide,
     timeMs,
   }: PublicTrade): Written<typeof executionSchema> => ({
+    id: tradeId,
     price: priceOf(market, priceTicks),
     size: sizeOf(market, sizeSteps),
     side: takerSide,
@@ -100,7 +121,7 @@ export function tradesPart(
 export const marketFrame = (
   market: Market,
   { timeframe }: MarketView,
-  { ticker, book, trades }: MarketPart,
+  { ticker, book, trades, moment }: MarketPart,
   candle: Candle | null,
 ): WrittenText<typeof marketFrameSchema> =>
   write<typeof marketFrameSchema>({
@@ -111,6 +132,7 @@ export const marketFrame = (
     book,
     trades,
     candle: candle && writtenCandle(market, candle),
+    ...writtenMoment(moment),
   });
 
 const writtenCandle = (market: Market, candle: Candle): Written<typeof candleSchema> => ({

@@ -20,6 +20,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { MarketData } from '../market-data/index.ts';
 import {
   bookPart,
+  type FrameMoment,
   type MarketPart,
   marketFrame,
   snapshotFrame,
@@ -32,7 +33,7 @@ const LATEST_TRADES = 60;
 interface SnapshotOptions {
   readonly engine: {
     readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen' | 'confirm'>;
-    readonly reads: Pick<Engine['reads'], 'quotes'>;
+    readonly reads: Pick<Engine['reads'], 'quotes' | 'state' | 'time'>;
   };
   readonly ledger: { readonly settlement: Pick<Ledger['settlement'], 'cursor'> };
   readonly marketData: MarketData;
@@ -74,6 +75,7 @@ class FrameSource {
     settled: Cursor,
     markets: readonly Market[],
     tickers: readonly TickerText[],
+    moment: FrameMoment,
   ) {
     this.#lifecycle = engine.lifecycle;
     this.#data = marketData;
@@ -82,18 +84,24 @@ class FrameSource {
       this.#markets.set(market.symbol, market);
       this.#tickers.set(market.symbol, tickers[index]!);
     }
-    this.general = [snapshotFrame(markets), ...tickers];
+    this.general = [snapshotFrame(markets, moment), ...tickers];
   }
 
   static async take(sources: Sources): Promise<FrameSource> {
     const { engine, ledger, marketData } = sources;
-    const [settled, { bySymbol }] = await Promise.all([ledger.settlement.cursor(), marketData.figures()]);
+    const [settled, { bySymbol }, { sequence }, timeMs] = await Promise.all([
+      ledger.settlement.cursor(),
+      marketData.figures(),
+      engine.reads.state(),
+      engine.reads.time(),
+    ]);
+    const moment = { timeMs, sequence };
     const { markets, quotes } = await engine.reads.quotes((all) => all);
     await engine.lifecycle.confirm(settled);
     const tickers = markets.map((market) =>
-      tickerFrame(market, quotes.get(market.symbol)!, bySymbol.get(market.symbol)),
+      tickerFrame(market, quotes.get(market.symbol)!, bySymbol.get(market.symbol), moment),
     );
-    return new FrameSource(sources, settled, markets, tickers);
+    return new FrameSource(sources, settled, markets, tickers, moment);
   }
 
   /** Returns undefined if the market does not exist. */
@@ -128,6 +136,7 @@ class FrameSource {
       ticker: this.#tickers.get(symbol)!,
       book: bookPart(book),
       trades: tradesPart(market, trades),
+      moment: book,
     };
   }
 }

@@ -55,13 +55,13 @@ describe('sessions', () => {
     nowSeconds = NOW;
   });
 
-  it('are JWTs of HS256 with the four documented claims and nothing else', () => {
+  it('are HS256 tokens with the four documented claims only', () => {
     const { header, payload } = jwt.decode(sessions.issue(WALLET), { complete: true })!;
     expect(header).to.deep.equal({ alg: 'HS256', typ: 'JWT' });
     expect(payload).to.deep.equal({ iss: 'Redbook', sub: WALLET, iat: NOW, exp: NOW + 8 * 60 * 60 });
   });
 
-  it('end after eight hours, remembered or not', () => {
+  it('expire after eight hours, cached or not', () => {
     const issued = sessions.issue(WALLET);
     nowSeconds = NOW + SESSION_SECONDS - 1;
     expect(read(`Bearer ${issued}`)).to.equal(WALLET);
@@ -70,11 +70,11 @@ describe('sessions', () => {
     expect(read(`Bearer ${issued}`, open())).to.equal('UNAUTHORIZED');
   });
 
-  it('are read by every replica with the secret', () => {
+  it('are accepted by every replica that has the secret', () => {
     expect(read(`Bearer ${sessions.issue(WALLET)}`, open())).to.equal(WALLET);
   });
 
-  it('of the previous secret still verify, but none is issued with it', () => {
+  it('of the previous secret are still accepted, but none is issued with it', () => {
     expect(read(`Bearer ${token(CLAIMS, undefined, PREVIOUS)}`)).to.equal(WALLET);
     expect(read(`Bearer ${sessions.issue(WALLET)}`, open({ previousSecret: undefined }))).to.equal(WALLET);
     const rotated = open({ secret: 'the next secret, which is long enough', previousSecret: SECRET });
@@ -82,13 +82,13 @@ describe('sessions', () => {
     expect(read(`Bearer ${token(CLAIMS, undefined, PREVIOUS)}`, rotated)).to.equal('UNAUTHORIZED');
   });
 
-  it('need a secret of 32 bytes', () => {
+  it('require a secret of 32 bytes', () => {
     expect(() => open({ secret: 'x'.repeat(31) })).to.throw('32 bytes');
     expect(() => open({ previousSecret: '' })).to.throw('32 bytes');
     expect(() => open({ secret: 'é'.repeat(16) })).not.to.throw();
   });
 
-  it('come in an Authorization header of the Bearer scheme', () => {
+  it('are read from an Authorization header of the Bearer scheme', () => {
     const issued = sessions.issue(WALLET);
     expect(read(`bearer ${issued}`)).to.equal(WALLET);
     for (const header of [
@@ -159,10 +159,10 @@ describe('sessions', () => {
     'five parts, as JWE has': 'a.b.c.d.e',
   };
   for (const [what, text] of Object.entries(refused)) {
-    it(`refuse ${what}`, () => expect(read(`Bearer ${text}`)).to.equal('UNAUTHORIZED'));
+    it(`reject ${what}`, () => expect(read(`Bearer ${text}`)).to.equal('UNAUTHORIZED'));
   }
 
-  it('tolerate a replica whose clock is a minute ahead', () => {
+  it('accept tokens of a replica whose clock is a minute ahead', () => {
     expect(read(`Bearer ${token({ ...CLAIMS, iat: NOW + 60, exp: NOW + 60 + SESSION_SECONDS })}`)).to.equal(
       WALLET,
     );

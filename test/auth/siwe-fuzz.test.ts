@@ -114,7 +114,7 @@ function reference(text: string): Reading | undefined {
 }
 
 describe('malicious sign-in messages', () => {
-  it('are refused, or read as siwe reads them', function () {
+  it('are rejected, or read as siwe reads them', function () {
     this.timeout(60_000);
     const seen = { same: 0, more: 0, refused: 0 };
     for (let seed = 1; seed <= 2_000; seed++) {
@@ -140,7 +140,7 @@ describe('malicious sign-in messages', () => {
     });
     after(() => fixture.close());
 
-    it('end in a session or a refusal of the login, never in anything else', async function () {
+    it('end in a session or a documented refusal', async function () {
       this.timeout(60_000);
       const auth = fixture.open();
       const signer = ethersSigner();

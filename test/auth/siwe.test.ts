@@ -95,7 +95,7 @@ describe('sign-in by EIP-4361', () => {
       expect(await outcome(auth.verifySiwe(signer.address, text, fromZero))).to.equal('session');
     });
 
-    it('must not be an EIP-712 one', async () => {
+    it('must not be one of EIP-712', async () => {
       const { typedData } = await auth.challenge(signer.address);
       const text = loginText({ address: signer.address, nonce: await auth.nonce(signer.address) });
       const signature = await signer.signTyped(typedData);
@@ -298,7 +298,7 @@ describe('sign-in by EIP-4361', () => {
         expect(await login({ expirationTime })).to.equal('malformed_message'));
     }
 
-    it('has a point before its fraction, no other character', () => {
+    it('has a point before its fraction, and no other character', () => {
       const readable = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter(
         (separator) => {
           const expirationTime = `2100-01-01T00:00:00${separator}123Z`;
@@ -345,7 +345,7 @@ describe('sign-in by EIP-4361', () => {
       'a nonce after the resources': (text) => text.replace(/(Nonce: .*)\n(.*)/, '$2\nResources:\n$1'),
     };
     for (const [what, change] of Object.entries(malformed)) {
-      it(`refuses ${what}`, async () => {
+      it(`rejects ${what}`, async () => {
         const text = change(loginText({ address: signer.address, nonce: await auth.nonce(signer.address) }));
         expect(await send(text)).to.equal('malformed_message');
       });

@@ -34,7 +34,7 @@ describe('books: rebuild of the claim filter', function () {
     (await fixture.redis.keys('{redbook}:claim-filter*')).sort();
   const inForce = (): Promise<string | null> => fixture.redis.hget('{redbook}:engine', 'filter');
 
-  it('makes a larger filter with every id, which processes with another configured size use', async () => {
+  it('makes a larger filter with every id, which processes with another setting use', async () => {
     await opened(SMALL, 32 * MIB);
     expect(await inForce()).to.equal(`0/${SMALL}`);
     for (let count = 0; count < 20; count += 1) await place(`a${count}`);
@@ -55,7 +55,7 @@ describe('books: rebuild of the claim filter', function () {
     );
   });
 
-  it('makes a smaller filter, and one of the same size to replace one that lost its bits', async () => {
+  it('makes a smaller filter, and one of the same size when bits were lost', async () => {
     await opened(MIB, MIB);
     await place('a');
     await fixture.settle();
@@ -111,7 +111,7 @@ describe('books: rebuild of the claim filter', function () {
       expect(await outcome(id, at % 2 === 1 ? ALICE : BOB), id).to.equal('unchecked');
   });
 
-  it('is refused while settlement is stalled, and keeps the old filter', async () => {
+  it('is rejected while settlement is stalled, and keeps the old filter', async () => {
     await opened(SMALL, MIB);
     await place('a');
     expect(await fixture.refuse('claims', 'rebuild', '--patience', '0')).to.equal('SETTLEMENT_STALLED');
@@ -140,7 +140,7 @@ describe('books: rebuild of the claim filter', function () {
     for (const id of ['a', 'b']) expect(await outcome(id)).to.equal('unchecked');
   });
 
-  it('of two concurrent rebuilds ends the earlier one, and the later one has every id', async () => {
+  it('ends the earlier of two concurrent rebuilds, and the later one has every id', async () => {
     await opened(SMALL, MIB);
     await place('a');
     await fixture.settle();
@@ -163,7 +163,7 @@ describe('books: rebuild of the claim filter', function () {
     expect(await outcome('a')).to.equal('unchecked');
   });
 
-  it('ends if the engine was restarted meanwhile, because another server may lack the filled part', async () => {
+  it('ends when the engine was restarted meanwhile, because another server may lack the filled part', async () => {
     await opened(SMALL, MIB);
     await place('a');
     await fixture.settle();

@@ -42,7 +42,7 @@ async function openFullFixture(): Promise<OperatorFixture> {
         timeInForce,
         postOnly: false,
         reduceOnly: false,
-        leverage: parseDecimal('2')!,
+        leverage: 2,
       },
     });
   await fixture.engine.dueCancels.set(MAKER, 60_000);
@@ -119,7 +119,7 @@ const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-describe('books: reconcile sees', function () {
+describe('books: reconcile of a corrupted engine or ledger', function () {
   this.timeout(300_000);
   let fixture: OperatorFixture;
   let client: pg.Client;
@@ -420,7 +420,7 @@ describe('books: reconcile sees', function () {
     ];
   };
 
-  it('and names each corruption of a stored field', async () => {
+  it('reports and names each corruption of a stored field', async () => {
     const corruptions = [
       ...(await postgresCorruptions()),
       ...(await hashCorruptions()),
@@ -446,7 +446,7 @@ describe('books: reconcile sees', function () {
     expect(corruptions.length - refused).to.be.above(130);
   });
 
-  it('and names what an insider changed in several places, digests included', async () => {
+  it('reports what an insider changed in several places, digests included', async () => {
     const checkpoint = await fixture.ledger.checks.checkpoint();
     const [{ id: filled }] = (await query<{ id: string }>(
       fixture.databaseUrl,
@@ -568,7 +568,7 @@ describe('books: reconcile sees', function () {
     expect(await ledgerDifferences([checkpoint])).to.deep.equal([]);
   });
 
-  it('and names functions, triggers and constraints of another text', async () => {
+  it('reports functions, triggers and constraints of another text', async () => {
     const definition = async (name: string): Promise<string> => {
       const { rows } = await client.query('select pg_get_functiondef($1::regprocedure) as text', [name]);
       return rows[0].text;
@@ -618,7 +618,7 @@ describe('books: reconcile sees', function () {
     expect(await ledgerDifferences()).to.deep.equal([]);
   });
 
-  it('an unreadable value and names its row', async () => {
+  it('reports an unreadable value and names its row', async () => {
     const of = `where symbol = 'ETH/USDC'`;
     const damages: readonly (readonly [table: string, sql: string, named: RegExp])[] = [
       ['orders', `update orders set price_ticks = null where client_order_id = 'live'`, /order [0-9a-f]{34}/],

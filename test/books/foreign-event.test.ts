@@ -14,7 +14,7 @@ type Settlement = ReturnType<typeof createSettlementWorker>;
 
 const CREDIT = ['account', 'credit', WALLET(1), 'NEW', '5', '--reference', 'one'] as const;
 
-describe('books: an entry that somebody added to the stream', function () {
+describe('books: an entry that was added to the stream by hand', function () {
   this.timeout(60_000);
   let fixture: OperatorFixture;
   let log: Capture;
@@ -54,7 +54,7 @@ describe('books: an entry that somebody added to the stream', function () {
     expect((await fixture.run('ledger', 'reconcile')).status).to.equal(0);
   };
 
-  it('that is no event: settlement waits, and goes on by itself once it is removed', async () => {
+  it('pauses settlement when it is no event, until it is removed', async () => {
     const settlement = openSettlement();
     const { entry, last } = await addForeign('x');
     await expectRefused();
@@ -73,7 +73,7 @@ describe('books: an entry that somebody added to the stream', function () {
     await expectBooks(settlement);
   });
 
-  it('that reads like an event: settlement stops before it, and goes on when it is started again', async () => {
+  it('stops settlement before it when it reads like an event, until settlement is started again', async () => {
     const [[, fields]] = (await fixture.redis.xrangeBuffer(KEYS.events, '-', '+', 'COUNT', 1)) as [
       [Buffer, Buffer[]],
     ];

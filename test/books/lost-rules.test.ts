@@ -170,7 +170,7 @@ describe('books: market changes that were lost with the engine', function () {
   after(() => exchange.end());
 
   for (const connections of ['broken', 'kept'] as const) {
-    it(`bind no order after a rebuild, with connections that were ${connections}`, async () => {
+    it(`do not apply to orders after a rebuild, with connections that were ${connections}`, async () => {
       const { engine } = exchange;
       for (const base of NAMES) await engine.markets.change(symbolOf(base), CHANGES[base]![0]);
       await engine.switches.requireTerms('lost');
@@ -199,7 +199,7 @@ describe('books: market changes that were lost with the engine', function () {
       await expectReconciled(exchange);
     });
 
-    it(`are not met by the first change after a rebuild, with connections that were ${connections}`, async () => {
+    it(`are not applied by the first change after a rebuild, with connections that were ${connections}`, async () => {
       const { engine } = exchange;
       await engine.markets.change('FEE/USDC', { feeBps: 55, status: 'active' });
       await expectPublished(exchange);
@@ -216,7 +216,7 @@ describe('books: market changes that were lost with the engine', function () {
       await expectReconciled(exchange);
     });
 
-    it(`leave no ghost of a market, with connections that were ${connections}`, async () => {
+    it(`leave no trace of a market after a rebuild, with connections that were ${connections}`, async () => {
       const { engine, maker, taker } = exchange;
       const [GHOST, HEIR] = [`GHOST${connections[0]!.toUpperCase()}`, `HEIR${connections[0]!.toUpperCase()}`];
       await exchange.market({ symbol: `${GHOST}/USDC`, minOrderSize: null });
@@ -275,7 +275,7 @@ describe('books: market changes that were lost with the engine', function () {
       await expectReconciled(exchange);
     });
 
-    it(`leave no scale of an asset, with connections that were ${connections}`, async () => {
+    it(`leave no scale of an asset after a rebuild, with connections that were ${connections}`, async () => {
       const { engine } = exchange;
       const asset = `SCALE${connections[0]!.toUpperCase()}`;
       await engine.assets.set({ symbol: asset, scale: 2 });

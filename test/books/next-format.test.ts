@@ -44,7 +44,7 @@ describe('an engine of another format', function () {
   const setFormat = (format: string): Promise<unknown> =>
     fixture.redis.hset('{redbook}:engine', 'format', format);
 
-  it('is refused by every role and by the operator; after a rebuild the same processes open it', async () => {
+  it('is rejected by every role and by the operator until a rebuild, after which the same processes open it', async () => {
     await fixture.ask('account', 'credit', ALICE, 'USDC', '1', '--reference', 'not settled');
     await setFormat('3');
     const before = await dump(fixture.redis);
@@ -100,7 +100,7 @@ describe('an engine of another format', function () {
     await fixture.ask('ledger', 'reconcile');
   });
 
-  it('keeps the ledger as it is until it was replaced, for the release that still settles', async () => {
+  it('leaves the ledger to the release that still settles until the engine is replaced', async () => {
     await setFormat('3');
     let [checks, migrations] = [0, 0];
     const { lifecycle } = fixture.engine;

@@ -206,7 +206,7 @@ describe('books: rebuild', function () {
     expect(await contentOf(fixture.redis)).to.deep.equal(before);
   });
 
-  it('puts nothing in force when somebody adds an entry to the stream meanwhile; the next rebuild does', async () => {
+  it('does not open an engine to whose stream an entry was added meanwhile; the next rebuild does', async () => {
     await lose();
     const { liveOrders } = fixture.ledger.state;
     fixture.services.ledger.state.liveOrders = async function* (sequence) {
@@ -244,7 +244,7 @@ describe('books: rebuild', function () {
     await fixture.ask('ledger', 'reconcile');
   });
 
-  it('goes on after every epoch that Postgres has noted', async () => {
+  it('begins an epoch after all that Postgres has noted', async () => {
     await fixture.ledger.epochs.note({ epoch: 700, server: 'the lost one' });
     await lose();
     await fixture.ask('ledger', 'rebuild');
@@ -323,7 +323,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(await fixture.redis.keys('{redbook}:claim-filter*')).to.deep.equal(['{redbook}:claim-filter']);
   });
 
-  it('refuses it while Postgres lacks events, reports how many, and changes nothing', async () => {
+  it('rejects it while Postgres lacks events, reports how many, and changes nothing', async () => {
     for (const id of ['second', 'third'])
       await fixture.place({ wallet: ALICE, price: '1980', clientOrderId: id });
     await setFormat('3');
@@ -337,7 +337,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(await codes()).to.equal('rebuilt');
   });
 
-  it('refuses it when it is older than Postgres', async () => {
+  it('rejects it when it is older than Postgres', async () => {
     const { sequence } = await fixture.ledger.settlement.cursor();
     await query(fixture.databaseUrl, `update engine_cursor set sequence = ${sequence + 1}`);
     await setFormat('3');
@@ -357,7 +357,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(await codes()).to.equal('ENGINE_BEHIND');
   });
 
-  it('refuses one that was written before release 0.1.0, says how to start anew, and changes nothing', async () => {
+  it('rejects one of before release 0.1.0, says how to start anew, and changes nothing', async () => {
     await fixture.redis.hdel('{redbook}:engine', 'format');
     const before = await dump(fixture.redis);
     for (const refused of [open(), fixture.engine.lifecycle.checkFormat()])
@@ -415,8 +415,8 @@ describe('books: rebuild of an engine of another format', function () {
   });
 });
 
-describe('books: rebuild of nothing', () => {
-  it('is refused: an empty engine opens by itself', async () => {
+describe('books: rebuild of an empty ledger', () => {
+  it('is rejected, because an empty engine opens by itself', async () => {
     const fixture = await openOperatorFixture();
     try {
       await fixture.redis.flushall();

@@ -35,7 +35,7 @@ describe('books: reconcile', function () {
     );
   };
 
-  it('passes and reports what it compared', async () => {
+  it('passes on intact books and reports what it compared', async () => {
     const { status, stdout, stderr } = await fixture.run('ledger', 'reconcile');
     expect({ status, stderr }, stdout).to.deep.equal({ status: 0, stderr: '' });
     expect(stdout).to.match(/^CHECK +ASSET +COMPARED +RESULT$/m);
@@ -219,7 +219,7 @@ describe('books: reconcile while many orders are placed', () => {
   const PLACED = 400;
   const hex = (number: number): string => number.toString(16).padStart(4, '0');
 
-  it('looks at each new order once, however many pages the set has', async () => {
+  it('reads each new order once, however many pages the set has', async () => {
     const order = (number: number): FollowedOrder => ({
       ...{ id: hex(number), wallet: MAKER, market: 'ETH/USDC', side: 'buy', priceTicks: 1n, sizeSteps: 1n },
       ...{ remainingSteps: 1n, clientOrderId: null },

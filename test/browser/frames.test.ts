@@ -23,7 +23,7 @@ const GROWTH = FRAMES;
 
 interface MarketFrame {
   readonly book: Record<'bids' | 'asks', { price: number; size: number }[]>;
-  readonly trades: { price: number; size: number; side: string; time: number }[];
+  readonly trades: { id: number; price: number; size: number; side: string; time: number }[];
   readonly candle: { readonly time: number; readonly open: number };
 }
 
@@ -102,7 +102,10 @@ describe('frames of the market stream', () => {
         }));
       book = { bids: change(book.bids, -1), asks: change(book.asks, 1) };
       const price = book.asks[0]!.price;
-      trades = [{ price, size: drawSize(), side: 'buy', time: startMs + number }, ...trades].slice(0, 60);
+      trades = [
+        { id: number, price, size: drawSize(), side: 'buy', time: startMs + number },
+        ...trades,
+      ].slice(0, 60);
       const time = first.candle.time + 60 * Math.floor(number / FRAMES_OF_CANDLE);
       const candle = { ...first.candle, time, open: 1990, low: 1990, high: price, close: price };
       yield { ...first, trades, candle, book };

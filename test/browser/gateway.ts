@@ -3,17 +3,14 @@
  * and replies.
  */
 
-import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import { connect, type Socket } from 'node:net';
-import { freePort } from '../support/ports.ts';
+import { type HttpProxy, openHttpProxy } from '../support/http-proxy.ts';
 
 export interface Ports {
   readonly api: number;
   readonly stream: number;
 }
 
-export interface Gateway {
-  readonly url: string;
+export interface Gateway extends Pick<HttpProxy, 'url' | 'close'> {
   /**
    * Loses the reply to the next matching request: the service answers it, and the client's connection breaks.
    * @param meanwhile runs after the service's answer and before the connection breaks
@@ -24,7 +21,6 @@ export interface Gateway {
   loseRequests(method: string, path: string): LostRequests;
   /** Method and path of each request so far, the oldest first. */
   readonly requests: readonly string[];
-  close(): void;
 }
 
 interface LostRequests {
@@ -41,82 +37,31 @@ interface Loss {
   readonly done: () => void;
 }
 
-const lineOf = ({ method, url }: IncomingMessage): string => `${method} ${url?.split('?')[0]}`;
-
-/** Forwards a reply, or 502 if the service does not answer. */
-function forward(
-  request: IncomingMessage,
-  response: ServerResponse,
-  port: number,
-  agent: Agent,
-  loss?: Loss,
-): void {
-  const { method, url, headers } = request;
-  const upstream = send({ host: '127.0.0.1', port, method, path: url, headers, agent }, async (reply) => {
-    if (loss !== undefined) {
-      reply.resume();
-      await loss.meanwhile?.();
-      request.socket.destroy();
-      loss.done();
-      return;
-    }
-    response.writeHead(reply.statusCode!, reply.headers);
-    reply.on('error', () => response.destroy());
-    reply.pipe(response);
-  });
-  upstream.on('error', () => {
-    if (response.headersSent) response.destroy();
-    else response.writeHead(502, { 'content-type': 'text/plain' }).end('Bad Gateway');
-  });
-  response.on('close', () => upstream.destroy());
-  request.pipe(upstream);
-}
-
-function forwardUpgrade(request: IncomingMessage, client: Socket, head: Buffer, port: number): void {
-  const upstream = connect(port, '127.0.0.1', () => {
-    const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
-    upstream.write(`${request.method} ${request.url} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
-    upstream.write(head);
-    client.pipe(upstream).pipe(client);
-  });
-  for (const [one, other] of [
-    [client, upstream],
-    [upstream, client],
-  ] as const) {
-    one.on('error', () => undefined);
-    one.once('close', () => other.destroy());
-  }
-}
+const PASS = { kind: 'pass', delayMs: 0 } as const;
 
 export async function openGateway(ports: Ports): Promise<Gateway> {
-  const port = await freePort();
-  const agent = new Agent({ keepAlive: true });
   const requests: string[] = [];
   const losses: Loss[] = [];
   const swallowing = new Map<string, () => void>();
-  const server = createServer((request, response) => {
-    const line = lineOf(request);
-    requests.push(line);
-    const swallowed = swallowing.get(line);
-    if (swallowed !== undefined) {
-      request.socket.destroy();
-      swallowed();
-      return;
-    }
-    const index = losses.findIndex((loss) => loss.line === line);
-    const loss = index < 0 ? undefined : losses.splice(index, 1)[0];
-    forward(request, response, ports.api, agent, loss);
+  const { url, close } = await openHttpProxy({
+    streamPort: ports.stream,
+    carriageOf(request) {
+      const line = `${request.method} ${request.url?.split('?')[0]}`;
+      requests.push(line);
+      const way = { port: ports.api, path: request.url! };
+      const swallowed = swallowing.get(line);
+      if (swallowed !== undefined) return { ...way, fate: { kind: 'refuse connection' }, onEnd: swallowed };
+      const index = losses.findIndex((loss) => loss.line === line);
+      if (index < 0) return { ...way, fate: PASS };
+      const [{ meanwhile, done }] = losses.splice(index, 1) as [Loss];
+      return {
+        ...{ ...way, fate: { kind: 'cut answer' }, onEnd: done },
+        ...(meanwhile && { onArrived: meanwhile }),
+      };
+    },
   });
-  const clients = new Set<Socket>();
-  server.on('upgrade', (request, socket: Socket, head) => {
-    clients.add(socket);
-    socket.once('close', () => clients.delete(socket));
-    forwardUpgrade(request, socket, head, ports.stream);
-  });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${port}`,
-    requests,
+    ...{ url, close, requests },
     loseNextReply: (method, path, meanwhile) =>
       new Promise((done) => {
         losses.push({ line: `${method} ${path}`, meanwhile, done });
@@ -125,12 +70,6 @@ export async function openGateway(ports: Ports): Promise<Gateway> {
       const line = `${method} ${path}`;
       const first = new Promise<void>((resolve) => swallowing.set(line, resolve));
       return { first, stop: () => swallowing.delete(line) };
-    },
-    close() {
-      agent.destroy();
-      server.close();
-      server.closeAllConnections();
-      for (const client of clients) client.destroy();
     },
   };
 }

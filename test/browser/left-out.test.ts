@@ -23,11 +23,11 @@ describe('the browser tests without a Chromium', () => {
     return { status, said: stdout + stderr };
   };
 
-  it('are left out, which one line says', () => {
+  it('are left out with one line that says so', () => {
     expect(runMain({})).to.deep.equal({ status: 0, said: LEFT_OUT });
   });
 
-  it('fail where REQUIRE_CHROMIUM is 1', () => {
+  it('fail when REQUIRE_CHROMIUM is 1', () => {
     const failed = { status: 1, said: LEFT_OUT };
     expect(runMain({ REQUIRE_CHROMIUM: '1', CHROME_BIN: '/nowhere/chromium' })).to.deep.equal(failed);
   });
@@ -67,14 +67,14 @@ describe('.ci/run', () => {
   const smokeOf = (version: number): string => `npx -y -p node@${version} -c node test/smoke.mjs\n`;
   const TESTS = WHOLE + smokeOf(22) + smokeOf(24);
 
-  it('installs Chromium where it is missing, and then requires it', () => {
+  it('installs Chromium when it is missing, and then requires it', () => {
     program('apt-get', `echo "noise of $*"; echo "$*" >>${folder}/apt.log`);
     expect(runCi()).to.deep.equal({ status: 0, stdout: INSTALLING + TESTS, stderr: '' });
     const calls = readFileSync(join(folder, 'apt.log'), 'utf8').trim().split('\n');
     expect(calls).to.deep.equal(['update', 'install -y --no-install-recommends chromium']);
   });
 
-  it('installs nothing where a Chromium is on PATH', () => {
+  it('installs nothing when a Chromium is on PATH', () => {
     program('chromium', 'exit 0');
     program('apt-get', 'exit 9');
     expect(runCi()).to.deep.equal({ status: 0, stdout: TESTS, stderr: '' });
@@ -85,7 +85,7 @@ describe('.ci/run', () => {
     expect(runCi()).to.deep.equal({ status: 1, stdout: INSTALLING, stderr: 'no such package\n' });
   });
 
-  it('says so when the registry has no other Node', () => {
+  it('reports that the registry has no other Node', () => {
     program('chromium', 'exit 0');
     program('npx', '[[ $* != *node@22* ]] && echo "npx $*"');
     const said = "Nothing was tried under Node 22: npm's registry does not give node@22.\n";

@@ -48,7 +48,8 @@ describe('the page during outages', () => {
       async (open) => {
         const wallet = createWallet();
         await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
-        const { page, tolerate } = await open(url, { wallets: [wallet] });
+        const choices = { 'ask-market': 'never' };
+        const { page, tolerate } = await open(url, { wallets: [wallet], choices });
         tolerate(...NETWORK_NOISE, /status of 404/);
         await signIn(page, wallet);
         await fillForm(page, { side: 'buy', type: 'Market', size: '0.5' });
@@ -61,6 +62,12 @@ describe('the page during outages', () => {
         lost.stop();
         const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
         expect(body.orders).to.deep.equal([]);
+        // A press of the button offers the safe way first.
+        await submit(page, 'buy');
+        const again = { name: 'Send the same order again (never places two)' };
+        await page.getByRole('dialog').getByRole('button', again).click();
+        await sent.getByText(/found: Bought 0\.5 LOST at 2100/).waitFor();
+        expect((await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body.orders).to.have.length(1);
       },
     ],
     [

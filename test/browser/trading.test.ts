@@ -82,7 +82,8 @@ describe('trading on the page', () => {
       const { wallet, base, quote, url } = await openMarket(grid);
       const address = wallet.addresses[0]!;
       const rest = stage.as(address);
-      const { page } = await open(url, { wallets: [wallet] });
+      const choices = { 'ask-limit': 'never', 'ask-market': 'never' };
+      const { page } = await open(url, { wallets: [wallet], choices });
       await bookState(page, 'live').waitFor();
       await signIn(page, wallet);
       const drafts: readonly (Draft & { readonly paid: string })[] = [
@@ -104,7 +105,8 @@ describe('trading on the page', () => {
         await submit(page, draft.side);
         const { order } = await untilRead(
           async () => ({ order: (await rest('GET', '/v1/orders?limit=1')).body.orders[0] }),
-          ({ order }) => order?.side === draft.side && order?.type === draft.type?.toLowerCase(),
+          ({ order }) =>
+            order?.side === draft.side && (order.timeInForce === 'IOC') === (draft.type === 'Market'),
         );
         const quoteScale = grid.scales[quote]!;
         expect(shown.Fee, JSON.stringify(draft)).to.equal(`${feeOf(order.fills, quoteScale)} ${quote}`);
@@ -209,5 +211,161 @@ describe('trading on the page', () => {
     await send('1500.0', '0.0100');
     await sent.getByText(/answered in \d+ ms: resting/).waitFor();
     expect((await rest('GET', '/v1/orders')).body.orders).to.have.length(1);
+  });
+
+  const MIDDLE = {
+    ...{ tickSize: '0.01', sizeStep: '0.0001', price: '2000', asks: ['2001'], bids: ['1999'], size: '1' },
+  };
+
+  browserTest('reaches no bait at a far price unasked, not by Enter either', async (open) => {
+    const funds = { BAIT: '10', USDC: '100000' };
+    const grid: Grid = { ...MIDDLE, symbol: 'BAIT/USDC', scales: { BAIT: 8, USDC: 6 }, funds };
+    const { wallet, url } = await openMarket({ ...grid, bids: ['1999', '0.01'] });
+    const { page } = await open(url, { wallets: [wallet] });
+    await bookState(page, 'live').waitFor();
+    await signIn(page, wallet);
+    const rest = stage.as(wallet.addresses[0]!);
+    const question = page.getByRole('dialog');
+    const size = page.getByRole('textbox', { name: 'Size', exact: true });
+    await fillForm(page, { side: 'sell', type: 'Market', size: '1.0001' });
+    await page.getByText(/Impact 0\.05 %, worst 99\.99 %: very high/).waitFor();
+    await size.press('Enter');
+    await question
+      .getByText(/The mid is 2000\. The fills shown average about 1998\.\d+, 0\.05 % below it/)
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await question.waitFor({ state: 'detached' });
+    expect((await rest('GET', '/v1/orders')).body.orders).to.deep.equal([]);
+    await size.fill('1');
+    await size.press('Enter');
+    await page
+      .getByText(/Sold 1 BAIT at 1999 on average for 1999 USDC − 1\.999 fee/)
+      .first()
+      .waitFor();
+    const [order] = (await rest('GET', '/v1/orders')).body.orders;
+    expect([order.type, order.timeInForce, order.price]).to.deep.equal(['limit', 'IOC', '1979.01']);
+    await fillForm(page, { side: 'buy', type: 'Limit', price: '20010', size: '0.1' });
+    await submit(page, 'buy');
+    await question.getByRole('button', { name: 'Buy at a loss', exact: true }).click();
+    await page
+      .getByText(/Bought 0\.1 BAIT at 2001 on average for 200\.1 USDC \+ 0\.2001 fee/)
+      .first()
+      .waitFor();
+  });
+
+  browserTest(
+    'keeps the button on the screen, the draft of each market, and its word on sizes',
+    async (open) => {
+      const funds = { STILL: '10', USDC: '100000' };
+      const grid: Grid = { ...MIDDLE, symbol: 'STILL/USDC', scales: { STILL: 8, USDC: 6 }, funds };
+      const { wallet, url } = await openMarket({ ...grid, asks: ['2001', '2002.5'] });
+      await openMarket({
+        ...grid,
+        symbol: 'OTHER/USDC',
+        scales: { OTHER: 8, USDC: 6 },
+        funds: { OTHER: '10', USDC: '100000' },
+      });
+      const { page } = await open(url, { wallets: [wallet] });
+      await bookState(page, 'live').waitFor();
+      await signIn(page, wallet);
+      const [price, size, amount] = ['Price', 'Size', 'Amount'].map((name) =>
+        page.getByRole('textbox', { name, exact: true }),
+      );
+      await page.getByRole('button', { name: 'Set the price to the mid of the book' }).click();
+      expect(await price!.inputValue()).to.equal('2000');
+      // A click on a total takes the sum up to its row.
+      await page.getByRole('row', { name: '2002.5 1 2' }).getByRole('cell').nth(3).click();
+      expect([await price!.inputValue(), await size!.inputValue()]).to.deep.equal(['2002.5', '2']);
+      expect(await amount!.getAttribute('placeholder')).to.equal('4003.5');
+      await amount!.fill('1,000.50');
+      expect(await size!.getAttribute('placeholder')).to.equal('0.4996');
+      await page.getByText('0.9997 USDC').waitFor();
+      const button = page.getByRole('button', { name: 'Buy', exact: true });
+      for (const [width, height] of [
+        [1280, 720],
+        [1366, 768],
+        [390, 740],
+        [360, 640],
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        await page.evaluate(() => scrollTo(0, 0));
+        const box = (await button.boundingBox())!;
+        expect(box.y + box.height, `${width}x${height}`).to.be.below(height);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).to.be.at.most(0);
+      }
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page
+        .getByRole('button', { name: /STILL\/USDC/ })
+        .first()
+        .click();
+      await page.getByRole('dialog').getByText('OTHER/USDC').click();
+      await untilRead(
+        () => amount!.inputValue(),
+        (text) => text === '',
+      );
+      await page.goBack();
+      await untilRead(
+        () => amount!.inputValue(),
+        (text) => text === '1,000.50',
+      );
+      await page.reload();
+      await untilRead(
+        () => amount!.inputValue(),
+        (text) => text === '1,000.50',
+      );
+    },
+  );
+
+  browserTest('tells fills and endings as they happen, in a hidden tab too', async (open) => {
+    const funds = { TELL: '10', USDC: '100000' };
+    const grid: Grid = { ...MIDDLE, symbol: 'TELL/USDC', scales: { TELL: 8, USDC: 6 }, funds };
+    const { wallet, url } = await openMarket(grid);
+    const rest = stage.as(wallet.addresses[0]!);
+    const taker = newWallet();
+    await stage.credit(taker, funds);
+    const sell = (size: string) =>
+      placeLimit(stage.as(taker), { market: grid.symbol, side: 'sell', price: '1999.5', size });
+    const { page } = await open(url, { wallets: [wallet] });
+    await bookState(page, 'live').waitFor();
+    await signIn(page, wallet);
+    await fillForm(page, { side: 'buy', type: 'Limit', price: '1999.5', size: '1' });
+    await submit(page, 'buy');
+    await cancelButton(page, 'buy 1 TELL at 1999.5').waitFor();
+    const told = page.getByRole('status');
+    await sell('0.4');
+    await told.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC.').waitFor();
+    const sent = page.getByRole('list', { name: 'Orders you sent' });
+    await sent.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC, resting 0.6').waitFor();
+    await page.getByRole('tab', { name: 'Fills 1 new' }).waitFor();
+    await untilRead(
+      () => page.title(),
+      (title) => title.startsWith('(1) 1999.5 · '),
+    );
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await sell('0.6');
+    const whole = 'Bought 1 TELL at 1999.5 on average for 1999.5 USDC';
+    await told.getByText(`Your order to buy 1 TELL at 1999.5 has ended: ${whole}.`).waitFor();
+    expect(await page.title()).to.equal('(2) TELL/USDC · Redbook');
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'visibilityState', { value: 'visible', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await sent.getByText(whole).waitFor();
+    const { id } = await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1500', size: '1' });
+    await cancelButton(page, 'buy 1 TELL at 1500').waitFor();
+    await rest('DELETE', `/v1/orders/${id}`);
+    await told.getByText('Your order to buy 1 TELL at 1500 has ended: cancelled: the wallet').waitFor();
+    await page.getByRole('button', { name: 'Close the message' }).click();
+    await showTab(page, 'History');
+    const history = await untilRead(
+      () => readTable(page, 'History'),
+      ({ rows }) => rows.length === 2,
+    );
+    expect(columnOf(history, /average/i)).to.deep.equal(['–', '1999.5']);
+    await page.getByRole('button', { name: '1: fills of the order to buy 1 TELL/USDC' }).click();
+    await page.getByText(/0\.4 at 1999\.5, fee 0/).waitFor();
   });
 });

@@ -49,7 +49,7 @@ describe('a visit of the browser tests', () => {
   });
   after(() => server.close());
 
-  it('fails its scenario by everything that offends', async () => {
+  it('fails its scenario for everything that offends', async () => {
     let message = '';
     await withVisits(async (open) => {
       const { offences } = await open(`${url}/offending`);
@@ -64,14 +64,14 @@ describe('a visit of the browser tests', () => {
     for (const [, told] of Object.values(OFFENDING)) expect(message).to.match(told);
   });
 
-  it('passes where nothing offends, and for what the scenario tolerates', () =>
+  it('passes when nothing offends, and for what the scenario tolerates', () =>
     withVisits(async (open) => {
       await open(`${url}/quiet`);
       const { tolerate } = await open(`${url}/console`);
       tolerate(/broken/);
     }));
 
-  it('finds no Chromium where CHROME_BIN names none and PATH has none', () => {
+  it('finds no Chromium when CHROME_BIN names none and PATH has none', () => {
     expect(findChromium({ CHROME_BIN: '/nowhere/chromium', PATH: process.env.PATH })).to.equal(undefined);
     expect(findChromium({ PATH: '/nowhere' })).to.equal(undefined);
   });

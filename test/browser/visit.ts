@@ -18,6 +18,8 @@ interface VisitOptions {
   /** Announced by EIP-6963 before the page's own scripts run. */
   readonly wallets?: readonly BrowserWallet[];
   readonly reducedMotion?: 'reduce' | 'no-preference';
+  /** Choices that the browser keeps from earlier visits, by name. */
+  readonly choices?: Readonly<Record<string, string>>;
   /** Runs before the page is opened. */
   readonly prepare?: (visit: Visit) => Promise<void>;
 }
@@ -86,6 +88,7 @@ async function recordOffences(
 
 async function openVisit(browser: Browser, url: string, options: VisitOptions): Promise<Visit> {
   const { width = 1280, height = 800, theme = 'light', wallets = [], reducedMotion = 'reduce' } = options;
+  const { choices = {} } = options;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
@@ -96,6 +99,11 @@ async function openVisit(browser: Browser, url: string, options: VisitOptions): 
   });
   context.setDefaultTimeout(PATIENCE_MS);
   await context.addInitScript(KEEP_NAMES);
+  await context.addInitScript((kept) => {
+    // The empty document that a tab begins with has no storage.
+    if (location.protocol === 'about:') return;
+    for (const [name, value] of Object.entries(kept)) localStorage.setItem(`redbook:${name}`, value);
+  }, choices);
   const recorded = await recordOffences(context, new URL(url).host);
   await injectWallets(context, wallets);
   const visit: Visit = { context, page: await context.newPage(), ...recorded };

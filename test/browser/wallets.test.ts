@@ -36,7 +36,7 @@ describe('the injected wallet', () => {
     expect(await signerOf({ EIP712Domain: DOMAIN_TYPE, ...TYPED_DATA.types })).to.equal(address);
   });
 
-  it('signs another digest for a payload that does not', async () => {
+  it('signs another digest for a payload that does not list it', async () => {
     expect(await signerOf(TYPED_DATA.types)).to.not.equal(address);
   });
 
@@ -51,7 +51,7 @@ describe('the injected wallet', () => {
     expect(signature.slice(-2)).to.be.oneOf(['00', '01']);
   });
 
-  it('signs for no account that it does not hold', async () => {
+  it('signs only for accounts that it holds', async () => {
     const stranger = createWallet().addresses[0];
     const signing = wallet.answer('eth_signTypedData_v4', [stranger, '{}']);
     const error = await signing.then(

@@ -1,7 +1,7 @@
 /** A `fetch` with injected faults, between a client and the model of the service. */
 
 import type { Fetch } from '../../src/client/index.ts';
-import type { Fate, FateKind } from './fates.ts';
+import { carry, type Fate, type FateKind, PROXY_TEXT, proxyHeaders } from '../support/fates.ts';
 import type { OrderRoute, RouteAnswer, RouteRequest } from './order-route.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -51,46 +51,28 @@ export class FaultyNetwork {
   async #carry(request: RouteRequest, fate: Fate): Promise<RouteAnswer> {
     const left = this.#leftOver;
     this.#leftOver = undefined;
-    switch (fate.kind) {
-      case 'pass':
-        await this.#clock.sleep(fate.delayMs);
-        return left === undefined ? this.#route.handle(request) : this.#swap(request, left);
-      case 'lose request':
-        return never();
-      case 'refuse connection':
-        throw cut();
-      case 'delay request':
-        await this.#clock.sleep(fate.delayMs);
-        return this.#route.handle(request);
-      case 'lose answer':
-        this.#route.handle(request);
-        return never();
-      case 'cut answer':
-        this.#route.handle(request);
-        throw cut();
-      case 'half answer': {
-        const whole = this.#route.handle(request);
-        return { ...whole, text: whole.text.slice(0, whole.text.length / 2) };
-      }
-      case 'delay answer': {
-        const answer = this.#route.handle(request);
-        await this.#clock.sleep(fate.delayMs);
-        return answer;
-      }
-      case 'repeat request':
-        this.#route.handle(request);
-        await this.#clock.sleep(fate.delayMs);
-        return this.#route.handle(request);
-      case 'repeat answer':
-        this.#leftOver = this.#route.handle(request);
-        return this.#leftOver;
-      case 'proxy answer':
-        if (fate.arrives) this.#route.handle(request);
-        return proxyAnswer(fate.status);
-      case 'end session':
-        this.#route.endSessions();
-        return this.#route.handle(request);
+    if (fate.kind === 'pass') {
+      await this.#clock.sleep(fate.delayMs);
+      return left === undefined ? this.#route.handle(request) : this.#swap(request, left);
     }
+    return new Promise((resolve, reject) => {
+      const carried = carry<RouteAnswer>(fate, {
+        arrive: async (hasSession) => {
+          if (!hasSession) this.#route.endSessions();
+          return this.#route.handle(request);
+        },
+        answer: resolve,
+        half: (whole) => resolve({ ...whole, text: whole.text.slice(0, whole.text.length / 2) }),
+        twice: (answer) => {
+          this.#leftOver = answer;
+          resolve(answer);
+        },
+        cut: () => reject(new TypeError('fetch failed')),
+        wait: (ms) => this.#clock.sleep(ms),
+        proxied: (status) => ({ status, headers: proxyHeaders(status), text: PROXY_TEXT }),
+      });
+      carried.catch(reject);
+    });
   }
 
   /** Delivers the request, and answers it with the answer to another request. */
@@ -99,13 +81,3 @@ export class FaultyNetwork {
     return left;
   }
 }
-
-const never = (): Promise<never> => new Promise(() => undefined);
-
-const cut = (): TypeError => new TypeError('fetch failed');
-
-export const proxyAnswer = (status: number): RouteAnswer => ({
-  status,
-  headers: status === 429 ? { 'Retry-After': '1' } : {},
-  text: '<html>a proxy’s own words</html>',
-});

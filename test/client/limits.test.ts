@@ -152,7 +152,7 @@ describe('a cancel', () => {
     expect(error.code).to.equal('ORDER_NOT_FOUND');
   });
 
-  it('of all orders is sent once, and so is none without an id', async () => {
+  it('of all orders is sent once, as it has no id to look up', async () => {
     const { clock, seen, connection } = stage(() => ({ cut: true }));
     const session = restoreSession(connection, tokenAt(clock));
     expect(await clock.until(errorOf(cancelAll(session)))).to.include({

@@ -32,7 +32,7 @@ describe('an order whose answer was lost', () => {
     body: '<html>maintenance</html>',
   });
 
-  it('is looked up by the plan at the latest, whatever pause the service asks for', async () => {
+  it('is looked up at the planned time at the latest, whatever pause the service asks for', async () => {
     const pauses: Readonly<Record<string, readonly [retryAfterMs: number | null, seen: readonly number[]]>> =
       {
         '0': [0, [0, 500, 1_000, 3_000, 10_000]],
@@ -55,7 +55,7 @@ describe('an order whose answer was lost', () => {
     }
   });
 
-  it('that trading was paused for keeps this reason if the look-up fails', async () => {
+  it('that was lost while trading was paused reports this reason when the lookup fails', async () => {
     const { clock, connection, seen } = stage((_route, number) =>
       number === 0 ? { status: 503, body: { code: 'OPERATIONAL_PAUSED', error: 'paused' } } : away('5'),
     );
@@ -64,7 +64,7 @@ describe('an order whose answer was lost', () => {
     expect(seen).to.have.length(2);
   });
 
-  it('is not awaited for longer while sign-in is limited', async () => {
+  it('is not awaited longer while sign-in is limited', async () => {
     const limited = { status: 429, headers: { 'Retry-After': '60' }, body: { code: 'RATE_LIMITED' } };
     const refusing = stage((route) => (route.endsWith('/challenge') ? limited : UNAUTHORIZED));
     const session = restoreSession(refusing.connection, tokenAt(refusing.clock), signer(false));
@@ -122,7 +122,7 @@ describe('an order whose answer was lost', () => {
   });
 });
 
-describe('an id that was used', () => {
+describe('a client order id that was used', () => {
   const LIMIT = { ...BID, price: '2000.50', size: '1.0' } as const;
   const MARKET = { market: 'ETH/USDC', side: 'buy', type: 'market' } as const;
   const FILL = { notional: 30, price: 2000 };
@@ -187,7 +187,7 @@ describe('an id that was used', () => {
       { ...OF_MARKET, size: 0.03, fills: [] },
     ],
   ];
-  it('by an order of the same terms reports that order as placed, however its numbers are written', async () => {
+  it('for an order of the same terms reports that order as placed, in any notation of its numbers', async () => {
     for (const [order, recorded] of SAME)
       for (const way of ['answered', 'looked up', 'sent again'] as const) {
         const { outcome } = await outcomeOf(order, recorded, way);
@@ -234,7 +234,7 @@ describe('an id that was used', () => {
     [{ ...LIMIT, size: undefined, quoteAmount: '60' } as unknown as NewOrder, RECORDED],
     [{ ...MARKET, quoteAmount: 'sixty' }, OF_MARKET],
   ];
-  it('by another order reports that nothing was placed, and shows the other order', async () => {
+  it('for another order reports that nothing was placed, and shows the other order', async () => {
     for (const [order, recorded] of OTHERS)
       for (const way of ['answered', 'looked up', 'sent again'] as const) {
         const placed = await outcomeOf(order, recorded, way);
@@ -270,7 +270,7 @@ describe('a recorded rejection', () => {
     return placed.error;
   }
 
-  it('that a look-up finds has the reason that the order tells, or the one that its terms leave', async () => {
+  it('that a lookup finds has the reason of the order, or the one that its terms leave', async () => {
     const POST_ONLY = { postOnly: true } as const;
     const FOK = { timeInForce: 'FOK' } as const;
     const cases: readonly (readonly [Partial<NewOrder>, object, string])[] = [
@@ -292,7 +292,7 @@ describe('a recorded rejection', () => {
       expect((await refusalOf(terms, reply)).code, JSON.stringify([terms, reply])).to.equal(code);
   });
 
-  it('says what was inferred, where another reason is possible', async () => {
+  it('says that its reason is inferred when another reason is possible', async () => {
     expect((await refusalOf({ timeInForce: 'FOK' })).message).to.match(/inferred.*settle/);
     const told = await refusalOf({ timeInForce: 'FOK' }, { reason: 'FOK_NOT_FILLED' });
     expect(told.message).to.equal('the order could not be filled as a whole');

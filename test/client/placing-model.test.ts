@@ -5,9 +5,9 @@
 
 import { expect } from 'chai';
 import { openConnection, place, restoreSession } from '../../src/client/index.ts';
+import { drawFate, FAULT_COUNT, type FateKind } from '../support/fates.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { drawOrder } from './drawn-orders.ts';
-import { drawFate, FAULT_COUNT, type FateKind } from './fates.ts';
 import { FaultyNetwork } from './faulty-network.ts';
 import { judge, type Report } from './judging.ts';
 import { OrderRoute } from './order-route.ts';

@@ -7,10 +7,10 @@ import { expect } from 'chai';
 import { openConnection, place, restoreSession } from '../../src/client/index.ts';
 import { lookupCall } from '../../src/client/lookup.ts';
 import type { Trader } from '../http/fixture.ts';
+import { drawFate } from '../support/fates.ts';
+import { openHttpProxy } from '../support/http-proxy.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { drawOrder } from './drawn-orders.ts';
-import { drawFate } from './fates.ts';
-import { type FaultyProxy, openFaultyProxy } from './faulty-proxy.ts';
 import { type ClientFixture, openClientFixture } from './fixture.ts';
 import { judge, type Report } from './judging.ts';
 import { OrderRoute, type RouteRequest, type Verdict } from './order-route.ts';
@@ -49,29 +49,38 @@ describe('placing at the service', () => {
       signer.signTyped(typedData as Parameters<typeof signer.signTyped>[0]),
   });
 
-  async function playCase(number: number, trader: Trader, proxy: FaultyProxy): Promise<Report> {
+  async function playCase(
+    number: number,
+    trader: Trader,
+    baseUrl: string,
+    passings: Report['sendings'],
+  ): Promise<Report> {
     const draw = random(Math.imul(runSeed(), 10_007) + number);
     const order = { ...drawOrder(draw, number), clientOrderId: `case ${number}` };
     // One order of each wallet has an id that cannot be in a path.
     const named = number < WALLETS ? { ...order, clientOrderId: number % 2 === 0 ? '.' : '..' } : order;
-    const connection = openConnection({ baseUrl: proxy.urlFor(String(number)), clock });
+    const connection = openConnection({ baseUrl, clock });
     const placed = await place(restoreSession(connection, trader.token, signerOf(trader)), named);
-    const sendings = (): Report['sendings'] =>
-      proxy.passings(String(number)).filter(({ body }) => body.includes('"market"'));
-    return { order: named, placed, sendings: sendings(), isUsed: false };
+    return { order: named, placed, sendings: [...passings], isUsed: false };
   }
 
   it(`never reports a false outcome in ${CASES} cases`, async function () {
     this.timeout(60_000);
-    const fates = new Map<string, ReturnType<typeof random>>();
-    const proxy = await openFaultyProxy({
-      port: fixture.port,
-      now,
+    const fates = Array.from({ length: CASES }, (_, number) => random(Math.imul(runSeed(), 31) + number));
+    const passings = fates.map((): { atMs: number; answeredStatus?: number }[] => []);
+    // The first segment of a path is the number of its case.
+    const proxy = await openHttpProxy({
       haste: HASTE,
-      fateOf(name) {
-        const draw = fates.get(name) ?? random(Math.imul(runSeed(), 31) + Number(name));
-        fates.set(name, draw);
-        return drawFate(draw, 0.5);
+      carriageOf(request) {
+        const [, name = '', path = ''] = /^\/([^/]+)(\/.*)$/.exec(request.url!) ?? [];
+        delete request.headers['accept-encoding'];
+        const passing: (typeof passings)[number][number] = { atMs: now() };
+        return {
+          ...{ port: fixture.port, path, fate: drawFate(fates[Number(name)]!, 0.5) },
+          onRequest: (body) => void (body.includes('"market"') && passings[Number(name)]!.push(passing)),
+          onEnd: (status) =>
+            void (status !== undefined && Object.assign(passing, { answeredStatus: status })),
+        };
       },
     });
     try {
@@ -87,7 +96,9 @@ describe('placing at the service', () => {
       let next = 0;
       const lane = async (): Promise<void> => {
         for (let number = next++; number < CASES; number = next++) {
-          reports[number] = await playCase(number, traders[number % WALLETS]!, proxy);
+          const baseUrl = `${proxy.url}/${number}`;
+          const trader = traders[number % WALLETS]!;
+          reports[number] = await playCase(number, trader, baseUrl, passings[number]!);
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, lane));
@@ -121,7 +132,7 @@ describe('placing at the service', () => {
     }
   });
 
-  it('looks orders up in ways that never place one', async () => {
+  it('looks orders up by requests that never place one', async () => {
     const trader = await fixture.trader({ USDC: '5000' });
     const ids = ['plain', '.', '..', 'a/b?c#d', '%2e', '\u{1F642}', 'x'.repeat(128)];
     const ask = ({ method, path, body }: ReturnType<typeof lookupCall>) =>
@@ -141,7 +152,7 @@ describe('placing at the service', () => {
     expect((await trader.get('/v1/orders')).body.orders).to.have.length(ids.length);
   });
 
-  it('answers as its model does', async () => {
+  it('behaves like its model', async () => {
     const trader = await fixture.trader({ USDC: '2100' });
     const limit = { market: 'BTC/USDC', side: 'buy', type: 'limit', price: '2000', size: '0.5' };
     const steps: [method: string, path: string, body: object | undefined, verdict?: Verdict][] = [

@@ -102,14 +102,14 @@ describe('signing in', () => {
     return { ...staged, asked, signer: signer(false, (one) => asked.push(one)) };
   }
 
-  it('asks the signer for a login that the client has built, whatever its address looks like', async () => {
+  it('signs a login that the client has built, whatever the address looks like', async () => {
     const service = asking((nowMs) => challengeAt(nowMs));
     const mixed = { ...service.signer, address: ADDRESS.toUpperCase().replace('0X', '0x') };
     await service.clock.until(signIn(service.connection, mixed));
     expect(service.asked).to.deep.equal([challengeAt(service.startMs).typedData]);
   });
 
-  it('shows no signer any other challenge', async () => {
+  it('shows no other challenge to a signer', async () => {
     const honest = challengeAt(0);
     const hostile: [string, (nowMs: number) => object | string][] = [
       ['a permit', () => ({ typedData: PERMIT, expiresIn: '5m' })],
@@ -135,7 +135,7 @@ describe('signing in', () => {
     expect(renewed.asked).to.deep.equal([]);
   });
 
-  it('refuses a challenge of another service than the connection names', async () => {
+  it('rejects a challenge of another service than the connection names', async () => {
     const signs = async (serviceName: string): Promise<number> => {
       const { clock, connection, asked, signer } = asking(challengeAt, undefined, { serviceName });
       await clock.until(signIn(connection, signer).catch(() => undefined));
@@ -144,7 +144,7 @@ describe('signing in', () => {
     expect([await signs('Redbook'), await signs('Bluebook'), await signs('')]).to.deep.equal([1, 0, 0]);
   });
 
-  it('corrects an own clock that is wrong by up to a day with the Date of the answer, and no further', async () => {
+  it('corrects a clock that is wrong by up to a day with the Date of the answer', async () => {
     const signs = async (issuedMs: number, dateMs: number | null): Promise<boolean> => {
       const { clock, connection, asked, signer } = asking(
         (nowMs) => challengeAt(nowMs + issuedMs),
@@ -163,7 +163,7 @@ describe('signing in', () => {
     expect(await signs(4 * MINUTE_MS, 9 * HOUR_MS), 'near by the own clock').to.equal(true);
   });
 
-  it('signs no message with another nonce than 32 hex digits, and none with a line break of an option', async () => {
+  it('rejects a nonce that is not 32 hex digits, and options with a line break', async () => {
     const host = 'redbook.example';
     const nonce = 'a'.repeat(32);
     const good = asking(() => nonce);
@@ -224,7 +224,7 @@ describe('signing in', () => {
     };
 
     for (const [name, loss] of Object.entries(LOSSES))
-      it(`begins anew after ${name}, if the signer does not prompt`, async () => {
+      it(`starts again after ${name} when the signer does not prompt`, async () => {
         const typed = losing(3, loss);
         await typed.clock.until(signIn(typed.connection, signer(false, typed.sign)));
         expect(typed.counts()).to.deep.equal([4, 4, 4]);
@@ -237,7 +237,7 @@ describe('signing in', () => {
         expect(prompting.counts(), 'a person is asked once').to.deep.equal([1, 1, 1]);
       });
 
-    it('gives up after four sign-ins, after a refusal, and when it is asked to wait for long', async () => {
+    it('gives up after four attempts, after a refusal, and when the service asks for a long wait', async () => {
       const attempts = async (loss: Scripted): Promise<readonly number[]> => {
         const { clock, connection, sign, counts } = losing(9, loss);
         await clock.until(errorOf(signIn(connection, signer(false, sign))));
@@ -270,7 +270,7 @@ describe('signing in', () => {
   });
 
   for (const [library, create] of Object.entries({ ethers: ethersSigner, viem: viemSigner }))
-    it(`gives a hostile service nothing that ${library} has signed`, async () => {
+    it(`gives a hostile service no signature of another use, signed by ${library}`, async () => {
       const { address, signTyped } = create();
       const connection = openConnection({
         baseUrl: 'http://hostile',

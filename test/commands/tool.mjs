@@ -51,6 +51,10 @@ const TOOLS = {
     does: 'writes test/ledger/schema.sql anew, after a new migration',
     run: ['--quiet', 'test/commands/schema/main.ts'],
   },
+  'order-formats': {
+    does: 'writes lua/include/order_formats.lua anew, after a change of the fields of orders',
+    run: ['--quiet', 'test/commands/order-formats/main.ts'],
+  },
   generators: {
     does: 'generates clients from the API documents with third-party generators, and compiles them',
     run: ['--quiet', 'test/commands/generators/main.ts'],

@@ -4,12 +4,12 @@ import { expect } from 'chai';
 import { DEMO_HELP, readDemoArguments } from '../../src/demo/arguments.ts';
 
 describe('the arguments of the demo', () => {
-  it('ask for the story unless they say otherwise', () => {
+  it('select the story by default', () => {
     expect(readDemoArguments([])).to.deep.include({ help: false, live: false });
     expect(readDemoArguments(['--help'])).to.deep.include({ help: true });
   });
 
-  it('ask for trading that goes on, with a seed and a market', () => {
+  it('select endless trading, with a seed and a market', () => {
     const asked = readDemoArguments(['--live', '--seed', '7', '--market', 'ETH/USDC']);
     expect(asked).to.deep.equal({ help: false, live: true, seed: 7, market: 'ETH/USDC' });
     expect(readDemoArguments(['--live']))
@@ -25,7 +25,7 @@ describe('the arguments of the demo', () => {
     [['--loud'], /^Unknown option '--loud'/],
     [['story'], /^Unexpected argument 'story'/],
   ] as const)
-    it(`refuse ${argv.join(' ')}`, () => {
+    it(`reject ${argv.join(' ')}`, () => {
       expect(readDemoArguments(argv)).to.match(reason);
     });
 

@@ -68,7 +68,7 @@ describe('demo', function () {
     expect(supplyAtoms).to.equal(balances.get('house')?.availableAtoms);
   };
 
-  it('tells its story to the end, the same each time, and leaves nothing behind', async () => {
+  it('tells its story to the end, the same each time, and leaves no order and no funds', async () => {
     const first = await run();
     expect(first.status, first.text).to.equal(0);
     expect(first.text).to.contain('everything holds');
@@ -84,7 +84,7 @@ describe('demo', function () {
     for (const line of first.text.split('\n')) expect(line.length).to.be.at.most(120);
   });
 
-  it('does not match other wallets’ orders', async () => {
+  it('does not match orders of other wallets', async () => {
     await fixture.credit(STRANGER, { ETH: '100', USDC: '1000000' });
     for (const [bid, ask] of [
       ['2800', '3000.5'],
@@ -101,7 +101,7 @@ describe('demo', function () {
     }
   });
 
-  it('goes to another market when the first leaves no room', async () => {
+  it('uses another market when the first leaves no room', async () => {
     await rest('buy', '3000');
     await rest('sell', '3000.01');
     const { status, text } = await run();
@@ -110,7 +110,7 @@ describe('demo', function () {
     await fixture.engine.orders.cancelAll(STRANGER, null);
   });
 
-  it('accepts the terms when some are required', async () => {
+  it('accepts required terms', async () => {
     await fixture.engine.switches.requireTerms('2026-01');
     const { status, text } = await run();
     await fixture.engine.switches.requireTerms(null);
@@ -118,7 +118,7 @@ describe('demo', function () {
     expect(text).to.contain('accept the terms, version 2026-01');
   });
 
-  it('explains how to start the service if nothing answers', async () => {
+  it('explains how to start the service when nothing answers', async () => {
     const { status, text } = await run({ baseUrl: 'http://127.0.0.1:1' });
     expect(status).to.equal(1);
     expect(text).to.equal(
@@ -143,7 +143,7 @@ describe('demo', function () {
     expect(wrongHost.text).to.contain('domain_mismatch');
   });
 
-  describe('that goes on', () => {
+  describe('that trades without end', () => {
     const ODD = { symbol: 'ODD/UNIT', tickSize: '0.000001', sizeStep: '1', referencePrice: '1000' } as const;
     const SYMBOLS = ['ETH/USDC', 'BTC/USDC', ODD.symbol];
     before(async () => {
@@ -178,7 +178,7 @@ describe('demo', function () {
         .filter((account) => account !== 'house' && account !== STRANGER);
     };
 
-    it('moves every market, outlives a restart, and leaves nothing behind', async () => {
+    it('trades on every market, survives a restart, and leaves no order and no funds', async () => {
       const { lines, ended, stop } = watch();
       const isMoving = async (symbol: string): Promise<boolean> => {
         return (await quotesOf(symbol)).every((ticks) => ticks !== undefined);
@@ -210,7 +210,7 @@ describe('demo', function () {
         expect(await holders(asset)).to.deep.equal([]);
     });
 
-    it('trades on one market alone when it is asked to, and meets an order in the way of its quotes', async () => {
+    it('trades on one market when asked to, and handles an order in the way of its quotes', async () => {
       await fixture.credit(STRANGER, { USDC: '100000' });
       await rest('buy', '3100');
       expect(await fixture.engine.orders.liveCount(STRANGER)).to.equal(1);
@@ -224,13 +224,13 @@ describe('demo', function () {
       expect(lines[0]).to.match(/^5 wallets trade ETH\/USDC at /);
     });
 
-    it('names the open markets when the one it is asked for is none of them', async () => {
+    it('names the open markets when the given one is none of them', async () => {
       const { lines, ended } = watch({ market: 'NO/ONE' });
       expect(await ended).to.equal(1);
       expect(lines.join()).to.include(`NO/ONE is no open market; open are ${SYMBOLS.join(', ')}`);
     });
 
-    it('makes a bounded number of requests in a turn, and walks as its seed says', async () => {
+    it('sends a bounded number of requests a turn, and moves prices by its seed', async () => {
       let requests = 0;
       server.on('request', () => {
         requests += 1;

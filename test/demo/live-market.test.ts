@@ -29,7 +29,7 @@ describe('the live demo, on a market', () => {
     ['without a published step', [4, 8], { tickSize: '0.01' }],
   ];
   for (const [name, scales, rules] of grids)
-    it(`${name} keeps to the rules`, () => {
+    it(`keeps to the rules of ${name}`, () => {
       const market = marketOf(scales, rules);
       const { tick, step, minSteps, maxSteps } = marketGrid(market);
       const live = liveMarket(market, NO_QUOTES)!;
@@ -54,12 +54,12 @@ describe('the live demo, on a market', () => {
       }
     });
 
-  it('whose minimum order is too large to be exact is left out', () => {
+  it('leaves out a market whose minimum order is too large to be exact', () => {
     const market = marketOf([0, 9], { tickSize: '0.000001', sizeStep: '1', referencePrice: '1000000000' });
     expect(liveMarket(market, NO_QUOTES)).to.equal(undefined);
   });
 
-  it('starts at the price of its book, and repeats its walk for the same seed', () => {
+  it('starts at the price of the book, and repeats its moves for the same seed', () => {
     const market = marketOf([8, 6], { tickSize: '0.01', sizeStep: '0.0001' });
     const live = liveMarket(market, { bestBidTicks: 200_000n, bestAskTicks: 200_200n, lastTicks: 1n })!;
     expect(live.startTicks).to.equal(200_100n);

@@ -7,7 +7,7 @@ import { random, runSeed } from '../support/seed.ts';
 const startOf = (timeframe: Timeframe, time: string): string =>
   new Date(bucketStartMs(timeframe, Date.parse(time))).toISOString().replace('.000Z', 'Z');
 
-describe('the start of a bucket', () => {
+describe('the start of a candle', () => {
   const rows: [time: string, ...starts: string[]][] = [
     // time, then 1m, 5m, 15m, 1h, 4h, 1D, 1W, 1M
     [
@@ -67,12 +67,12 @@ describe('the start of a bucket', () => {
     ],
   ];
   for (const [time, ...starts] of rows) {
-    it(`of each timeframe at ${time}`, () => {
+    it(`is right for each timeframe at ${time}`, () => {
       expect(TIMEFRAMES.map((timeframe) => startOf(timeframe, time))).to.deep.equal(starts);
     });
   }
 
-  it('is of UTC, on the grid of its timeframe and not after the time, whatever the time', () => {
+  it('is in UTC, on the grid of its timeframe, and not after the given time', () => {
     const dice = random(runSeed());
     for (let index = 0; index < 5_000; index += 1) {
       const timeMs = dice.below(4_200_000_000) * 1000 + dice.below(1000);

@@ -35,7 +35,7 @@ describe('mark', () => {
     });
   }
 
-  it('is nothing where there is none of these', () => {
+  it('is null when there is no quote, trade or reference price', () => {
     expect(markOf(market(null), NONE)).to.equal(null);
   });
 });

@@ -68,13 +68,13 @@ describe('market rules', () => {
     }
   });
 
-  it('number as many markets as there may be, from 0', () => {
+  it('number as many markets as are allowed, from 0', () => {
     const one = drawn.find((other) => refusalOf(other) === undefined)!;
     expect(compose(one, MAX_MARKETS - 1).number).to.equal(31_999);
     expect(() => compose(one, MAX_MARKETS)).to.throw(OperatorRefusal, 'more than 32000 markets');
   });
 
-  it('publish a given tick and step unchanged', () => {
+  it('publish the given tick and step unchanged', () => {
     for (const one of drawn) {
       if (refusalOf(one) !== undefined) continue;
       const { tickSize, sizeStep, tick, step } = compose(one);
@@ -86,7 +86,7 @@ describe('market rules', () => {
     }
   });
 
-  it('choose the finest exact tick where none is published', () => {
+  it('choose the finest exact tick when none is given', () => {
     for (const one of drawn) {
       if (one.spec.tickSize !== null || refusalOf(one) !== undefined) continue;
       const { tick, step } = compose(one);
@@ -99,7 +99,7 @@ describe('market rules', () => {
     }
   });
 
-  it('are refused only when a rule is not exact or contradicts another, and the advice helps', () => {
+  it('are rejected only when a rule is not exact or contradicts another, with advice that helps', () => {
     let refused = 0;
     for (const one of drawn) {
       const message = refusalOf(one);
@@ -122,7 +122,7 @@ describe('market rules', () => {
     expect(refused).to.be.greaterThan(100);
   });
 
-  it('round the smallest size up and the largest size down to a step', () => {
+  it('round the minimum size up and the maximum size down to a step', () => {
     for (const one of drawn) {
       if (refusalOf(one) !== undefined) continue;
       const market = compose(one);

@@ -41,7 +41,7 @@ function livesAfter(events: readonly EngineEvent[]): { lives: Map<string, OrderL
 }
 
 describe('the life of an order', () => {
-  it('keeps filled and remaining sizes adding up, counts fills, and never begins again', () => {
+  it('keeps the sum of filled and remaining sizes, counts fills, and never restarts', () => {
     const dice = random(runSeed());
     for (let round = 0; round < 400; round += 1) {
       const sizeSteps = BigInt(1 + dice.below(40));
@@ -74,7 +74,7 @@ describe('the life of an order', () => {
     }
   });
 
-  it('is told by a stream of events as the reference tells it', () => {
+  it('follows from a stream of events as a reference computes it', () => {
     const events = seededEvents(runSeed()).next(1_500);
     const { lives, refused } = livesAfter(events);
     const expected = referenceLedger(events).orders.map(
@@ -85,7 +85,7 @@ describe('the life of an order', () => {
     expect([...lives]).to.deep.equal(expected);
   });
 
-  it('is not changed by an event that is told twice after it ended', () => {
+  it('is not changed by an event that is repeated after it ended', () => {
     const events = seededEvents(runSeed()).next(600);
     const closings = events.filter(({ kind }) => kind === 'orders_closed');
     const { lives, refused } = livesAfter([...events, ...closings]);
@@ -93,7 +93,7 @@ describe('the life of an order', () => {
     expect(refused).to.equal(closings.reduce((sum, event) => sum + ordersOf(event), 0));
   });
 
-  it('hears of placement first, then of fills in their order, then of closings', () => {
+  it('reports the placement first, then fills in their order, then closings', () => {
     const heard: string[] = [];
     const visitor: OrderVisitor = {
       placed: ({ order }) => heard.push(`placed ${order.id}`),
@@ -124,7 +124,7 @@ describe('switches that events changed', () => {
     return changes;
   };
 
-  it('are each as they were last, and undefined where no event changed them', () => {
+  it('have their last value, and undefined when no event changed them', () => {
     expect(changesAfter()).to.include({ paused: undefined, termsVersion: undefined });
     expect(changesAfter({ kind: 'trading_paused' }, { kind: 'trading_resumed' }).paused).to.equal(false);
     expect(changesAfter({ kind: 'trading_resumed' }, { kind: 'trading_paused' }).paused).to.equal(true);

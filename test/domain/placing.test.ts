@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
 import { composeMarket } from '../../src/domain/market-rules.ts';
-import { EXACT_LIMIT, feeAtomsOf, measureOrder, type OrderRequest } from '../../src/domain/placing.ts';
+import { EXACT_LIMIT, feeAtomsOf, type MeasuredRequest, measureOrder } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { unitsOf } from '../equivalence/decimals.ts';
 import { marketSpec } from '../support/market-spec.ts';
@@ -27,15 +27,13 @@ function decimal(dice: Random): string {
   return `${padded.slice(0, -places)}.${padded.slice(-places)}`;
 }
 
-const drawOrder = (dice: Random, price: string, size: string): OrderRequest => ({
-  market: 'AAA/BBB',
+const drawOrder = (dice: Random, price: string, size: string): MeasuredRequest => ({
   side: dice.pick(['buy', 'sell']),
   type: 'limit',
   timeInForce: 'GTC',
   postOnly: false,
   price: parseDecimal(price),
   size: parseDecimal(size),
-  clientOrderId: null,
   reduceOnly: false,
   leverage: null,
 });
@@ -53,7 +51,7 @@ function brokenRule(market: Market, price: bigint, size: bigint): string | undef
 }
 
 describe('an order before it reaches the engine', () => {
-  it('is measured exactly, or refused by the first rule that it breaks', () => {
+  it('is measured exactly, or rejected by the first rule that it breaks', () => {
     const dice = random(runSeed());
     const seen = new Set<string>();
     for (let round = 0; round < 6_000; round += 1) {
@@ -72,7 +70,7 @@ describe('an order before it reaches the engine', () => {
     expect([...seen]).to.include.members(['admitted', 'PRICE_TICK', 'SIZE_STEP', 'ORDER_ABOVE_MAX_SIZE']);
   });
 
-  it('pays the least whole fee that covers its basis points', () => {
+  it('pays the smallest whole fee that covers its basis points', () => {
     const dice = random(runSeed());
     const edges = [0n, 1n, 9_999n, 10_000n, 10_001n, EXACT_LIMIT];
     const drawn = Array.from(

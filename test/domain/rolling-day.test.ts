@@ -60,7 +60,7 @@ describe('the rolling day', () => {
     }
   });
 
-  it('keeps the last price when its window is empty, and no other', () => {
+  it('keeps the last price, and no other figure, when its window is empty', () => {
     const day = new RollingDay(null);
     expect(day.figures([], 0)).to.equal(null);
     day.add(execution(10, 7n, 1n));

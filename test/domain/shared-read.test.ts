@@ -24,7 +24,7 @@ function slowRead(): { read: () => Promise<number>; begun: number[]; most: () =>
 }
 
 describe('a shared read', () => {
-  it('is one at a time, and began after all who are answered with it asked', async () => {
+  it('runs one at a time, and begins after all callers that it answers have asked', async () => {
     const { read, begun, most } = slowRead();
     const shared = oneAtATime(read);
     const ask = async (): Promise<void> => {
@@ -41,7 +41,7 @@ describe('a shared read', () => {
     expect(begun.length).to.be.below(42);
   });
 
-  it('that fails is the failure of those who shared it, and of nobody after', async () => {
+  it('fails the callers that shared it, and no later one', async () => {
     let fails = true;
     const shared = oneAtATime(async () => {
       if (fails) throw new Error('away');
@@ -53,7 +53,7 @@ describe('a shared read', () => {
     expect(await shared()).to.equal('answer');
   });
 
-  it('that fails is not followed by one for those who waited behind it', async () => {
+  it('does not follow a failed read with another for the callers that waited behind it', async () => {
     let reads = 0;
     const shared = oneAtATime(async () => {
       reads += 1;
@@ -70,7 +70,7 @@ describe('a shared read', () => {
     expect(reads).to.equal(2);
   });
 
-  it('is fresh for who asks now and then, and for a flood at most ten times a second', async () => {
+  it('is fresh for rare callers, and repeated at most ten times a second for many', async () => {
     let reads = 0;
     const shared = cappedReads(300, async () => {
       reads += 1;

@@ -8,7 +8,7 @@ const NEVER = new Promise<never>(() => undefined);
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 describe('domain: a wait with a time limit', () => {
-  it('gives the answer, or its error, and leaves no timer', async () => {
+  it('returns the result or its error, and leaves no timer', async () => {
     // Mocha sets the timer of this test.
     await nextTurn();
     const before = timers();
@@ -20,7 +20,7 @@ describe('domain: a wait with a time limit', () => {
     expect(timers()).to.equal(before);
   });
 
-  it('ends late with what stands for the answer', async () => {
+  it('returns the substitute when the limit has passed', async () => {
     expect(await withTimeLimit(1, NEVER, () => 'late')).to.equal('late');
     const late = new Error('too late');
     const thrown = withTimeLimit(1, NEVER, () => {

@@ -45,7 +45,7 @@ const readings = (value: Decimal): readonly unknown[] => [
 ];
 
 describe('decimals', () => {
-  it('of few digits are what decimal.js reads in the same digits', () => {
+  it('with few digits equal those that decimal.js reads', () => {
     const dice = random(runSeed());
     const edges = ['0', '00', '0.0', '999999999999999', '9999999999999999', '0.0000000000001', '10.00'];
     for (const text of [...edges, ...Array.from({ length: 2_000 }, () => decimalText(dice))]) {
@@ -54,7 +54,7 @@ describe('decimals', () => {
     }
   });
 
-  it('of many digits, signs and exponents are what decimal.js makes of them', () => {
+  it('with many digits, signs and exponents equal those of decimal.js', () => {
     const Exact = DecimalJs.clone({ precision: 1200, toExpNeg: -9e15, toExpPos: 9e15 });
     const dice = random(runSeed());
     const others = ['0', '1', '-1', '123456789012345678901', '0.00000000000000000001'];
@@ -117,7 +117,7 @@ describe('decimals', () => {
       expect(parseDecimal(text), text).to.equal(undefined);
   });
 
-  it('are refused when the text is none', () => {
+  it('are rejected when the text is no decimal', () => {
     for (const text of [
       '',
       '.',
@@ -141,7 +141,7 @@ describe('decimals', () => {
     }
   });
 
-  it('are written without zeros at the end, small integers as large ones', () => {
+  it('are written without trailing zeros, from small and large integers alike', () => {
     const dice = random(runSeed());
     const edges = [0n, 1n, 10n, -1n, 2n ** 53n - 1n, 2n ** 53n, 10n ** 18n, -(10n ** 18n)];
     const drawn = Array.from({ length: 2_000 }, () => BigInt(digits(dice, 20)));
@@ -153,7 +153,7 @@ describe('decimals', () => {
     }
   });
 
-  it('make an exact sum of amounts and their prices', () => {
+  it('multiply and sum to exact amounts', () => {
     const dice = random(runSeed());
     for (let round = 0; round < 500; round += 1) {
       const priced = Array.from({ length: dice.below(6) }, () => ({
@@ -166,7 +166,7 @@ describe('decimals', () => {
     }
   });
 
-  it('are shown from digits as from the integer', () => {
+  it('are written alike from digits and from an integer', () => {
     const dice = random(runSeed());
     for (let round = 0; round < 2_000; round += 1) {
       const [one, other] = [BigInt(digits(dice, 19)), BigInt(digits(dice, 19))];

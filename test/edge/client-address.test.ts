@@ -47,7 +47,7 @@ describe('the client of an address', () => {
     it(`of ${JSON.stringify(address)} is ${client}`, () => expect(clientNetwork(address)).to.equal(client));
   }
 
-  it('on this machine is told from all others', () => {
+  it('on this machine is distinguished from all others', () => {
     const local = ['127.0.0.1', '127.255.255.254', '::1', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1'];
     const other = [
       '',
@@ -97,7 +97,7 @@ describe('the client of a request', () => {
     it(what, () => expect(clientAddresses(hops)(one)).to.equal(client));
   }
 
-  it('is read from several headers as from one', async () => {
+  it('is read from several headers as from one that joins them', async () => {
     const seen: string[] = [];
     const server = createServer((incoming, response) => {
       seen.push(...[0, 1, 2, 3].map((hops) => clientAddresses(hops)(incoming)));

@@ -33,7 +33,7 @@ describe('the embedded servers of a new folder', () => {
   });
   afterEach(() => remove(dataDir));
 
-  it('keep data, ports and secrets over a stop and a start', async () => {
+  it('keep data, ports and secrets over a restart', async () => {
     const first = await startEmbedded({ dataDir });
     await write(first, 'kept');
     await first.stop();
@@ -45,7 +45,7 @@ describe('the embedded servers of a new folder', () => {
     expect(Buffer.byteLength(second.jwtSecret)).to.be.at.least(32);
   });
 
-  it('run on the settings under which nothing answered is lost', async () => {
+  it('run with settings that lose no acknowledged write', async () => {
     const servers = await startEmbedded({ dataDir });
     const settings = await onRedis(servers, async (redis) => [
       await redis.config('GET', 'appendonly', 'appendfsync', 'maxmemory-policy', 'save', 'bind'),
@@ -75,7 +75,7 @@ describe('the embedded servers of a new folder', () => {
     await servers.stop();
   });
 
-  it('let nobody in without the password, and show it to nobody', async () => {
+  it('require the password, and show it to nobody', async () => {
     const servers = await startEmbedded({ dataDir, durable: false });
     for (const name of ['secrets.json', 'servers.json', 'redis/redis.conf'])
       expect(statSync(join(dataDir, name)).mode & 0o077, name).to.equal(0);
@@ -114,7 +114,7 @@ describe('the embedded servers', () => {
     expect(findEmbedded(dataDir)).to.equal(undefined);
   });
 
-  it('start only what is not given', async () => {
+  it('start only servers that are not given', async () => {
     const redisUrl = 'redis://redis.example:6379';
     const servers = await startEmbedded({ dataDir, redisUrl, durable: false });
     expect(servers.redisUrl).to.equal(redisUrl);
@@ -123,7 +123,7 @@ describe('the embedded servers', () => {
     await servers.stop();
   });
 
-  it('come back on their data and ports when they are killed, and stop when told to', async () => {
+  it('restart on their data and ports when they are killed, and stop when told to', async () => {
     const lines: string[] = [];
     const servers = await startEmbedded({ dataDir, onProgress: (line) => lines.push(line) });
     await write(servers, 'kept');
@@ -141,7 +141,7 @@ describe('the embedded servers', () => {
     expect([isAlive(last.redis), isAlive(last.postgres)]).to.deep.equal([false, false]);
   });
 
-  it('come back when their guards are killed', async function () {
+  it('restart when their guards are killed', async function () {
     if (process.platform !== 'linux') this.skip();
     const servers = await startEmbedded({ dataDir, durable: false });
     await write(servers, 'kept');
@@ -153,7 +153,7 @@ describe('the embedded servers', () => {
     await servers.stop();
   });
 
-  it('stop when told to, also while they are being restarted', async () => {
+  it('stop when told to while they are being restarted', async () => {
     const servers = await startEmbedded({ dataDir, durable: false });
     const { redis, postgres } = await serverProcesses(servers);
     process.kill(redis.pid, 'SIGKILL');
@@ -165,7 +165,7 @@ describe('the embedded servers', () => {
     await again.stop();
   });
 
-  it('refuse a second start on the same folder, naming the first', async () => {
+  it('reject a second start on the same folder, and name the first', async () => {
     const servers = await startEmbedded({ dataDir, durable: false });
     expect(await refusal(startEmbedded({ dataDir }))).to.contain(`process ${process.pid}`);
     const { failure } = await allInOne(dataDir);
@@ -175,7 +175,7 @@ describe('the embedded servers', () => {
     await servers.stop();
   });
 
-  it('let one of many that start at once after a crash have the folder', async () => {
+  it('let one of many processes have the folder when these start at once after a crash', async () => {
     const crashed = await allInOne(dataDir);
     await killed(crashed.process, 'SIGKILL');
     const starts = await Promise.all([1, 2, 3, 4].map(() => allInOne(dataDir)));
@@ -185,7 +185,7 @@ describe('the embedded servers', () => {
     await Promise.all(started.map(({ process }) => killed(process, 'SIGTERM')));
   });
 
-  it('say what is wrong when a server does not start', async () => {
+  it('report the reason when a server does not start', async () => {
     const servers = await startEmbedded({ dataDir, durable: false });
     await servers.stop();
     const manifest = join(dataDir, 'redis/appendonlydir/appendonly.aof.manifest');
@@ -213,7 +213,7 @@ describe('the embedded servers', () => {
       await servers.stop();
     });
 
-  it('end those of a run in which nobody was left to do so', async function () {
+  it('stop servers that an earlier run left behind', async function () {
     if (process.platform !== 'linux') this.skip();
     const { process: parent, urls } = await allInOne(dataDir, pathWithout('setpriv', join(dataDir, '..')));
     const { redis, postgres } = await serverProcesses(urls!);

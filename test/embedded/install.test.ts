@@ -105,7 +105,7 @@ describe('the installation before a command', () => {
     writeFileSync(join(project, 'node_modules/.package-lock.json'), JSON.stringify({ packages }));
   };
 
-  it('installs what the lock file says, once, and says so on stderr', () => {
+  it('installs the packages of the lock file once, and says so on stderr', () => {
     const first = install();
     expect(first).to.deep.include({ status: 0, stdout: '' });
     expect(first.stderr).to.match(/^Installing the packages.*\nThe packages are installed/);
@@ -133,7 +133,7 @@ describe('the installation before a command', () => {
       expect(calls()).to.equal(expected);
     });
 
-  it("fails with npm's reasons", () => {
+  it('fails with the reasons of npm', () => {
     writeFileSync(join(project, 'broken'), '');
     const { status, stderr } = install();
     expect(status).to.equal(1);
@@ -211,7 +211,7 @@ describe('the installation before a command', () => {
     expect(bundledFiles()).to.include('main.js');
   });
 
-  it('refuses a dynamic import that shares a module with the page, and a page with an error', () => {
+  it('rejects a dynamic import that shares a module with the page, and a page with an error', () => {
     present(all);
     source('later.ts', "import './part.ts'; export const later = (): void => undefined;");
     const shared = prepare();
@@ -236,7 +236,7 @@ describe('the installation before a command', () => {
 
   const NOBODY = 65_534;
   const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  it('leaves the bundle as it is where it cannot be written, and says so only if it is out of date', function () {
+  it('keeps a bundle that it cannot write, and says so only when it is out of date', function () {
     if (spawnSync(process.execPath, ['-e', ''], asNobody).status !== 0) this.skip();
     present(all);
     prepare();

@@ -108,12 +108,12 @@ async function quote(engine: Engine, count: number): Promise<void> {
   );
 }
 
-describe('engine: orders of one turn', function () {
+describe('engine: orders of one turn of the event loop', function () {
   this.timeout(120_000);
   let fixture: EngineFixture;
   afterEach(() => fixture?.close());
 
-  it('leave together at the end of the turn, 64 in a call, first come first, one call after the other', async () => {
+  it('sends them at the end of the turn in order of arrival, 64 in a call, one call after the other', async () => {
     fixture = await openRecorded();
     const { engine, calls } = fixture;
     for (const wallet of MAKERS) await fund(engine, wallet, { USD: 10_000n });
@@ -134,7 +134,7 @@ describe('engine: orders of one turn', function () {
     expect(sequences).to.deep.equal([...sequences].sort((a, b) => a - b));
   });
 
-  it('of one wallet leave 16 in a call, so that no other wallet waits for a long call', async () => {
+  it('sends 16 orders of one wallet in a call, so that no other wallet waits for a long call', async () => {
     fixture = await openRecorded();
     const { engine, calls } = fixture;
     await fund(engine, ALICE, { USD: 10n });
@@ -149,10 +149,10 @@ describe('engine: orders of one turn', function () {
     await Promise.all(placing);
     expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([1, MAX_OF_WALLET + 1, 14]);
     const [, second] = calls.place_orders;
-    expect(PLACING_ORDER.unpack(second!.args[0]!).wallet.toString('hex')).to.equal(ALICE.slice(2));
+    expect(PLACING_ORDER.unpack(second!.args[0]!).wallet).to.equal(ALICE);
   });
 
-  it('that come while a call is on its way form the next one; another market does not wait', async () => {
+  it('collects the next call of a market while one is on its way, and lets another market go ahead', async () => {
     fixture = await openRecorded();
     const { engine, calls } = fixture;
     const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
@@ -165,14 +165,15 @@ describe('engine: orders of one turn', function () {
     }
     await turn();
     await turn();
-    const pricesOf = (call: Call): number[] => call.args.map((order) => PLACING_ORDER.unpack(order).price);
+    const pricesOf = (call: Call): number[] =>
+      call.args.map((order) => Number(PLACING_ORDER.unpack(order).priceTicks));
     expect(calls.place_orders.map(pricesOf)).to.deep.equal([[1], [1]]);
     fixture.release();
     await Promise.all(placing);
     expect(calls.place_orders.map(pricesOf)).to.deep.equal([[1], [1], [2, 3, 4, 5, 6]]);
   });
 
-  it('wait for no timer', async () => {
+  it('sends orders without waiting for a timer', async () => {
     fixture = await openRecorded();
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
@@ -182,17 +183,17 @@ describe('engine: orders of one turn', function () {
     await placing;
   });
 
-  it('meet 200 makers in a call and those of one order more, and what is left out keeps its turn', async () => {
+  it('ends a call when it has met 200 makers, and keeps the turn of the orders left out', async () => {
     fixture = await openRecorded();
     await meetMany(fixture, random(runSeed()));
   });
 
-  it('do so in the run that broken scripts are given', async () => {
+  it('ends a call at its bounds in the run that broken scripts are given', async () => {
     fixture = await openRecorded();
     await meetMany(fixture, random(1));
   });
 
-  it('are cancelled 16 requests of a wallet in a call, and 200 orders and those of one request more', async () => {
+  it('cancels 16 requests of a wallet in a call, and ends it when 200 orders are closed', async () => {
     fixture = await openRecorded();
     await closeMany(fixture, random(runSeed()));
   });
@@ -221,7 +222,7 @@ async function meetMany({ engine, calls }: EngineFixture, dice: Random): Promise
   });
   const placed = await Promise.all(requests.map((request) => place(engine, BOB, request)));
   const metBy = (reply: Buffer): number =>
-    PLACED.unpack(reply).reason === 0 ? (reply.length - PLACED.sizeAt(reply, 0)) / FILL_BYTES : MAX_MAKERS;
+    PLACED.unpack(reply).reason === null ? (reply.length - PLACED.sizeAt(reply, 0)) / FILL_BYTES : MAX_MAKERS;
   let left = requests.length;
   for (const { args, reply } of calls.place_orders) {
     expect(args, 'a call has all that is left').to.have.length(Math.min(left, MAX_OF_WALLET));
@@ -274,7 +275,7 @@ async function closeMany({ engine, calls }: EngineFixture, dice: Random): Promis
   expect(whole, 'calls that left requests out').to.be.above(0);
 }
 
-describe('engine: an answer that is lost', function () {
+describe('engine: a script reply that is lost', function () {
   this.timeout(120_000);
   let link: Link;
   let direct: Redis;
@@ -329,7 +330,7 @@ describe('engine: an answer that is lost', function () {
   const known = async (ids: readonly string[]): Promise<string[]> =>
     Promise.all(ids.map(async (id) => (await engine.orders.find(ALICE, id)).outcome));
 
-  it('fails every order of its call, which the client order id finds; those that waited were not placed', async () => {
+  it('fails each order of its call, which is found by its client order id, and places none that waited', async () => {
     await openThrough(2_000);
     const events = await direct.xlen(KEYS.events);
     link.mute();
@@ -349,7 +350,7 @@ describe('engine: an answer that is lost', function () {
     expect((await eventsOf(engine)).length).to.equal(events + 4);
   });
 
-  it('that is only late fails its call alone: the orders that wait are sent on', async () => {
+  it('fails only its own call when it is late, and sends the orders that wait', async () => {
     await openThrough(400);
     const events = await direct.xlen(KEYS.events);
     link.mute();
@@ -362,7 +363,7 @@ describe('engine: an answer that is lost', function () {
     expect(await known(['a', 'b'])).to.deep.equal(['claimed', 'claimed']);
   });
 
-  it('fails every cancel of its call, and the orders are gone', async () => {
+  it('fails each cancel of its call, although the orders are cancelled', async () => {
     await openThrough(2_000);
     const ids = await Promise.all(
       [3, 4, 5].map(async (price) => (await place(engine, ALICE, limit(M, 'buy', price, 1))).order.id),

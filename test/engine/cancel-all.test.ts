@@ -24,7 +24,7 @@ const REFERENCE_BYTES = 17;
 /** The longest client order id: 512 bytes. */
 const LONG_ID = '\u{1f40b}'.repeat(124);
 
-describe('engine: all orders of a wallet', function () {
+describe('engine: cancelling all orders of a wallet', function () {
   this.timeout(60_000);
   let fixture: EngineFixture;
   let connection: Redis;
@@ -74,14 +74,14 @@ describe('engine: all orders of a wallet', function () {
       onPage = resolve;
     });
 
-  it('are not read for a market in which it has none', async () => {
+  it('reads no orders of a market in which the wallet has none', async () => {
     await cancelAll(N);
     const before = connection.stream.bytesRead;
     expect(await membersAsked(fixture.redis, () => cancelAll(N))).to.equal(PAGE);
     expect(connection.stream.bytesRead - before).to.be.below(200);
   });
 
-  it('are read as references, a page at a time', async () => {
+  it('reads references of orders, one page at a time', async () => {
     await rest(N, 0, 3);
     await cancelAll(N);
     await rest(N, 10, 3);
@@ -95,7 +95,7 @@ describe('engine: all orders of a wallet', function () {
     expect(await cancelAll(null)).to.deep.equal(Array(LIVE).fill(M));
   });
 
-  it('are cancelled by one call at a time, and calls that wait for the same orders share one', async () => {
+  it('runs one call of a wallet at a time, and lets waiting calls for the same orders share the next', async () => {
     const first = cancelAll(M);
     await begun();
     const others = await Promise.all(Array.from({ length: 50 }, () => cancelAll(M)));
@@ -105,7 +105,7 @@ describe('engine: all orders of a wallet', function () {
     expect(scripts.filter((name) => name === 'find_live_orders')).to.have.length(4);
   });
 
-  it('include those that were placed while an earlier call was under way', async () => {
+  it('cancels orders that were placed while an earlier call was under way', async () => {
     const earlier = cancelAll(M);
     await begun();
     await rest(M, LIVE, 5);
@@ -114,7 +114,7 @@ describe('engine: all orders of a wallet', function () {
     expect(await engine.orders.liveCount(ALICE)).to.equal(0);
   });
 
-  it('leave those that were placed after the call began', async () => {
+  it('keeps orders that were placed after the call began', async () => {
     const cancelling = cancelAll(M);
     await begun();
     await rest(M, LIVE, 5);

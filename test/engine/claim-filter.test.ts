@@ -39,7 +39,7 @@ describe('the claim filter', () => {
     expect(filterKeys(current)).to.deep.equal(['{redbook}:claim-filter']);
   });
 
-  it('reads what it writes', () => {
+  it('reads the layout that it writes', () => {
     const [current, next] = [
       { generation: 3, bytes: MIB },
       { generation: 7, bytes: 64 * MIB },
@@ -51,7 +51,7 @@ describe('the claim filter', () => {
       expect(readFilterState(writeFilterState(state.current, state.next))).to.deep.include(state);
   });
 
-  it('lies in strings of at most 16 MiB, and every place is in one of them', () => {
+  it('stores its bits in strings of at most 16 MiB', () => {
     const layout = { generation: 2, bytes: 64 * MIB };
     const keys = filterKeys(layout);
     expect(keys).to.have.length(4);
@@ -87,7 +87,7 @@ describe('the claim filter', () => {
   });
 
   for (const perBlock of [0.1, 1, 4, 10])
-    it(`tells how many ids it holds and how often it errs at ${perBlock} ids a block`, () => {
+    it(`estimates its number of ids and its error rate at ${perBlock} ids a block`, () => {
       const layout = { generation: 0, bytes: 64 * KIB };
       const bits = new FilterBits(layout);
       const ids = perBlock * (layout.bytes / 8);
@@ -102,7 +102,7 @@ describe('the claim filter', () => {
       expect(errs / asked).to.be.closeTo(load.falsePositiveRatio, 0.015);
     });
 
-  it('is full at most: a load without end is a number', () => {
+  it('reports a finite load when every bit is set', () => {
     const full = loadOf({ generation: 0, bytes: 64 * KIB }, [Buffer.alloc(64 * KIB, 0xff)]);
     expect(full).to.include({ setRatio: 1, falsePositiveRatio: 1 });
     expect(Number.isFinite(full.ids)).to.equal(true);
@@ -117,7 +117,7 @@ describe('the claim filter', () => {
     });
     afterEach(() => fixture.close());
 
-    it('has the size that the first process was set to, for those of another setting too', async () => {
+    it('keeps the size of the first process when another process has another setting', async () => {
       const other = openEngine({ redis: fixture.redis, ...LIMITS, claimFilterBytes: 64 * KIB });
       await other.lifecycle.open({ epoch: 0, sequence: 0 });
       for (let at = 0; at < 50; at += 1) {
@@ -133,7 +133,7 @@ describe('the claim filter', () => {
       }
     });
 
-    it('tells its load by 64 KiB of it', async () => {
+    it('estimates its load from a sample of 64 KiB', async () => {
       await fixture.redis.hset('{redbook}:engine', 'filter', `5/${32 * MIB}`);
       for (const part of [0, 1])
         await fixture.redis.setrange(`{redbook}:claim-filter:5:${part}`, 0, Buffer.alloc(16 * MIB, 0x0f));
@@ -145,7 +145,7 @@ describe('the claim filter', () => {
     });
   });
 
-  it('is not made anew on a server that was emptied, where a lone field would pass for another format', async () => {
+  it('is not created on an emptied server, where it would pass for an engine of another format', async () => {
     const fixture = await openEngineFixture();
     try {
       await fixture.redis.flushdb();

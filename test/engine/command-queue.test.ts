@@ -240,11 +240,11 @@ describe('the queue of a market', () => {
     return import(pathToFileURL(join(place, SOURCES[0]!)).href);
   };
 
-  it('takes wallets in turn, and sends each command once, at most 64 together, one call after the other', async () => {
+  it('takes wallets in turn and sends each command once, at most 64 in a call, one call after the other', async () => {
     for (const seed of [runSeed(), 1]) await runQueue({ CommandQueue, Ticket, UNTOUCHED }, seed);
   });
 
-  it('refuses what has waited for over a second, and sends what came later or was left out', async () => {
+  it('rejects commands that have waited for over a second, and sends later ones', async () => {
     const steps = new Steps((command, call) => (call === 1 && command === 'left out' ? UNTOUCHED : command));
     steps.add('first', 'left out');
     await turn();
@@ -300,7 +300,7 @@ describe('the queue of a market', () => {
     expect(steps.calls[1]).to.deep.equal(['alice 1', 'alice 2']);
   });
 
-  it('keeps the place of a command that is tried again', async () => {
+  it('keeps the turn of a command that is tried again', async () => {
     const steps = new Steps((command) => command);
     const [first, second] = [new Ticket('alice'), new Ticket('bob')];
     steps.put('alice 0', first);
@@ -314,7 +314,7 @@ describe('the queue of a market', () => {
   });
 
   for (const [index, [name, from, to, shown]] of MUTATIONS.entries()) {
-    it(`is found out when it ${name}`, async () => {
+    it(`is reported as broken when it ${name}`, async () => {
       const outcome = await runQueue(await broken(index, from, to), 1).then(
         () => 'nothing',
         (error: Error) => error.message,

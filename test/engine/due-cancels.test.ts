@@ -78,7 +78,7 @@ describe('engine: dead-man switches', function () {
   };
   const liveIds = async (): Promise<string[]> => [...(await liveContents(one)).keys()];
 
-  it('are one a wallet: set, renewed and switched off by any replica, and no event', async () => {
+  it('are set, renewed and switched off by any replica, one a wallet, without an event', async () => {
     const events = await eventsOf(one);
     const beforeMs = await one.reads.time();
     const first = await one.dueCancels.set(ALICE, 5_000);
@@ -94,7 +94,7 @@ describe('engine: dead-man switches', function () {
     expect(await eventsOf(one)).to.deep.equal(events);
   });
 
-  it('are taken once each, at most as many as asked for, by replicas that look at once', async () => {
+  it('are taken once each by replicas that look at the same time, at most as many as asked for', async () => {
     const wallets = Array.from({ length: 100 }, (_, index) => walletOf(index));
     await Promise.all(wallets.map(makeDue));
     const looks = await Promise.all(
@@ -107,7 +107,7 @@ describe('engine: dead-man switches', function () {
     expect(await fixture.redis.zcard(KEYS.cancelAfterLeases)).to.equal(100);
   });
 
-  it('cancel in pages what stood when they were taken, in every market, and nothing that came later', async () => {
+  it('cancel the orders of all markets that stood when they were taken, in pages, and no later ones', async () => {
     const before = [...(await rest(ALICE, M, 130)), ...(await rest(ALICE, N, 95))];
     const foreign = await rest(BOB, M, 2);
     await makeDue(ALICE);
@@ -127,7 +127,7 @@ describe('engine: dead-man switches', function () {
     for (const asset of ['ETH', 'SOL']) await expectConserved(one, asset);
   });
 
-  it('stay with the wallets at the ends of the byte order', async () => {
+  it('keep to their wallets at both ends of the byte order', async () => {
     const ends = ['00', 'ff'].map((byte) => `0x${byte.repeat(20)}`);
     for (const wallet of ends) {
       await fund(one, wallet, { ETH: 10n });
@@ -141,7 +141,7 @@ describe('engine: dead-man switches', function () {
     expect(await liveIds()).to.deep.equal(foreign);
   });
 
-  it('that a dead replica had taken are taken again when its lease ends, with the same cut-off', async () => {
+  it('are taken again with the same cut-off when the lease of a dead replica ends', async () => {
     await rest(ALICE, M, 150);
     await makeDue(ALICE);
     const due = await takeOne(one);
@@ -158,7 +158,7 @@ describe('engine: dead-man switches', function () {
     expect((await one.dueCancels.take(10, LEASE_MS)).nextLeaseMs, 'an ended one').to.equal(null);
   });
 
-  it('are harmless when two replicas fire the same one', async () => {
+  it('cancel each order once when two replicas fire the same switch', async () => {
     const ids = await rest(ALICE, M, 230);
     await makeDue(ALICE);
     const due = await takeOne(one);
@@ -169,7 +169,7 @@ describe('engine: dead-man switches', function () {
     await expectConserved(one, 'ETH');
   });
 
-  it('that are set while an earlier one fires outlive its end', async () => {
+  it('stay set when they were set while an earlier one fired', async () => {
     await rest(ALICE, M, 3);
     await makeDue(ALICE);
     const due = await takeOne(one);
@@ -180,7 +180,7 @@ describe('engine: dead-man switches', function () {
     expect([taken, nextDueMs]).to.deep.equal([[], dueAgain]);
   });
 
-  it('that are due while an earlier one fires move the cut-off on, and the end of the earlier does not end them', async () => {
+  it('move the cut-off on when they fall due while an earlier one fires', async () => {
     await rest(ALICE, M, 2);
     await makeDue(ALICE);
     const due = await takeOne(one);
@@ -198,7 +198,7 @@ describe('engine: dead-man switches', function () {
     expect(await liveIds()).to.deep.equal([]);
   });
 
-  it('never fire when they are renewed in time, however many renewals race', async () => {
+  it('never fire when they are renewed in time, also by racing renewals', async () => {
     let dueMs = 0;
     for (let renewedMs = Number.POSITIVE_INFINITY; renewedMs >= dueMs; renewedMs = await one.reads.time()) {
       await one.dueCancels.set(ALICE, HOUR_MS);
@@ -217,7 +217,7 @@ describe('engine: dead-man switches', function () {
     expect((await other.dueCancels.take(10, LEASE_MS)).taken).to.deep.equal([]);
   });
 
-  it('are renewed by a call before they are taken, and set anew by one after it', async () => {
+  it('are renewed by a call before they are taken, and set anew by a call after it', async () => {
     for (let round = 0; round < 10; round += 1) {
       await makeDue(CAROL);
       const calls = Array.from({ length: 20 }, (_, index) =>
@@ -233,7 +233,7 @@ describe('engine: dead-man switches', function () {
     }
   });
 
-  it('reach the other markets when a reservation of one is missing', async () => {
+  it('cancel in the other markets when a reservation of one market is missing', async () => {
     await rest(ALICE, M, 2);
     await rest(ALICE, N, 2);
     const reserved = Buffer.concat([walletBytes(ALICE), Buffer.from('r')]);
@@ -245,7 +245,7 @@ describe('engine: dead-man switches', function () {
     expect(page!.failures[0]!.message).to.match(/a reservation of ETH\/USD is missing/);
   });
 
-  it('take less than 200 bytes of the engine each', async () => {
+  it('take less than 200 bytes of memory each', async () => {
     const count = 5_000;
     for (let at = 0; at < count; at += 1_000) {
       await Promise.all(
@@ -293,7 +293,7 @@ describe("engine: dead-man switches while the server's clock steps", function ()
   });
   afterEach(() => fixture.close());
 
-  it('fire in time when they are set while the clock is an hour ahead, and it steps back', async () => {
+  it('fire in time when they were set while the clock was an hour ahead', async () => {
     await setClock(START_MS + HOUR_MS);
     await engine.dueCancels.set(ALICE, 10_000);
     await fund(engine, ALICE, { ETH: 1n });
@@ -302,7 +302,7 @@ describe("engine: dead-man switches while the server's clock steps", function ()
     expect(await untilTaken(60_000)).to.be.within(6_000, 7_000);
   });
 
-  it('fire in time when they are set after the clock has stepped back, and events are in its future', async () => {
+  it('fire in time when they were set after the clock stepped back behind the last events', async () => {
     await setClock(START_MS + HOUR_MS);
     await fund(engine, ALICE, { ETH: 1n });
     await setClock(START_MS);
@@ -310,7 +310,7 @@ describe("engine: dead-man switches while the server's clock steps", function ()
     expect(await untilTaken(60_000)).to.equal(10_000);
   });
 
-  it('never fire early when the clock steps back again and again', async () => {
+  it('never fire early when the clock steps back repeatedly', async () => {
     await engine.dueCancels.set(ALICE, 10_000);
     for (let step = 0; step < 5; step += 1) {
       expect(await untilTaken(1_000)).to.equal(undefined);
@@ -320,7 +320,7 @@ describe("engine: dead-man switches while the server's clock steps", function ()
     expect(await untilTaken(60_000)).to.be.within(2_500, 5_000);
   });
 
-  it('have their leases end in time after a step back, and tell times by the present clock', async () => {
+  it('expire leases on time and report the present clock after the clock steps back', async () => {
     await setClock(START_MS + HOUR_MS);
     await engine.dueCancels.set(ALICE, 5_000);
     await setClock(nowMs + 5_000);
@@ -333,7 +333,7 @@ describe("engine: dead-man switches while the server's clock steps", function ()
     expect(await untilTaken(10_000)).to.equal(1_000);
   });
 
-  it('cost no writes while none is set', async () => {
+  it('cause no writes while none is set', async () => {
     const before = await dump(fixture.redis);
     expect(await untilTaken(5_000)).to.equal(undefined);
     await setClock(START_MS);

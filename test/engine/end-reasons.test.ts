@@ -3,9 +3,9 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { Market } from '../../src/domain/market.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { readEvent, type StreamEntry } from '../../src/engine/event-codec.ts';
 import { KEYS } from '../../src/engine/keys.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
@@ -87,7 +87,7 @@ describe('engine: why an order ended', () => {
     ['a rest that may rest', [ALICE], limit(M, 'buy', 20, 3), ['partially_filled', 1n, null]],
   ];
   for (const [title, asks, order, expected] of cases)
-    it(`tells the reason at ${title}`, async () => {
+    it(`records the reason when ${title}`, async () => {
       expect(await endOn(asks, order)).to.deep.equal(expected);
     });
 

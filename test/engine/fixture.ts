@@ -7,11 +7,11 @@ import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
 import type { AccountMoved, EngineEvent } from '../../src/domain/event.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import type { Side } from '../../src/domain/order.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, type EngineOptions, openEngine, type Placement } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { ENGINE_FORMAT, readState, STATE, type State } from '../../src/engine/state.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import { LIMITS } from '../support/limits.ts';
 import { marketSpec } from '../support/market-spec.ts';
@@ -69,7 +69,7 @@ export async function publishPlain(
   await engine.markets.create(spec(symbol, own));
 }
 
-export const decimal = (value: string | bigint | number): NonNullable<OrderRequest['price']> =>
+const decimal = (value: string | bigint | number): NonNullable<OrderRequest['price']> =>
   parseDecimal(String(value))!;
 
 type Amount = string | bigint | number;

@@ -7,12 +7,12 @@
 import { expect } from 'chai';
 import type { SelfTradePolicy } from '../../src/domain/market.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { walletBytes } from '../../src/engine/codec.ts';
 import type { DueCancel } from '../../src/engine/due-cancels.ts';
 import { EventRefused } from '../../src/engine/failures.ts';
 import type { Engine } from '../../src/engine/index.ts';
 import { balancesKey, KEYS } from '../../src/engine/keys.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
@@ -217,7 +217,7 @@ const CHANGES: readonly Operation[] = [
 
 const MAX_ID = '18446744073709551615-18446744073709551615';
 
-describe('engine: an event that somebody added by hand', function () {
+describe('engine: an event that was added to the stream by hand', function () {
   this.timeout(60_000);
   let fixture: EngineFixture;
   let warnings: string[];
@@ -268,7 +268,7 @@ describe('engine: an event that somebody added by hand', function () {
   };
 
   for (const operation of [...ORDERS, ...CANCELS, ...CHANGES, FAILING]) {
-    it(`refuses, and then takes: ${operation.name}`, async () => {
+    it(`rejects the operation until the event is removed: ${operation.name}`, async () => {
       await prepare(operation.market);
       await operation.prepare?.(fixture);
       const { sequence } = await fixture.engine.reads.state();
@@ -292,7 +292,7 @@ describe('engine: an event that somebody added by hand', function () {
     for (const refusal of refusals) expect(refusal).to.be.instanceOf(EventRefused);
   };
 
-  it('refuses every order of a turn, whatever becomes of the first, and then takes them', async () => {
+  it('rejects every order of a turn until the event is removed', async () => {
     await prepare({ selfTrade: 'expire_maker' });
     const { engine } = fixture;
     await live(engine);
@@ -317,7 +317,7 @@ describe('engine: an event that somebody added by hand', function () {
     }
   });
 
-  it('refuses the orders behind one whose settlement fails, and does not halt the market', async () => {
+  it('rejects the orders behind one whose settlement fails, without halting the market', async () => {
     await prepare();
     await unpayable(fixture);
     const foreign = await addForeign();
@@ -328,7 +328,7 @@ describe('engine: an event that somebody added by hand', function () {
     await rest(fixture.engine, CAROL, 'buy', 9);
   });
 
-  it('refuses every cancel of a turn, and then takes them', async () => {
+  it('rejects every cancel of a turn until the event is removed', async () => {
     await prepare();
     const { engine } = fixture;
     await live(engine);
@@ -346,7 +346,7 @@ describe('engine: an event that somebody added by hand', function () {
   });
 
   for (const entry of ['*', MAX_ID])
-    it(`refuses every operation behind the id ${entry}`, async () => {
+    it(`rejects every operation when the last id is ${entry}`, async () => {
       await prepare();
       await live(fixture.engine);
       const foreign = await addForeign(entry);
@@ -361,7 +361,7 @@ describe('engine: an event that somebody added by hand', function () {
       await expectWhole();
     });
 
-  it('is passed by a new epoch, and may then be removed without a change of the last id', async () => {
+  it('may be removed after a new epoch began, without a change of the last id', async () => {
     await prepare();
     const foreign = await addForeign();
     await expectRefused((engine) => rest(engine, CAROL, 'buy', 9));

@@ -25,7 +25,7 @@ import {
 
 const M = 'ETH/USD';
 
-describe('engine: a Redis that is full', function () {
+describe('engine: a Redis whose memory is full', function () {
   this.timeout(60_000);
   let server: RedisServer;
   let redis: Redis;
@@ -49,7 +49,7 @@ describe('engine: a Redis that is full', function () {
     await server.stop();
   });
 
-  it('refuses a placement before it has begun', async () => {
+  it('rejects a placement before it writes anything', async () => {
     for (const request of [
       limit(M, 'buy', 10, 1),
       limit(M, 'buy', 1, 1, { clientOrderId: 'full' }),
@@ -60,7 +60,7 @@ describe('engine: a Redis that is full', function () {
     }
   });
 
-  it('reads, cancels, debits, holds, pauses and trims', async () => {
+  it('still reads, cancels, debits, holds, pauses and trims', async () => {
     const { resting } = await assetContents(engine, 'ETH');
     expect((await engine.orders.cancel(ALICE, resting[0]!.id)).status).to.equal('cancelled');
     await engine.funds.move(movement('debited', BOB, 'USD', 1n));
@@ -77,7 +77,7 @@ describe('engine: a Redis that is full', function () {
     expect(await eventsOf(engine)).to.have.length(sequence);
   });
 
-  it('keeps dead-man switches and fires them', async () => {
+  it('still keeps dead-man switches and fires them', async () => {
     expect(await engine.dueCancels.set(ALICE, 5_000)).to.be.a('number');
     expect(await engine.dueCancels.set(BOB, 5_000)).to.be.a('number');
     await redis.config('SET', 'maxmemory', '0');
@@ -90,7 +90,7 @@ describe('engine: a Redis that is full', function () {
     expect(await engine.dueCancels.set(BOB, 0)).to.equal(null);
   });
 
-  it('places again once there is room', async () => {
+  it('accepts placements again when there is room', async () => {
     await redis.config('SET', 'maxmemory', '0');
     const request = limit(M, 'sell', 10, 1, { clientOrderId: 'full' });
     expect((await place(engine, ALICE, request)).order.status).to.equal('resting');

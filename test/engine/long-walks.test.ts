@@ -38,7 +38,7 @@ async function quote(engine: Engine, count: number): Promise<void> {
   }
 }
 
-describe('engine: orders that meet many', function () {
+describe('engine: orders that match many makers', function () {
   this.timeout(120_000);
   let fixture: EngineFixture | undefined;
   afterEach(() => fixture?.close());
@@ -51,7 +51,7 @@ describe('engine: orders that meet many', function () {
   };
 
   for (const count of [7, 8, 9, 263, 264, 265, 520]) {
-    it(`fills ${count} in price-time order and rests behind the last`, async () => {
+    it(`fills ${count} makers in price-time order and rests behind the last`, async () => {
       const engine = await open({});
       await quote(engine, count);
       const { order, trades } = await place(engine, BOB, limit(M, 'buy', 10_000, count + 1));
@@ -64,7 +64,7 @@ describe('engine: orders that meet many', function () {
     });
   }
 
-  it('treats what lies beyond the bound as a remainder that cannot rest', async () => {
+  it('drops the remainder when it reaches the maximum of makers', async () => {
     const engine = await open({ maxMakers: 5 });
     await quote(engine, 24);
     const statuses: unknown[] = [];
@@ -91,7 +91,7 @@ describe('engine: orders that meet many', function () {
     expect(await engine.orders.liveCount(BOB)).to.equal(1);
   });
 
-  it('carries as many makers as the settings allow', async () => {
+  it('matches as many makers as the settings allow', async () => {
     const engine = await open({ maxMakers: MAX_MAKERS_OF_SETTINGS });
     await quote(engine, MAX_MAKERS_OF_SETTINGS);
     const { order, trades } = await place(engine, BOB, atMarket(M, 'buy', MAX_MAKERS_OF_SETTINGS));
@@ -111,7 +111,7 @@ describe('engine: orders that meet many', function () {
     await expectConserved(engine, 'ETH');
   });
 
-  it('counts live orders at the cap, and lets the next rest once one is gone', async () => {
+  it('rejects an order at the cap of live orders, and accepts one when another has ended', async () => {
     const engine = await open({ maxLiveOrders: 3 });
     await fund(engine, ALICE, { ETH: 10n });
     const placing = (): Promise<string> =>

@@ -83,7 +83,7 @@ describe('engine: rules of markets', function () {
 
   for (const [published, tick, step] of PUBLISHED) {
     const { base, quote, tickSize, sizeStep } = published;
-    it(`scales ${base} and ${quote}, tick ${tickSize}, step ${sizeStep}: the grid is ${tick} and ${step}`, async () => {
+    it(`publishes the grid ${tick} and ${step} for scales ${base} and ${quote}, tick ${tickSize}, step ${sizeStep}`, async () => {
       const { engine } = fixture;
       const market = await publish(published);
       expect([market.tick, market.step]).to.deep.equal([tick, step]);
@@ -105,7 +105,7 @@ describe('engine: rules of markets', function () {
 
   for (const [refused, message] of REFUSED) {
     const { base, quote, tickSize, sizeStep } = refused;
-    it(`scales ${base} and ${quote}, tick ${tickSize}, step ${sizeStep}: refused, saying what to change`, async () => {
+    it(`rejects scales ${base} and ${quote}, tick ${tickSize}, step ${sizeStep}, and says what to change`, async () => {
       const refusal = await refusalOf(publish(refused));
       expect(refusal.code).to.equal('INVALID_MARKET');
       expect(refusal.message).to.match(message);
@@ -116,7 +116,7 @@ describe('engine: rules of markets', function () {
     });
   }
 
-  it('is published with exactly what a refusal recommends', async () => {
+  it('accepts the values that a refusal recommends', async () => {
     const refusal = await refusalOf(publish(rules(8, 6, '0.01', '0.00001')));
     const [, tick, step] = /tickSize to a multiple of (\S+) or sizeStep to a multiple of (\S+)$/.exec(
       refusal.message,
@@ -126,7 +126,7 @@ describe('engine: rules of markets', function () {
     await engine.markets.create(spec('ETH/EUR', { tickSize: '0.01', sizeStep: step! }));
   });
 
-  it('rounds a least size up and a largest size down to whole steps', async () => {
+  it('rounds the minimum size up and the maximum size down to whole steps', async () => {
     const { engine } = fixture;
     await publish(rules(9, 6, '0.05', '0.003'), { minOrderSize: '0.004', maxOrderSize: '0.0119' });
     await fund(engine, ALICE, { ETH: 10n ** 9n });
@@ -158,7 +158,7 @@ describe('engine: rules of markets', function () {
     expect(await held(engine, BOB, 'USD')).to.deep.equal([10_000n - 303n, 0n]);
   });
 
-  it('refuses a quote amount that buys more than maxOrderSize, even when one step is more', async () => {
+  it('rejects a quote amount that buys more than maxOrderSize, also when a single step is more', async () => {
     const { engine } = fixture;
     const market = await publish(rules(9, 6, '0.05', '0.003'));
     await fund(engine, ALICE, { ETH: 10n ** 9n });

@@ -34,7 +34,7 @@ function largestSize(price: bigint, bps: bigint): bigint {
   return size;
 }
 
-describe('engine: numbers at their edges', function () {
+describe('engine: amounts at the limits of exact numbers', function () {
   this.timeout(60_000);
   let fixture: EngineFixture;
 
@@ -45,7 +45,7 @@ describe('engine: numbers at their edges', function () {
 
   const PRICES = [1n, 2n, 3n, 9_999n, 1_000_003n, 94_906_267n, 3_333_333_333_331n] as const;
   for (const bps of [0n, 1n, 7n, 333n, 1000n]) {
-    it(`trades the largest exact notional exactly at a fee of ${bps} bps, and refuses one step more`, async () => {
+    it(`trades the largest exact notional at a fee of ${bps} bps, and rejects one step more`, async () => {
       const { engine, redis } = fixture;
       await publishPlain(engine, 'ETH/USD', { feeBps: Number(bps) });
       for (const price of PRICES) {
@@ -76,7 +76,7 @@ describe('engine: numbers at their edges', function () {
     });
   }
 
-  it('lets the largest exact order rest, be cut and be cancelled', async () => {
+  it('rests, cuts and cancels the largest exact order', async () => {
     const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { USD: LIMIT - 1n });
@@ -89,7 +89,7 @@ describe('engine: numbers at their edges', function () {
     expect(await held(engine, ALICE, 'USD')).to.deep.equal([LIMIT - 4n, 0n]);
   });
 
-  it('keeps the remaining size of a cut order exact, whatever its lowest bits', async () => {
+  it('keeps the remaining size of a cut order exact down to its lowest bits', async () => {
     const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { ETH: 2n ** 53n });
@@ -104,7 +104,7 @@ describe('engine: numbers at their edges', function () {
     }
   });
 
-  it('refuses a size of 2^53 base atoms, and a match whose total would pass it, before anything is written', async () => {
+  it('rejects a size of 2^53 base atoms, or a match whose total passes it, before it writes anything', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD', { referencePrice: '1' });
     await fund(engine, ALICE, { ETH: 2n ** 54n, USD: 2n ** 54n });
@@ -136,7 +136,7 @@ describe('engine: numbers at their edges', function () {
     await expectConserved(engine, 'ETH');
   });
 
-  it('takes a quote amount of any length when the asks end first', async () => {
+  it('accepts a quote amount of any length when the asks end first', async () => {
     const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD', { feeBps: 1000 });
     await fund(engine, ALICE, { ETH: 3n });
@@ -146,7 +146,7 @@ describe('engine: numbers at their edges', function () {
     expect([order.status, order.sizeSteps, trades[0]?.feeAtoms]).to.deep.equal(['filled', 3n, 3n]);
   });
 
-  it('refuses an order whose fills, fees and rest together pass 2^53', async () => {
+  it('rejects an order whose fills, fees and remainder together pass 2^53', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD', { feeBps: 1 });
     const size = largestSize(1n, 1n);
@@ -185,7 +185,7 @@ describe('engine: numbers at their edges', function () {
     expect(await held(engine, ALICE, 'ETH')).to.deep.equal([2n ** 58n, 0n]);
   });
 
-  it('adds up a level past 2^53 steps exactly', async () => {
+  it('sums a level past 2^53 steps exactly', async () => {
     const { engine } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { USD: 2n ** 58n });
@@ -214,7 +214,7 @@ describe('engine: numbers at their edges', function () {
     expect(await held(engine, ALICE, 'USD')).to.deep.equal([2n ** 58n, 0n]);
   });
 
-  it('keeps balances past 2^53 atoms exact, and the supply at most 2^62', async () => {
+  it('keeps balances past 2^53 atoms exact, and limits the supply to 2^62', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD', { feeBps: 7 });
     const supply = 2n ** 62n;
@@ -242,7 +242,7 @@ describe('engine: numbers at their edges', function () {
     await expectConserved(engine, 'USD');
   });
 
-  it('holds an order against a balance exactly, above and below 2^53', async () => {
+  it('compares an order with a balance exactly, above and below 2^53', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
     for (const atoms of [1n, LIMIT - 2n]) {
@@ -259,7 +259,7 @@ describe('engine: numbers at their edges', function () {
     expect(await dump(redis)).to.not.deep.equal({});
   });
 
-  it('passes over a member of a damaged book that has nothing left, whatever the order', async () => {
+  it('skips a member of a damaged book that has nothing left', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { ETH: 10n });
@@ -277,7 +277,7 @@ describe('engine: numbers at their edges', function () {
     }
   });
 
-  it('takes an amount that no engine can have written for none, and writes nothing', async () => {
+  it('treats an amount that no engine can have written as none, and writes nothing', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, BOB, { USD: 1_000n });
@@ -293,7 +293,7 @@ describe('engine: numbers at their edges', function () {
     }
   });
 
-  it('moves no funds where a balance or the supply is no amount, and writes nothing', async () => {
+  it('moves no funds when a balance or the supply is no amount, and writes nothing', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, BOB, { USD: 1_000n });

@@ -23,7 +23,7 @@ describe('engine: quote amounts', () => {
   afterEach(() => fixture.close());
 
   for (const selfTrade of ['expire_maker', 'expire_both'] as const) {
-    it(`leaves own asks alone that the amount no longer reaches (${selfTrade})`, async () => {
+    it(`keeps own asks that the amount no longer reaches (${selfTrade})`, async () => {
       const { engine } = fixture;
       await publishPlain(engine, 'ETH/USD', { selfTrade });
       await fund(engine, ALICE, { ETH: 5n });

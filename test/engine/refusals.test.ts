@@ -2,14 +2,13 @@
 
 import { expect } from 'chai';
 import type { MarketChange } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import type { Engine } from '../../src/engine/index.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
   BOB,
   CAROL,
-  decimal,
   dump,
   type EngineFixture,
   fund,
@@ -53,7 +52,7 @@ const PLACINGS: readonly Placing[] = [
   ['MARKET_NOT_FOUND', 'no such market', limit('ETH/EUR', 'buy', 90, 1)],
   ['INVALID_ORDER', 'size 0', limit(M, 'buy', 90, 0)],
   ['INVALID_ORDER', 'post-only IOC', limit(M, 'buy', 90, 1, { postOnly: true, timeInForce: 'IOC' })],
-  ['INVALID_ORDER', 'leverage 101', limit(M, 'buy', 90, 1, { leverage: decimal(101) })],
+  ['INVALID_ORDER', 'leverage 101', limit(M, 'buy', 90, 1, { leverage: 101 })],
   ['MARKET_NOT_TRADING', 'halted', limit(M, 'buy', 90, 1), changed({ status: 'halted' })],
   ['MARKET_NOT_TRADING', 'not enabled', limit(M, 'buy', 90, 1), changed({ tradingEnabled: false })],
   ['MARKET_PRE_OPEN', 'market order before opening', atMarket(M, 'buy', 1), changed({ status: 'pre_open' })],
@@ -146,7 +145,7 @@ describe('engine: refused commands write nothing', function () {
   afterEach(() => fixture.close());
 
   for (const [code, what, order, before] of PLACINGS) {
-    it(`${code}: ${what}`, async () => {
+    it(`rejects with ${code}: ${what}`, async () => {
       const { engine, redis } = fixture;
       await before?.(engine);
       for (const clientOrderId of [null, 'an id']) {
@@ -160,7 +159,7 @@ describe('engine: refused commands write nothing', function () {
     });
   }
 
-  it('RESTRICTED_JURISDICTION: a blocked country', async () => {
+  it('rejects with RESTRICTED_JURISDICTION: a blocked country', async () => {
     const { engine, redis } = fixture;
     const request = limit(M, 'buy', 90, 1);
     const placing = (): Promise<unknown> => engine.orders.place({ wallet: BOB, request, restricted: true });
@@ -168,13 +167,13 @@ describe('engine: refused commands write nothing', function () {
   });
 
   for (const [code, what, run] of OTHERS) {
-    it(`${code}: ${what}`, async () => {
+    it(`rejects with ${code}: ${what}`, async () => {
       const { engine, redis } = fixture;
       expect(await refusedWithoutWriting(redis, () => run(engine))).to.equal(code);
     });
   }
 
-  it('ORDER_NOT_FOUND: an order of another wallet, and one that is closed', async () => {
+  it('rejects with ORDER_NOT_FOUND: an order of another wallet, and a closed one', async () => {
     const { engine, redis } = fixture;
     const { order } = await place(engine, BOB, limit(M, 'buy', 80, 1));
     expect(await refusedWithoutWriting(redis, () => engine.orders.cancel(ALICE, order.id))).to.equal(
@@ -186,7 +185,7 @@ describe('engine: refused commands write nothing', function () {
     );
   });
 
-  it('replays, repeated movements and switches set again write nothing either', async () => {
+  it('writes nothing for replays, repeated movements and switches that are set again', async () => {
     const { engine, redis } = fixture;
     const request = limit(M, 'buy', 80, 1, { clientOrderId: 'once' });
     const { order } = await place(engine, BOB, request);

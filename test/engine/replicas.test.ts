@@ -20,7 +20,7 @@ import {
 
 const M = 'ETH/USD';
 
-describe('engine: replicas', function () {
+describe('engine: several replicas', function () {
   this.timeout(60_000);
   let fixture: EngineFixture;
   let one: Engine;
@@ -39,7 +39,7 @@ describe('engine: replicas', function () {
   });
   afterEach(() => fixture.close());
 
-  it('place under a fee that another replica has just set', async () => {
+  it('place orders under a fee that another replica has just set', async () => {
     for (const feeBps of [1000, 0, 333]) {
       await one.markets.change(M, { feeBps });
       const { trades } = await place(other, BOB, limit(M, 'buy', 100, 3));
@@ -49,7 +49,7 @@ describe('engine: replicas', function () {
     }
   });
 
-  it('refuse at once what another replica has closed, and admit what it has opened', async () => {
+  it('reject orders in a market that another replica has just closed, and accept them once it is open', async () => {
     const placing = (size: number): Promise<unknown> => place(other, BOB, limit(M, 'buy', 100, size));
     await one.markets.change(M, { status: 'halted' });
     expect(await codeOf(placing(1))).to.equal('MARKET_NOT_TRADING');
@@ -73,7 +73,7 @@ describe('engine: replicas', function () {
     expect((await other.orders.cancel(ALICE, order.id)).market).to.equal('SOL/USD');
   });
 
-  it('change one market at once without losing a change', async () => {
+  it('change one market at the same time without losing a change', async () => {
     const changes = [
       one.markets.change(M, { feeBps: 5 }),
       other.markets.change(M, { minOrderSize: '2' }),
@@ -92,7 +92,7 @@ describe('engine: replicas', function () {
     });
   });
 
-  it('create one order of a hundred that carry the same client order id', async () => {
+  it('place one of a hundred orders that carry the same client order id', async () => {
     const request = limit(M, 'buy', 100, 2, { clientOrderId: '\u{1f40b}'.repeat(128) });
     const replicas = [one, other];
     const answers = await Promise.all(
@@ -106,7 +106,7 @@ describe('engine: replicas', function () {
     expect(ids.size).to.equal(1);
   });
 
-  it('count one of a hundred movements with the same reference', async () => {
+  it('count one of a hundred movements that carry the same reference', async () => {
     const credit = movement('credited', ALICE, 'USD', 7n, 'once');
     const { supplyAtoms } = await assetContents(one, 'USD');
     const replicas = [one, other];
@@ -116,7 +116,7 @@ describe('engine: replicas', function () {
     expect((await one.funds.move({ ...credit, kind: 'debited' })).outcome).to.equal('moved');
   });
 
-  it('trade through each other with gap-free events and nothing lost', async () => {
+  it('trade with each other without gaps in the events', async () => {
     const placings = Array.from({ length: 300 }, (_, index) => {
       const side = index % 3 === 0 ? ('sell' as const) : ('buy' as const);
       const wallet = index % 2 === 0 ? ALICE : BOB;

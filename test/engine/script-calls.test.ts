@@ -45,7 +45,7 @@ describe('calls of scripts by names', () => {
   });
 
   for (const call of CALLS)
-    it(`${call.name}: header, script and call agree`, () => {
+    it(`${call.name} has the arguments that its header and its callers name`, () => {
       const script = loadScript(call.name);
       const loaded = new LoadedCall(call, script, fixedOf(call));
       const nameOf = (name: string): string => camel(name.replace('...', ''));
@@ -74,7 +74,7 @@ describe('calls of scripts by names', () => {
       expect(text).to.not.match(/\b(KEYS|ARGV)\[\d/);
     });
 
-  it('reject a header that names other arguments than the callers', () => {
+  it('reject a script whose header names other arguments than its callers', () => {
     const call = describeScript({ name: 'some', keys: ['one'], args: ['two'], read: (reply) => reply });
     const script = (header: string) => scriptOf('some', `#!lua\n--[[\nDoes.\n\n${header}\n]]\n`);
     expect(() => new LoadedCall(call, script('KEYS  one\nARGV  two   the second'))).to.not.throw();

@@ -26,7 +26,7 @@ import {
 const M = 'ETH/USD';
 const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
 
-describe('engine: a settlement that fails', function () {
+describe('engine: a match that cannot be settled', function () {
   this.timeout(60_000);
   let fixture: EngineFixture;
 
@@ -58,7 +58,7 @@ describe('engine: a settlement that fails', function () {
   for (const side of ['buy', 'sell'] as const) {
     const asset = side === 'buy' ? 'ETH' : 'USD';
 
-    it(`moves nothing when a maker's ${asset} is missing`, async () => {
+    it(`moves nothing when the ${asset} of a maker is missing`, async () => {
       const { engine } = fixture;
       await place(engine, BOB, limit(M, opposite(side), 10, 5));
       const maker = await place(engine, ALICE, limit(M, opposite(side), 10, 5));
@@ -102,7 +102,7 @@ describe('engine: a settlement that fails', function () {
     });
   }
 
-  it('moves nothing when an own order to be expired has lost its reservation', async () => {
+  it('moves nothing when an own order that should expire has lost its reservation', async () => {
     const { engine } = fixture;
     const own = await place(engine, ALICE, limit(M, 'sell', 10, 5));
     await place(engine, BOB, limit(M, 'sell', 10, 5));
@@ -116,7 +116,7 @@ describe('engine: a settlement that fails', function () {
     expect(closed.status).to.equal('cancelled');
   });
 
-  it('halts the market whatever its texts hold', async () => {
+  it('halts a market whose texts hold any characters', async () => {
     const { engine } = fixture;
     await engine.markets.create({
       symbol: 'SOL/USD',

@@ -49,7 +49,7 @@ describe('engine: trimming', function () {
     return { epoch, sequence };
   };
 
-  it('drops events only behind an earlier cursor, some time later', async () => {
+  it('drops events behind an earlier cursor, after a margin of time', async () => {
     const { engine } = fixture;
     for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
     const first = await cursor();
@@ -69,7 +69,7 @@ describe('engine: trimming', function () {
     );
   });
 
-  it('keeps the events that a Postgres restored to an earlier moment has yet to settle', async () => {
+  it('keeps events that a restored Postgres has yet to settle', async () => {
     const { engine } = fixture;
     const restored = await cursor();
     for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
@@ -84,7 +84,7 @@ describe('engine: trimming', function () {
     expect(left.map((event) => event.sequence)).to.deep.equal([restored.sequence, ...range(restored, lost)]);
   });
 
-  it('keeps the index of events for its time after a restored Postgres has settled them again', async () => {
+  it('keeps the event index for its time when a restored Postgres has settled the events again', async () => {
     const { engine, redis } = fixture;
     const restored = await cursor();
     await place(engine, ALICE, limit(M, 'sell', 10, 1));
@@ -102,7 +102,7 @@ describe('engine: trimming', function () {
     expect(await redis.exists(KEYS.unsettled[0])).to.equal(0);
   });
 
-  it('refuses a cursor that is ahead of the engine', async () => {
+  it('rejects a cursor that is ahead of the engine', async () => {
     const { epoch, sequence } = await cursor();
     const trimmed = await fixture.engine.outbox
       .trim({ epoch, sequence: sequence + 1 })
@@ -111,7 +111,7 @@ describe('engine: trimming', function () {
     expect(await eventsOf(fixture.engine)).to.have.length(sequence);
   });
 
-  it('never loses an unsettled event, or an id that Postgres may not have', async () => {
+  it('never loses an unsettled event, nor an id that Postgres may lack', async () => {
     const dice = random(runSeed());
     const { engine } = fixture;
     const used: { id: string; sequence: number; orderId: string }[] = [];
@@ -153,7 +153,7 @@ describe('engine: trimming', function () {
     }
   });
 
-  it('asks for a look into Postgres once it has forgotten an id, and trusts it for a while', async () => {
+  it('asks for a lookup in Postgres when it has forgotten an id, and relies on it for a while', async () => {
     const { engine } = fixture;
     const request = limit(M, 'sell', 10, 1, { clientOrderId: 'forgotten' });
     const { order } = await place(engine, ALICE, request);
@@ -193,7 +193,7 @@ describe('engine: trimming', function () {
     expect(await engine.orders.find(ALICE, 'never used')).to.deep.equal({ outcome: 'unclaimed' });
   });
 
-  it('remembers an id for a whole stay after it is settled', async () => {
+  it('remembers an id for the whole configured time after it is settled', async () => {
     const { engine } = fixture;
     // The first generation ends, and the id is written right after.
     await engine.outbox.trim(await cursor());
@@ -266,7 +266,7 @@ describe("engine: trimming while the server's clock steps", function () {
   const placeAfter = async (replica: Engine, checked: EngineMoment): Promise<string> =>
     (await replica.orders.place({ wallet: ALICE, request, checked })).outcome;
 
-  it('trusts no look from before an id was forgotten, when the clock steps ahead and back', async () => {
+  it('ignores a lookup from before an id was forgotten, when the clock steps ahead and back', async () => {
     const early = await look(other);
     expect(await placeAfter(engine, await look(engine))).to.equal('placed');
     await settle();
@@ -278,7 +278,7 @@ describe("engine: trimming while the server's clock steps", function () {
     expect(await placeAfter(other, early)).to.not.equal('placed');
   });
 
-  it('trusts no look from while the clock was ahead', async () => {
+  it('ignores a lookup from while the clock was ahead', async () => {
     await step(HOUR_MS);
     const early = await look(other);
     await step(-HOUR_MS);
@@ -292,12 +292,12 @@ describe("engine: trimming while the server's clock steps", function () {
     expect(await placeAfter(other, early)).to.not.equal('placed');
   });
 
-  it('looks into Postgres count while nothing happens at the engine', async () => {
+  it('relies on lookups in Postgres while nothing happens at the engine', async () => {
     await step(HOUR_MS);
     expect(await placeAfter(other, await look(other))).to.equal('placed');
   });
 
-  it('keeps events and ids for the time that it is given, unless its memory is half full', async () => {
+  it('keeps events and ids for the configured time unless its memory is half full', async () => {
     const kept = openEngine({
       ...LIMITS,
       redis: fixture.redis,
@@ -336,7 +336,7 @@ describe("engine: trimming while the server's clock steps", function () {
     }
   });
 
-  it('forgets ids again, and drops events again, after the clock has stepped back', async () => {
+  it('forgets ids and drops events again after the clock has stepped back', async () => {
     expect(await placeAfter(engine, await look(engine))).to.equal('placed');
     await step(HOUR_MS);
     await settle();

@@ -103,7 +103,7 @@ describe('engine: unsettled events of a wallet', function () {
   }
 
   for (const unsettled of [0, 1, 7, 100]) {
-    it(`looks at a few entries where ${unsettled} of 20,000 are unsettled`, async () => {
+    it(`reads few index entries when ${unsettled} of 20,000 are unsettled`, async () => {
       const newest = 30_000;
       await redis.hset(KEYS.engine, 'settled', newest - unsettled);
       await index(0, ALICE, range(1, 10_001, 20_001));
@@ -114,7 +114,7 @@ describe('engine: unsettled events of a wallet', function () {
     });
   }
 
-  it('finds each entry once, whatever the generations, the epochs and the pages are', async () => {
+  it('finds each entry once across generations, epochs and pages', async () => {
     const dice = random(runSeed());
     for (let round = 0; round < 40; round += 1) {
       await redis.del(...KEYS.unsettled);
@@ -161,7 +161,7 @@ describe('engine: unsettled events of a wallet', function () {
   const callsOf = async (command: string): Promise<number> =>
     Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await redis.info('commandstats'))?.[1] ?? 0);
 
-  it('reads all that a wallet did while nothing was settled, in pages', async () => {
+  it('reads all events of a wallet in pages while nothing is settled', async () => {
     const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 10_000n });
@@ -202,7 +202,7 @@ describe('engine: unsettled events of a wallet', function () {
     const oldestFirst = (pages: readonly { readonly sequences: number[] }[]): number[] =>
       pages.toReversed().flatMap(({ sequences }) => sequences);
 
-    it('costs no more than the pages that are asked for, the newest first', async () => {
+    it('reads only the pages that are asked for, the newest first', async () => {
       const before = [await callsOf('xrange'), await callsOf('evalsha_ro')];
       for await (const { events, isWhole } of fixture.engine.outbox.unsettledPages(ALICE)) {
         expect(events.map(({ sequence }) => sequence)).to.deep.equal(placed.slice(-50));
@@ -213,7 +213,7 @@ describe('engine: unsettled events of a wallet', function () {
       expect(after.map((calls, at) => calls - before[at]!)).to.deep.equal([50, 1]);
     });
 
-    it('end where the reader knows that Postgres has the events, which it is asked once', async () => {
+    it('ends at the events that Postgres has, which the reader asks for once', async () => {
       placed.push(...(await placeMany(600)));
       let asked = 0;
       const pages: number[] = [];
@@ -235,7 +235,7 @@ describe('engine: unsettled events of a wallet', function () {
       expect(pages.every(({ isWhole }) => isWhole)).to.equal(true);
     });
 
-    it('ends at what was settled meanwhile, also when its part of the index is dropped', async () => {
+    it('ends at events that were settled meanwhile, also when their part of the index is dropped', async () => {
       const { engine } = fixture;
       const { epoch } = await engine.reads.state();
       const settle = async (sequence: number): Promise<void> => {
@@ -258,21 +258,21 @@ describe('engine: unsettled events of a wallet', function () {
       expect(sequences[0]).to.be.at.most(settled + 1);
     });
 
-    it('is not whole once an event is settled and trimmed before it is read', async () => {
+    it('is incomplete when an event was settled and trimmed before it was read', async () => {
       await redis.xdel(KEYS.events, `1-${placed[520]}`);
       const pages = await read(async () => undefined, 1);
       expect(pages.map(({ isWhole }) => isWhole)).to.deep.equal([true, ...pages.slice(1).map(() => false)]);
       expect(oldestFirst(pages)).to.deep.equal([credit, ...placed.filter((_one, at) => at !== 520)]);
     });
 
-    it('is not whole at a replica that has not opened the engine', async () => {
+    it('is incomplete at a replica that has not opened the engine', async () => {
       const engine = openEngine({ ...LIMITS, redis });
       const pages = await read(async () => undefined, 1, engine);
       expect(oldestFirst(pages)).to.deep.equal([credit, ...placed]);
       expect(pages.some(({ isWhole }) => isWhole)).to.equal(false);
     });
 
-    it('is not whole once the engine may be another one', async () => {
+    it('is incomplete when the engine may be another one', async () => {
       const state = await fixture.engine.reads.state();
       const pages = await read(async () => {
         await changeState(redis, { epoch: state.epoch + 1 });
@@ -295,19 +295,19 @@ describe('engine: unsettled events of a wallet', function () {
           ),
       ],
     ] as const) {
-      it(`is refused when the engine is ${lost} between two scripts`, async () => {
+      it(`is rejected when the engine is ${lost} between two scripts`, async () => {
         expect(await codeOf(read(lose, 5))).to.equal('SERVICE_UNAVAILABLE');
       });
     }
 
-    it('is refused at an engine that lacks an event which the replica knows', async () => {
+    it('is rejected by an engine that lacks an event which the replica knows', async () => {
       await changeState(redis, { sequence: placed.at(-2)! });
       expect(await codeOf(read(async () => undefined, 1))).to.equal('SERVICE_UNAVAILABLE');
       expect(fixture.engine.lifecycle.isOpen()).to.equal(false);
     });
   });
 
-  it('are refused where they are more than a list should read, for that wallet alone, until they are settled', async () => {
+  it('rejects a wallet with more events than a list may read, and no other, until they are settled', async () => {
     const { engine } = fixture;
     await publishPlain(engine, M);
     await fund(engine, BOB, { ETH: 1n });
@@ -329,7 +329,7 @@ describe('engine: unsettled events of a wallet', function () {
     expect(await engine.outbox.readUnsettled(ALICE)).to.deep.equal([]);
   });
 
-  it('are refused where they are larger than a list should read', async () => {
+  it('rejects events that are larger than a list may read', async () => {
     const { engine } = fixture;
     // The event of a switch is JSON, which may be padded.
     const event = Buffer.concat([HEAD_OF_A_SWITCH, Buffer.from(`{}${' '.repeat(200_000)}`)]);

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import type { MarketChange } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
   atMarket,
@@ -175,7 +175,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-describe('engine: walks in vain', function () {
+describe('engine: orders that walk the book in vain', function () {
   this.timeout(60_000);
   let fixture: EngineFixture;
   beforeEach(async () => {

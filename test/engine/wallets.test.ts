@@ -31,7 +31,7 @@ describe('engine: wallets at the ends of the byte order', function () {
   });
   afterEach(() => fixture.close());
 
-  it('cancel, count and hold their own orders only', async () => {
+  it('cancel, count and hold only their own orders', async () => {
     const { engine } = fixture;
     for (const [index, one] of WALLETS.entries()) {
       await place(engine, one, limit(M, 'sell', 100, 1 + index));
@@ -54,7 +54,7 @@ describe('engine: wallets at the ends of the byte order', function () {
     expect(await liveContents(engine)).to.have.property('size', 0);
   });
 
-  it('find their own events only', async () => {
+  it('find only their own events', async () => {
     const { engine } = fixture;
     const placed = new Map<string, number[]>(WALLETS.map((one) => [one, []]));
     const [first, ...others] = WALLETS;

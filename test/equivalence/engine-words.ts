@@ -2,8 +2,8 @@
 
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { Market } from '../../src/domain/market.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import type { ReferenceEvent } from './reference-book.ts';
 import type { Request, Rules } from './reference-rules.ts';
 
@@ -16,7 +16,7 @@ const decimalOf = (text: string) => {
 export function asEngineTakes({ price, size, quoteAmount, leverage, ...rest }: Request): OrderRequest {
   return {
     ...rest,
-    leverage: leverage === null ? null : decimalOf(leverage),
+    leverage: leverage === null ? null : Number(leverage),
     ...(price !== undefined && { price: decimalOf(price) }),
     ...(size !== undefined && { size: decimalOf(size) }),
     ...(quoteAmount !== undefined && { quoteAmount: decimalOf(quoteAmount) }),

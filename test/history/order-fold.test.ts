@@ -35,7 +35,7 @@ function expectEqual(actual: unknown, expected: unknown, moment: Moment): void {
   if (!isDeepStrictEqual(actual, expected)) expect(actual, JSON.stringify(moment)).to.deep.equal(expected);
 }
 
-describe('joining what is live and what is settled', () => {
+describe('joining live and settled orders', () => {
   let events: EngineEvent[];
   let texts: string[];
   let dice: Random;
@@ -52,7 +52,7 @@ describe('joining what is live and what is settled', () => {
   const touched = (wallet: string, from: number, to: number): EngineEvent[] =>
     events.slice(from, to).filter((_event, at) => texts[from + at]!.includes(wallet));
 
-  it('gives the orders of the later of the two moments, whole', () => {
+  it('returns the orders as of the later of the two reads', () => {
     for (let round = 0; round < 60; round += 1) {
       const moment = momentOf(dice);
       const { forgotten, engine, postgres } = moment;
@@ -79,7 +79,7 @@ describe('joining what is live and what is settled', () => {
     }
   });
 
-  it('gives the trades of the later of the two moments, of all markets or of one', () => {
+  it('returns the trades as of the later of the two reads, of all markets or of one', () => {
     for (let round = 0; round < 60; round += 1) {
       const moment = momentOf(dice);
       const { forgotten, engine, postgres } = moment;

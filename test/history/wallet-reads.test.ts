@@ -42,7 +42,7 @@ describe('reads of wallets', () => {
     reads = new Reads();
   });
 
-  it('are one at a time for a wallet; those that wait for the same share the next', async () => {
+  it('run one at a time for a wallet; callers that wait for the same read share the next', async () => {
     const turns = new WalletReads({ atOnce: 4 });
     const ask = (name: string) => turns.read('alice', name, reads.read(name));
     const first = ask('list');
@@ -63,7 +63,7 @@ describe('reads of wallets', () => {
     expect(reads.begun).to.deep.equal(['list', 'list', 'other', 'list']);
   });
 
-  it('are refused beyond a number of different ones, with the time to wait', async () => {
+  it('are rejected with Retry-After when too many different ones wait', async () => {
     const turns = new WalletReads({ atOnce: 1, maxWaiting: 3 });
     const ask = (name: number) => turns.read('alice', String(name), reads.read(String(name)));
     const asked = Array.from({ length: 1_000 }, (_, name) => ask(name).catch((error) => error));
@@ -76,7 +76,7 @@ describe('reads of wallets', () => {
     expect(reads.begun).to.have.length(4);
   });
 
-  it('are so many at a time in all, and wallets take turns', async () => {
+  it('run a bounded number at a time, and wallets take turns', async () => {
     const turns = new WalletReads({ atOnce: 2 });
     const ask = (wallet: string, name: string) => turns.read(wallet, name, reads.read(`${wallet} ${name}`));
     const asked = ['1', '2', '3'].map((name) => ask('alice', name));
@@ -90,7 +90,7 @@ describe('reads of wallets', () => {
     expect(reads.begun.slice(3)).to.deep.equal(['alice 2', 'alice 3']);
   });
 
-  it('give up waiting, and leave no trace of it', async () => {
+  it('leave no trace when they give up waiting', async () => {
     const turns = new WalletReads({ atOnce: 1, patienceMs: 20 });
     const hanging = turns.read('alice', 'list', reads.read('hanging'));
     const late = [
@@ -106,7 +106,7 @@ describe('reads of wallets', () => {
     expect(reads.begun).to.deep.equal(['hanging', 'again']);
   });
 
-  it('are given up when the wait and the reading together take too long, and keep their turn', async () => {
+  it('are given up when waiting and reading together take too long, and keep their turn', async () => {
     const turns = new WalletReads({ atOnce: 1, answerMs: 20 });
     const slow = [1, 2].map(() => codeOf(turns.read('alice', 'list', reads.read('slow'))));
     expect(await Promise.all(slow)).to.deep.equal(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
@@ -116,7 +116,7 @@ describe('reads of wallets', () => {
     expect(await next).to.equal(2);
   });
 
-  it('fail with the read before them when a server is away, and else by themselves', async () => {
+  it('fail with the read before them when a server is away, and otherwise alone', async () => {
     const turns = new WalletReads({ atOnce: 1 });
     const ask = (name: string) => turns.read('alice', name, reads.read(name));
     const away = [ask('1'), ask('2'), ask('3')].map(codeOf);
@@ -129,7 +129,7 @@ describe('reads of wallets', () => {
     expect(reads.begun).to.deep.equal(['1', '4', '5']);
   });
 
-  it('are refused to a wallet that does not take its replies, until it has taken them', async () => {
+  it('are rejected while a wallet does not take its replies', async () => {
     const unsent = new UnsentReplies();
     const turns = new WalletReads({ atOnce: 1, admit: (wallet) => unsent.check(wallet) });
     const ask = (wallet: string) => codeOf(turns.read(wallet, 'list', async () => 'list'));

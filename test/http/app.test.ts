@@ -31,7 +31,7 @@ describe('the application', () => {
   after(() => fixture.close());
 
   describe('routes', () => {
-    it('answers an unknown path, method, letter case or trailing slash with the four fields', async () => {
+    it('returns the four error fields for an unknown path, method, letter case or trailing slash', async () => {
       const attempts = [
         request(fixture.app).post('/'),
         request(fixture.app).get('/trade'),
@@ -51,7 +51,7 @@ describe('the application', () => {
       }
     });
 
-    it('does not take DELETE /v1/orders/ for cancel-all', async () => {
+    it('does not treat DELETE /v1/orders/ as cancel-all', async () => {
       const { body: order } = await trader.order();
       expect((await trader.delete('/v1/orders/')).body).to.deep.equal(FOUR_FIELDS_404);
       expect((await trader.get('/v1/orders')).body.orders[0].status).to.equal('resting');
@@ -66,7 +66,7 @@ describe('the application', () => {
       expect(head.text).to.equal(undefined);
     });
 
-    it('refuses a URL that cannot be decoded, in the path and in the query', async () => {
+    it('rejects a URL that cannot be decoded, in the path and in the query', async () => {
       for (const path of ['/v1/orders/%', '/v1/markets?a=%ZZ', '/%ff', '/v1/portfolio/%e0%a4%a']) {
         const { status, body } = await request(fixture.app).get(path);
         expect(status, path).to.equal(400);
@@ -74,7 +74,7 @@ describe('the application', () => {
       }
     });
 
-    it('asks every protected route for a session', async () => {
+    it('requires a session on every protected route', async () => {
       const calls = [
         request(fixture.app).get(`/v1/portfolio/${trader.wallet}`),
         request(fixture.app).post('/v1/orders').send('{'),
@@ -93,7 +93,7 @@ describe('the application', () => {
       }
     });
 
-    it('takes a token from the header alone', async () => {
+    it('reads a token from the header only', async () => {
       const { status } = await request(fixture.app).get(`/v1/orders?token=${trader.token}`);
       expect(status).to.equal(401);
       for (const authorization of [
@@ -109,14 +109,14 @@ describe('the application', () => {
   });
 
   describe('headers', () => {
-    it('names the request, as asked or on its own', async () => {
+    it('return the request id of the caller, or a new one', async () => {
       const named = await request(fixture.app).get('/livez').set('X-Request-Id', 'abc-1.2:3');
       expect(named.headers['x-request-id']).to.equal('abc-1.2:3');
       const unnamed = await request(fixture.app).get('/livez').set('X-Request-Id', 'a"b {}');
       expect(unnamed.headers['x-request-id']).to.match(/^[0-9a-f-]{36}$/);
     });
 
-    it('says nothing about the software, and that nothing is to be stored, sniffed or framed', async () => {
+    it('hide the software, and forbid storing, sniffing and framing', async () => {
       const { headers } = await trader.get('/v1/orders');
       expect(headers).to.not.have.any.keys('x-powered-by', 'etag');
       expect(headers['cache-control']).to.equal('no-store');
@@ -124,7 +124,7 @@ describe('the application', () => {
       expect(headers['content-security-policy']).to.equal("default-src 'none';frame-ancestors 'none'");
     });
 
-    it('lets any web page read public routes', async () => {
+    it('allow any web page to read public routes', async () => {
       const { headers } = await request(fixture.app)
         .get('/v1/markets')
         .set('Origin', 'https://anywhere.example');
@@ -135,7 +135,7 @@ describe('the application', () => {
         .and.include('Retry-After');
     });
 
-    it('lets its own front ends, and no other page, use login and protected routes', async () => {
+    it('allow login and protected routes to the own front ends only', async () => {
       const cases = [
         ['https://redbook.example', true],
         ['https://www.redbook.example', true],
@@ -165,7 +165,7 @@ describe('the application', () => {
       }
     });
 
-    it('takes the bare form for a `www.` host, and pages without TLS of this machine alone', async () => {
+    it('accept the bare form of a `www.` host, and http origins of this machine only', async () => {
       const { app } = await fixture.replica({
         webHosts: ['www.exchange.example:8443', 'localhost:3000', '192.0.2.7:3000', '[::1]:3000'],
       });
@@ -187,13 +187,13 @@ describe('the application', () => {
       }
     });
 
-    it('lets a front end read a refusal too', async () => {
+    it('allow a front end to read a refusal', async () => {
       const reply = await request(fixture.app).get('/v1/orders').set('Origin', 'https://redbook.example');
       expect(reply.status).to.equal(401);
       expect(reply.headers['access-control-allow-origin']).to.equal('https://redbook.example');
     });
 
-    it('tells by OPTIONS what a path takes', async () => {
+    it('list the methods of a path in reply to OPTIONS', async () => {
       const { status, headers } = await request(fixture.app).options('/v1/orders');
       expect(status).to.equal(204);
       expect(headers.allow).to.equal('OPTIONS, POST, GET, HEAD, DELETE');
@@ -201,7 +201,7 @@ describe('the application', () => {
   });
 
   describe('logs', () => {
-    it('hold no token, signature, message or nonce', async () => {
+    it('contain no token, signature, message or nonce', async () => {
       const { app, log } = await fixture.replica();
       const signer = trader.signer;
       const message = 'a message that nobody else should read';
@@ -231,7 +231,7 @@ describe('the application', () => {
       expect(text.toLowerCase()).to.not.include('authorization').and.not.include('bearer');
     });
 
-    it('tell of an unexpected error what happened, and the client only that it did', async () => {
+    it('contain the cause of an unexpected error, of which the client gets only the code', async () => {
       const broken = new Error(`failed with ${trader.token}`, { cause: new Error('deeper') });
       const driven = Object.assign(broken, { command: { args: ['0xsecret'] }, code: 'EPIPE' });
       const engine = {
@@ -261,7 +261,7 @@ describe('the application', () => {
     const told = (log: readonly string[]) =>
       log.map((line) => JSON.parse(line)).filter(({ level }) => level >= INFO);
 
-    it('tell life, readiness and metrics', async () => {
+    it('report liveness, readiness and metrics', async () => {
       expect((await request(fixture.app).get('/livez')).body).to.deep.equal({ status: 'ok' });
       const ready = await request(fixture.app).get('/readyz');
       expect([ready.status, ready.body]).to.deep.equal([200, { ready: true, checks: { redis: 'ok' } }]);
@@ -279,7 +279,7 @@ describe('the application', () => {
       expect(text).to.not.include(trader.wallet);
     });
 
-    it('say in the log which request found that nothing can be told', async () => {
+    it('log the request id when a readiness check fails', async () => {
       const ready = () => Promise.reject(new Error('away'));
       const { app, log } = await fixture.replica({}, { ready });
       expect((await request(app).get('/readyz').set('X-Request-Id', 'abc-2')).status).to.equal(503);
@@ -288,14 +288,14 @@ describe('the application', () => {
       expect(lines.map(({ requestId }) => requestId)).to.deep.equal(['abc-2']);
     });
 
-    it('do not fill the log of a process that is not ready, or drains', async () => {
+    it('log little while a process is not ready or drains', async () => {
       const ready = async () => ({ ready: false, checks: { process: 'draining' } });
       const { app, log } = await fixture.replica({}, { ready });
       expect((await request(app).get('/readyz')).status).to.equal(503);
       expect(told(log)).to.deep.equal([]);
     });
 
-    it('show gauges as they stand at the scrape, and leave out those that cannot be read', async () => {
+    it('read gauges at the scrape, and leave out those that cannot be read', async () => {
       const { app, services } = await fixture.replica();
       let lag = 3;
       services.metrics.gauge('redbook_test_lag', 'help', async () => lag);
@@ -308,7 +308,7 @@ describe('the application', () => {
       expect(text).to.not.match(/^redbook_test_broken/m);
     });
 
-    it('serve processes without the API, ready or not', async () => {
+    it('are served by processes without the API, ready or not', async () => {
       const { logger, metrics } = fixture.services;
       const states = [
         [
@@ -345,7 +345,7 @@ describe('the application', () => {
       return reply;
     };
 
-    it('writes the same heads with classes of its own as with those of Node', async () => {
+    it('writes the same heads with its own classes as with those of Node', async () => {
       const classes = createMessageClasses();
       const own = createHttpServer(createApp(fixture.services, classes), { classes }).listen(0, '127.0.0.1');
       await once(own, 'listening');
@@ -417,7 +417,7 @@ describe('the application', () => {
       expect(seen).to.deep.equal(Array(6).fill(true));
     });
 
-    it('outlives a client that leaves in the middle of its body', async () => {
+    it('survives a client that leaves in the middle of its body', async () => {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
       const head = `POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${trader.token}\r\n`;
       socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"market":`);

@@ -43,7 +43,7 @@ describe('request bodies', () => {
   const order = JSON.stringify({ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: 1 });
   const padded = (bytes: number): string => order.padEnd(bytes, ' ');
 
-  it('are JSON in UTF-8, whatever else the content type says', async () => {
+  it('are read as JSON in UTF-8, whatever parameters the content type has', async () => {
     for (const type of [
       JSON_TYPE,
       'APPLICATION/JSON',
@@ -55,7 +55,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('of another type, charset or encoding, or of none, are 415', async () => {
+  it('are rejected with 415 when their type, charset or encoding is another or missing', async () => {
     const attempts = [
       send(order, { 'Content-Type': 'text/plain' }),
       send(order, { 'Content-Type': 'application/x-www-form-urlencoded' }),
@@ -71,7 +71,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('have at most 16 KB', async () => {
+  it('are rejected when they exceed 16 KB', async () => {
     expect((await send(padded(16_384), { 'Content-Type': JSON_TYPE })).status).to.equal(200);
     for (const bytes of [16_385, 1_000_000]) {
       expect(refused(await send(padded(bytes), { 'Content-Type': JSON_TYPE }))).to.deep.equal([
@@ -86,7 +86,7 @@ describe('request bodies', () => {
     expect(refused(await chunked)).to.deep.equal([413, 'EXPRESS_ERR_BODY_TOO_LARGE']);
   });
 
-  it('that are not JSON are EXPRESS_ERR_INVALID_JSON', async () => {
+  it('are rejected with EXPRESS_ERR_INVALID_JSON when they are not JSON', async () => {
     const wrong = [
       '{',
       '{"market":}',
@@ -114,7 +114,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('that are JSON but no object are a VALIDATION_ERROR', async () => {
+  it('are rejected with VALIDATION_ERROR when they are no object', async () => {
     for (const body of ['[]', '"text"', 'null', 'true', '1', '1e400', '[{"market":"ETH/USDC"}]']) {
       const reply = await send(body, { 'Content-Type': JSON_TYPE });
       expect(refused(reply), body).to.deep.equal([400, 'VALIDATION_ERROR']);
@@ -122,7 +122,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('that are not there, whatever their type, are answered with the fields that are missing', async () => {
+  it('are rejected with the missing fields when they are absent', async () => {
     for (const headers of [{ 'Content-Type': JSON_TYPE }, { 'Content-Type': 'text/plain' }, {}]) {
       for (const body of ['', undefined]) {
         const reply = await send(body, headers);
@@ -132,7 +132,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('may hold more than is asked for, even what reaches for prototypes', async () => {
+  it('may have unknown members, also names of prototypes', async () => {
     const extra =
       '"__proto__":{"size":5,"toString":1},"constructor":{"prototype":{"side":"sell"}},"hasOwnProperty":1';
     const reply = await send(`${order.slice(0, -1)},${extra},"unknown":[1e999]}`, {
@@ -149,7 +149,7 @@ describe('request bodies', () => {
     expect(({} as { size?: unknown }).size).to.equal(undefined);
   });
 
-  describe('of a server of our own', () => {
+  describe('on a server of this test', () => {
     let server: Server;
     let port: number;
 
@@ -174,7 +174,7 @@ describe('request bodies', () => {
       ].join('\r\n');
     const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-    it('are read in one packet with the head, behind it, in pieces, and one behind the other', async () => {
+    it('are read in one packet with the head, after it, in pieces, and pipelined', async () => {
       const head = headOf(`Content-Length: ${order.length}`);
       const chunked = headOf('Transfer-Encoding: chunked');
       const [part, rest] = [order.slice(0, 20), order.slice(20)];
@@ -193,7 +193,7 @@ describe('request bodies', () => {
       }
     });
 
-    it('that turn out too large, empty, or broken off are refused, whichever way they come', async () => {
+    it('are rejected when they turn out too large, empty or broken off', async () => {
       const chunked = headOf('Transfer-Encoding: chunked');
       const large = chunk(padded(9_000)).repeat(2) + chunk('');
       const attempts: readonly [expected: string, pieces: (string | number)[]][] = [
@@ -217,7 +217,7 @@ describe('request bodies', () => {
     });
   });
 
-  it('are not looked at where none is read', async () => {
+  it('are not read by routes that take none', async () => {
     const reply = await request(fixture.app)
       .get('/v1/orders')
       .set({ Authorization: `Bearer ${trader.token}`, 'Content-Type': 'text/plain' })

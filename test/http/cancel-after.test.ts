@@ -31,7 +31,7 @@ describe('the dead-man switch', () => {
     return score === null ? null : Number(score);
   };
 
-  it('answers when it is due, by the clock of the engine, and null when it is off', async () => {
+  it('returns its due time by the clock of the engine, and null when it is off', async () => {
     const beforeMs = await fixture.engine.reads.time();
     const { status, body } = await trader.post(PATH, { timeoutMs: 30_000 });
     expect(status).to.equal(200);
@@ -49,7 +49,7 @@ describe('the dead-man switch', () => {
     expect(await dueMsOf(trader)).to.equal(null);
   });
 
-  it('takes 0 and whole numbers from 5000 to 86400000, read exactly, and nothing else', async () => {
+  it('accepts 0 and whole numbers from 5000 to 86400000, and rejects other values', async () => {
     for (const timeout of ['5000', '5e3', '5000.0', '86400000', '"5000"', '8.64E7'])
       expect((await trader.post(PATH, `{"timeoutMs":${timeout}}`)).body.cancelAt, timeout).to.be.a('string');
     for (const off of ['0', '-0', '0.0', '"0"', '0e9'])
@@ -70,7 +70,7 @@ describe('the dead-man switch', () => {
     expect(await dueMsOf(trader), 'no refusal changed the switch').to.equal(dueMs);
   });
 
-  it('needs a session before anything else', async () => {
+  it('requires a session before it checks anything else', async () => {
     const { status, body } = await request(fixture.app)
       .post(PATH)
       .set('Content-Type', 'application/json')
@@ -78,7 +78,7 @@ describe('the dead-man switch', () => {
     expect([status, body.code]).to.deep.equal([401, 'UNAUTHORIZED']);
   });
 
-  it('is one a wallet, whatever the session and the replica', async () => {
+  it('is shared by all sessions of a wallet on all replicas', async () => {
     const { address } = trader.signer;
     const { typedData } = await fixture.services.auth.challenge(address);
     const { token } = await fixture.services.auth.verify(address, await trader.signer.signTyped(typedData));
@@ -93,7 +93,7 @@ describe('the dead-man switch', () => {
     expect(await dueMsOf(trader)).to.equal(null);
   });
 
-  it('works while paused, on custody hold, under stale terms, and from a blocked country', async () => {
+  it('works while trading is paused, on custody hold, under stale terms and from a blocked country', async () => {
     await fixture.engine.switches.pause();
     await fixture.engine.switches.requireTerms('2');
     await fixture.engine.switches.hold(trader.wallet);
@@ -111,7 +111,7 @@ describe('the dead-man switch', () => {
     }
   });
 
-  it('cancels in the end as cancel-all does, and the wallet can see it', async () => {
+  it('cancels all orders when it is due, and shows the reason', async () => {
     const { body: order } = await trader.order({ clientOrderId: 'mine' });
     await trader.post(PATH, { timeoutMs: 5_000 });
     await fixture.engine.switches.pause();

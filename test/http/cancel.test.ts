@@ -35,7 +35,7 @@ describe('cancelling', () => {
     );
 
   describe('one order', () => {
-    it('answers the item of cancel-all, and gives the funds back', async () => {
+    it('returns the same item as cancel-all, and releases the funds', async () => {
       const { body: order } = await trader.order({ clientOrderId: 'mine' });
       expect(await balance('USDC')).to.include({ reserved: 2000, available: 98_000 });
       const { status, body } = await trader.delete(`/v1/orders/${order.id}`);
@@ -50,7 +50,7 @@ describe('cancelling', () => {
       expect(await balance('USDC')).to.include({ reserved: 0, available: 100_000 });
     });
 
-    it('answers the same for whatever is not a live order of the wallet', async () => {
+    it('returns the same error for every id that is no live order of the wallet', async () => {
       const { body: foreign } = await other.order({ price: 1500 });
       const { body: cancelled } = await trader.order();
       await trader.delete(`/v1/orders/${cancelled.id}`);
@@ -99,7 +99,7 @@ describe('cancelling', () => {
       expect((await trader.delete(`/v1/orders/${order.id}`)).status).to.equal(200);
     });
 
-    it('ends once, however often it is asked at once', async () => {
+    it('cancels once when many requests come at the same time', async () => {
       const { body: order } = await trader.order();
       const replies = await Promise.all(
         Array.from({ length: 20 }, () => trader.delete(`/v1/orders/${order.id}`)),
@@ -111,7 +111,7 @@ describe('cancelling', () => {
   });
 
   describe('all orders', () => {
-    it('of every market, each as a single cancel would, and only the own', async () => {
+    it('cancels the orders of every market, and none of another wallet', async () => {
       await fixture.credit(trader.wallet, { BTC: '10' });
       const placed = [
         (await trader.order({ clientOrderId: 'a' })).body,
@@ -143,7 +143,7 @@ describe('cancelling', () => {
       });
     });
 
-    it('of one market', async () => {
+    it('cancels the orders of one market', async () => {
       const { body: stays } = await trader.order({ market: 'BTC/USDC', price: 10 });
       const { body: goes } = await trader.order();
       const { body } = await trader.delete('/v1/orders?market=ETH%2FUSDC');
@@ -151,7 +151,7 @@ describe('cancelling', () => {
       expect((await trader.delete('/v1/orders?market=BTC/USDC')).body.cancelled[0].id).to.equal(stays.id);
     });
 
-    it('are never all because of a filter that is not understood', async () => {
+    it('rejects a filter that it does not understand, and cancels nothing', async () => {
       const { body: order } = await trader.order();
       const refusals = [
         ['market=', 'VALIDATION_ERROR'],

@@ -134,13 +134,13 @@ describe('the error table', () => {
       request(fixture.app).post('/v1/auth/challenge').type('text/plain').send('hello'),
   };
 
-  it('has a way to meet every code that is not reserved', () => {
+  it('has a case for every code that is not reserved', () => {
     const met = [...Object.keys(HEARD), ...RESERVED, ...UNHEARD, ...RAW];
     expect(met).to.have.members(Object.keys(ERRORS));
   });
 
   for (const [code, hear] of Object.entries(HEARD) as [ErrorCode, Heard][]) {
-    it(`${code} is ${ERRORS[code].status}`, async () => {
+    it(`returns ${ERRORS[code].status} with ${code}`, async () => {
       const { status, body, headers } = await hear(await newAttempt(fixture, replica));
       expect(body.code, body.error).to.equal(code);
       expect(status).to.equal(ERRORS[code].status);

@@ -81,7 +81,7 @@ describe('orders of many wallets', function () {
     return events.flatMap((event) => (event.kind === 'order_placed' ? [event.order.wallet] : []));
   };
 
-  it('serves each of them between two orders of an attacker that are refused in vain', async () => {
+  it('serves each wallet between two orders of an attacker whose orders are rejected', async () => {
     const attacker = await fixture.trader({ USDC: '3000000' });
     const honest: Trader[] = [];
     for (let count = 0; count < 5; count += 1) honest.push(await fixture.trader({ USDC: '100000' }));
@@ -115,7 +115,7 @@ describe('orders of many wallets', function () {
     expect(wallets.filter((wallet) => wallet === attacker.wallet).length).to.be.above(OWN);
   });
 
-  it('refuses more than 256 orders of a wallet that wait, pipelined on one connection', async () => {
+  it('rejects an order when 256 of its wallet wait, pipelined on one connection', async () => {
     const attacker = await fixture.trader({ USDC: '3000000' });
     const honest = await fixture.trader({ USDC: '100000' });
     const { sequence } = await fixture.engine.reads.state();

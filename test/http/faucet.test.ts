@@ -34,12 +34,12 @@ describe('the faucet', function () {
     expect(holds).to.equal(true);
   };
 
-  it('has an amount for every asset of the demo markets, and for no other', () => {
+  it('offers an amount of every asset of the demo markets, and of no other', () => {
     const assets = DEMO_MARKETS.flatMap(({ symbol }) => symbol.split('/'));
     expect(Object.keys(FAUCET_AMOUNTS)).to.have.members([...new Set(assets)]);
   });
 
-  it('credits the wallet of the session until the wallet has had its credits', async () => {
+  it('credits the wallet of the session up to a maximum number of credits', async () => {
     const trader = await fixture.trader();
     for (let left = CREDITS_PER_WALLET - 1; left >= 0; left -= 1) {
       const { status, body } = await ask(trader, 'USDC');
@@ -56,7 +56,7 @@ describe('the faucet', function () {
     await settled();
   });
 
-  it('writes ordinary credits, each under a reference of its own', async () => {
+  it('writes ordinary credits with a reference each', async () => {
     const trader = await fixture.trader();
     await ask(trader, 'ETH');
     await ask(trader, 'ETH');
@@ -71,7 +71,7 @@ describe('the faucet', function () {
     expect(new Set(references).size).to.equal(2);
   });
 
-  it('refuses other assets, no asset, and requests without a session', async () => {
+  it('rejects other assets, a missing asset, and requests without a session', async () => {
     const trader = await fixture.trader();
     for (const asset of ['DOGE', 'usdc', 'constructor', '']) {
       const { status, body } = await ask(trader, asset);
@@ -82,7 +82,7 @@ describe('the faucet', function () {
     expect([status, body.code]).to.deep.equal([401, 'UNAUTHORIZED']);
   });
 
-  describe('elsewhere', () => {
+  describe('for other callers', () => {
     const isLocalCaller = localCallers(DOCUMENT_SETTINGS.webHosts);
     /** A reply without the parts that differ between requests. */
     const comparable = ({ status, headers, text }: Response) => {
@@ -114,13 +114,13 @@ describe('the faucet', function () {
       }
     };
 
-    it('is an unknown route to other machines', async () => {
+    it('is an unknown route for other machines', async () => {
       const trader = await fixture.trader();
       await expectUnknown(from(fixture.app, '192.0.2.7'), trader);
       expect(await balanceOf(trader.wallet, 'ETH')).to.equal(0n);
     });
 
-    it('is an unknown route to requests that a proxy passed on, also a trusted one', async () => {
+    it('is an unknown route for requests that a proxy forwarded, also a trusted one', async () => {
       const { app } = await fixture.replica({ trustProxyHops: 1 });
       const trader = await fixture.trader();
       for (const headers of [
@@ -136,18 +136,18 @@ describe('the faucet', function () {
       expect(await balanceOf(trader.wallet, 'ETH')).to.equal(0n);
     });
 
-    it('is an unknown route where the setting is off', async () => {
+    it('is an unknown route when the setting is off', async () => {
       const { app } = await fixture.replica({ demoFaucet: false });
       await expectUnknown(app, await fixture.trader());
     });
 
-    it('is an unknown route to the page of a name that was bound to this machine', async () => {
+    it('is an unknown route for a page whose host name was rebound to this machine', async () => {
       const trader = await fixture.trader();
       await expectUnknown(fixture.app, trader, { Host: 'evil.example', Origin: 'http://evil.example' });
       expect(await balanceOf(trader.wallet, 'ETH')).to.equal(0n);
     });
 
-    it('takes the hosts of the front ends and the loopback names for its own', () => {
+    it('accepts the hosts of the front ends and the loopback names', () => {
       const { socket } = { socket: { remoteAddress: '127.0.0.1' } } as IncomingMessage;
       const isOwn = (host: string | undefined): boolean => isLocalCaller({ socket, headers: { host } });
       for (const host of words(`
@@ -175,7 +175,7 @@ describe('the faucet', function () {
         expect(isOwn(host), String(host)).to.equal(false);
     });
 
-    it('knows the addresses of this machine', () => {
+    it('recognizes the addresses of this machine', () => {
       const isLocal = (remoteAddress: string | undefined): boolean =>
         isLocalCaller({ socket: { remoteAddress }, headers: { host: 'localhost' } } as IncomingMessage);
       for (const address of ['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1'])
@@ -185,7 +185,7 @@ describe('the faucet', function () {
     });
   });
 
-  it('keeps to the cap of a wallet when requests come at once, at two replicas', async () => {
+  it('limits a wallet when its requests come at the same time at two replicas', async () => {
     const other = await fixture.replica({}, { faucet: openFaucet(fixture) });
     const trader = await fixture.trader();
     const elsewhere = traderOf(other.app, trader.signer, trader.token);
@@ -196,7 +196,7 @@ describe('the faucet', function () {
     expect(await balanceOf(trader.wallet, 'ETH')).to.equal(5_000_000_000n);
   });
 
-  it('keeps to the cap in all, at two replicas, after a restart, and when Redis has forgotten', async () => {
+  it('limits all wallets together at two replicas, after a restart, and when Redis lost its data', async () => {
     const [creditsInAll, wallets] = [32, Array.from({ length: 9 }, (_, at) => walletOf(at + 1))];
     const open = (): Faucet => openFaucet(fixture, creditsInAll);
     const given = async (): Promise<number> => {

@@ -5,7 +5,7 @@ import request from 'supertest';
 import { KEYS } from '../../src/engine/keys.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
-describe('an entry that somebody added to the stream', function () {
+describe('an entry that was added to the stream by hand', function () {
   this.timeout(60_000);
   let fixture: Fixture;
   let trader: Trader;
@@ -16,7 +16,7 @@ describe('an entry that somebody added to the stream', function () {
   });
   after(() => fixture.close());
 
-  it('refuses orders and cancels until it is removed, and not market data and lists', async () => {
+  it('rejects orders and cancels until it is removed, but not market data and lists', async () => {
     const { redis, engine, app, log } = fixture;
     const { body: resting } = await trader.order();
     const { epoch, sequence } = await engine.reads.state();

@@ -35,11 +35,11 @@ describe('placing with a full claim filter', function () {
     return { ...order, clientOrderId: `id ${ids}` };
   };
 
-  it('places with and without a client order id while Postgres is there', async () => {
+  it('accepts orders with and without a client order id while Postgres is available', async () => {
     for (const body of [order, named()]) expect((await trader.post('/v1/orders', body)).status).to.equal(200);
   });
 
-  it('places without one while Postgres hangs; with one the refusal says why', async () => {
+  it('accepts orders without a client order id while Postgres hangs, and rejects others with the reason', async () => {
     link.stall();
     const first = await trader.post('/v1/orders', named());
     expect(first.status).to.equal(503);
@@ -52,7 +52,7 @@ describe('placing with a full claim filter', function () {
     }
   });
 
-  it('places with one again soon after Postgres is back', async () => {
+  it('accepts orders with a client order id again soon after Postgres is back', async () => {
     await link.mend();
     const body = named();
     for (let tries = 0; ; tries += 1) {

@@ -142,7 +142,7 @@ describe('fuzzed requests', () => {
     expect(Object.keys(body), sent).to.deep.equal(fields);
   };
 
-  it('of orders are placed or refused as documented', async () => {
+  it('place orders or reject them as documented', async () => {
     const outcomes = new Map<string, number>();
     for (let round = 0; round < ROUNDS; round += 1) {
       const text = bodyOf(dice);
@@ -158,7 +158,7 @@ describe('fuzzed requests', () => {
     }
   });
 
-  it('of paths and queries are answered as documented', async () => {
+  it('with random paths and queries are answered as documented', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const path = pathOf(dice);
       const method = dice.pick(['get', 'delete', 'post'] as const);
@@ -169,7 +169,7 @@ describe('fuzzed requests', () => {
     }
   });
 
-  it('leave no unexpected error, and nothing that settlement stumbles over', async () => {
+  it('cause no unexpected error, and nothing that settlement cannot settle', async () => {
     expect(fixture.log.filter((line) => line.includes('unexpected error'))).to.deep.equal([]);
     await fixture.settle();
     expect((await fixture.ledger.settlement.cursor()).sequence).to.equal(

@@ -3,10 +3,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { LosslessNumber, parse } from 'lossless-json';
+import { NumberLiteral } from '../../src/contract/decimals.ts';
 import { Refusal } from '../../src/domain/errors.ts';
 import { JsonText, writeJson } from '../../src/domain/json.ts';
 import { compareWith, parseDecimal } from '../../src/domain/units.ts';
-import { NumberLiteral, readJson } from '../../src/http/json.ts';
+import { readJson } from '../../src/http/json.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { words } from '../support/words.ts';
 
@@ -64,7 +65,7 @@ const mutated = (dice: Random, text: string): string => {
 };
 
 describe('JSON without doubles', () => {
-  it('keeps every number as it was written', () => {
+  it('keeps every number as it is written', () => {
     const numbers = words(`
       0.1000000000000000000000000000000000000001 1e400 -0 12345678901234567890 1E-7
     `);
@@ -72,7 +73,7 @@ describe('JSON without doubles', () => {
     expect(read.map(({ text }) => text)).to.deep.equal(numbers);
   });
 
-  it('takes and refuses what JSON.parse does, but for a key that means two things', () => {
+  it('accepts and rejects the same texts as JSON.parse, except duplicate keys', () => {
     const dice = random(runSeed());
     let taken = 0;
     for (let round = 0; round < 20_000; round += 1) {
@@ -85,7 +86,7 @@ describe('JSON without doubles', () => {
     expect(taken).to.be.above(500);
   });
 
-  it('reads a flat object as the library reads it', () => {
+  it('reads a flat object like the library', () => {
     for (const text of FLAT_SAMPLES) {
       expect(readJson(text), text).to.deep.equal(parse(text, null, (digits) => new NumberLiteral(digits)));
     }
@@ -122,7 +123,7 @@ describe('JSON without doubles', () => {
   const members = (count: number): string =>
     Array.from({ length: count }, (_, at) => `"k${at}":"v"`).join(',');
 
-  it('refuses more than four levels and more than 64 members before it reads them', () => {
+  it('rejects more than four levels or 64 members before it reads them', () => {
     const large = {
       levels: '[[[[[]]]]]',
       'levels in an object': '{"a":{"b":{"c":{"d":{}}}}}',
@@ -143,7 +144,7 @@ describe('JSON without doubles', () => {
       expect(codeOf(text), name).to.equal('EXPRESS_ERR_INVALID_JSON');
   });
 
-  it('counts neither brackets nor commas in strings, and no member in an empty list', () => {
+  it('ignores brackets and commas in strings, and counts no member in an empty list', () => {
     const texts = [
       '[[[[]]]]',
       `{${members(64)}}`,
@@ -156,7 +157,7 @@ describe('JSON without doubles', () => {
     for (const text of texts) expect(asDoubles(readJson(text)), text).to.deep.equal(JSON.parse(text));
   });
 
-  it('writes what another reader takes for the same', () => {
+  it('writes text that another reader reads alike', () => {
     const value = {
       price: new JsonText('0.1000000000000000000000000000000000000001'),
       count: 3,

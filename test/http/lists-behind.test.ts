@@ -4,9 +4,9 @@
 
 import { expect } from 'chai';
 import type { Response } from 'supertest';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { openLedger } from '../../src/ledger/index.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { atMarket, limit } from '../engine/fixture.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from './fixture.ts';
@@ -110,7 +110,7 @@ describe('lists while settlement is behind', function () {
     return trader;
   }
 
-  describe('of a wallet with hundreds of unsettled orders', () => {
+  describe('for a wallet with hundreds of unsettled orders', () => {
     let trader: Trader;
     /** Has 400 live orders. */
     let resting: Trader;
@@ -138,17 +138,17 @@ describe('lists while settlement is behind', function () {
       });
     }
 
-    it('the first page of live orders reads 150 events of 403', async () => {
+    it('read 150 of 403 events for the first page of live orders', async () => {
       const { cost } = await costOf(() => resting.get('/v1/orders?status=live'));
       expect(cost).to.deep.equal({ events: 150, scripts: 1, statements: 0 });
     });
 
-    it('a page that is not complete reads all of them, and Postgres', async () => {
+    it('read all events and Postgres for a page that is not complete', async () => {
       const { cost } = await costOf(() => resting.get('/v1/orders?status=closed'));
       expect(cost).to.deep.equal({ events: 403, scripts: 2, statements: 1 });
     });
 
-    it('one order reads the events back to its own, and nothing from Postgres', async () => {
+    it('read the events back to that of one order, and nothing from Postgres', async () => {
       const { body } = await resting.get('/v1/orders?limit=5');
       for (const path of [`/v1/orders/${body.orders[4].id}`, `/v1/trades?orderId=${body.orders[4].id}`]) {
         const { cost, reply } = await costOf(() => resting.get(path));
@@ -157,7 +157,7 @@ describe('lists while settlement is behind', function () {
       }
     });
 
-    it('a page that the events read so far fill exactly has a next page', async () => {
+    it('name a next page when the events read so far fill a page exactly', async () => {
       const { wallet, get } = await newTrader();
       const oldest = await place(wallet, limit('ETH/USDC', 'buy', 1, '0.01'));
       await placeMany(wallet, 47, { timeInForce: 'IOC' });
@@ -169,7 +169,7 @@ describe('lists while settlement is behind', function () {
       expect(next.body.nextCursor).to.equal(null);
     });
 
-    it('reads Postgres when an event was settled and trimmed before it was read', async () => {
+    it('read Postgres when an event was settled and trimmed before it was read', async () => {
       const [, { id }] = (await resting.get('/v1/orders?limit=2')).body.orders;
       const events = await fixture.engine.outbox.readUnsettled(resting.wallet);
       const { epoch, sequence } = events.find(
@@ -186,7 +186,7 @@ describe('lists while settlement is behind', function () {
     });
   });
 
-  describe('while the engine keeps events that Postgres has, until they are on its disk', () => {
+  describe('while the engine keeps events that are not yet on the disk of Postgres', () => {
     const PATHS = ['/v1/orders?status=closed', '/v1/trades?limit=100', '/v1/orders?limit=3'];
     let trader: Trader;
 
@@ -199,7 +199,7 @@ describe('lists while settlement is behind', function () {
       await placeMany(trader.wallet, 20);
     });
 
-    it('refuses to answer from a Postgres that has lost some of them since it was asked', async () => {
+    it('are rejected when Postgres has lost events since it was asked', async () => {
       const { settlement } = fixture.ledger;
       const cursor: typeof settlement.cursor = async () => ({
         ...(await settlement.cursor()),
@@ -214,7 +214,7 @@ describe('lists while settlement is behind', function () {
       }
     });
 
-    it('lists read at most 1,000 of 1,524 events, and say the same when the engine has none', async () => {
+    it('read at most 1,000 of 1,524 events, and are the same when the engine has none', async () => {
       const answers: unknown[] = [];
       for (const path of PATHS) {
         const { cost, reply } = await costOf(() => trader.get(path));
@@ -228,7 +228,7 @@ describe('lists while settlement is behind', function () {
     });
   });
 
-  describe('while Postgres is away', () => {
+  describe('while Postgres is unavailable', () => {
     let away: Replica;
     let trader: Trader;
 
@@ -241,7 +241,7 @@ describe('lists while settlement is behind', function () {
     });
     after(() => away.services.ledger.close());
 
-    it('pages that unsettled events complete are answered', async () => {
+    it('return pages that unsettled events complete', async () => {
       const [first] = await pagesOf(trader, '/v1/orders?status=live');
       expect((first as { orders: unknown[] }).orders).to.have.length(100);
       const [{ id }] = (first as { orders: [{ id: string }] }).orders;
@@ -252,7 +252,7 @@ describe('lists while settlement is behind', function () {
       });
     });
 
-    it('others are refused after a thousand events', async () => {
+    it('are rejected after a thousand events when these do not complete a page', async () => {
       for (const path of ['/v1/orders?status=closed', '/v1/trades', '/v1/trades?market=ETH/USDC']) {
         const { cost, reply } = await costOf(() => trader.get(path));
         expect([reply.status, reply.body.code], path).to.deep.equal([503, 'SERVICE_UNAVAILABLE']);
@@ -261,7 +261,7 @@ describe('lists while settlement is behind', function () {
     });
   });
 
-  describe('say the same after settlement', () => {
+  describe('before and after settlement', () => {
     const HISTORIES = 3;
     const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
 
@@ -307,7 +307,7 @@ describe('lists while settlement is behind', function () {
     ];
 
     for (let history = 0; history < HISTORIES; history += 1) {
-      it(`in a random history (${history + 1} of ${HISTORIES})`, async () => {
+      it(`are the same in a random history (${history + 1} of ${HISTORIES})`, async () => {
         const dice = random(runSeed() + history);
         for (const symbol of MARKETS) await fixture.engine.orders.clear(symbol);
         const traders = await Promise.all([newTrader(), newTrader(), newTrader()]);

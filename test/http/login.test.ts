@@ -65,7 +65,7 @@ describe('login routes', () => {
     });
   }
 
-  it('gives a nonce to GET and to POST, with the address in the query or the body', async () => {
+  it('return a nonce to GET and POST, with the address in the query or the body', async () => {
     const { address } = ethersSigner();
     const replies = await Promise.all([
       request(app).get('/api/auth/nonce').query({ address }),
@@ -81,7 +81,7 @@ describe('login routes', () => {
     expect(new Set(replies.map(({ text }) => text)).size).to.equal(replies.length);
   });
 
-  it('names the field that is missing or wrong', async () => {
+  it('name a missing or invalid field', async () => {
     const { address } = ethersSigner();
     const wrong: readonly (readonly [request.Test, RegExp])[] = [
       [post('/v1/auth/challenge', {}), /^address: is required$/],
@@ -111,7 +111,7 @@ describe('login routes', () => {
   describe('from a blocked country', () => {
     const settings = { trustProxyHops: 1, countryHeader: 'CF-IPCountry', blockedCountries: ['kp', 'XX'] };
 
-    it('refuses every login route, and nothing else but placing', async () => {
+    it('are rejected, like placing and no other route', async () => {
       const { app: guarded } = await fixture.replica(settings);
       const trader = await fixture.trader({ USDC: '10000' }, guarded);
       const { body: order } = await trader.order();
@@ -143,7 +143,7 @@ describe('login routes', () => {
       expect([placing.status, placing.body.code]).to.deep.equal([451, 'RESTRICTED_JURISDICTION']);
     });
 
-    it('believes no header while no proxy is trusted, and asks nobody without a setting', async () => {
+    it('ignore the header while no proxy is trusted, and block nobody without the setting', async () => {
       const { address } = ethersSigner();
       for (const more of [{ trustProxyHops: 0 }, { countryHeader: undefined }, { blockedCountries: [] }]) {
         const { app: open } = await fixture.replica({ ...settings, ...more });

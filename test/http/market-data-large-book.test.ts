@@ -3,8 +3,8 @@
 import { expect } from 'chai';
 import request from 'supertest';
 import type { Side } from '../../src/domain/order.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture } from './fixture.ts';
@@ -89,12 +89,12 @@ describe('a book of 40,000 orders', () => {
 
   after(() => fixture.close());
 
-  it('answers every depth with the best levels, each with all that rests at its price', async () => {
+  it('returns the best levels of every depth, each with the whole size at its price', async () => {
     expect(resting.buy.size + resting.sell.size).to.be.above(3_900);
     await expectBook();
   });
 
-  it('goes on to do so as orders fill, are cancelled and come', async () => {
+  it('stays right as orders are placed, filled and cancelled', async () => {
     const taker = `0x${'f'.repeat(40)}`;
     await fixture.credit(taker, { BTC: '1000', USDC: '2000000' });
     for (let round = 0; round < 20; round += 1) {
@@ -117,7 +117,7 @@ describe('a book of 40,000 orders', () => {
     }
   });
 
-  it('has levels that are the sums of its orders', async () => {
+  it('has levels that sum its orders', async () => {
     for (const [asset, side] of [
       ['BTC', 'sell'],
       ['USDC', 'buy'],

@@ -97,17 +97,17 @@ describe('public market data', () => {
       });
     });
 
-    it('holds the visible markets with executions in 24 hours', async () => {
+    it('lists visible markets with executions in the last 24 hours', async () => {
       expect(Object.keys((await get('summary')).body)).to.deep.equal(['ETH_USDC', 'AAA_USDC']);
     });
 
-    it('shows prices as exact decimals, and an empty side as null', async () => {
+    it('returns prices as exact decimals, and null for an empty side', async () => {
       const { AAA_USDC } = (await get('summary')).body;
       expect(AAA_USDC).to.include({ last_price: '0.15', base_volume: '0.003', quote_volume: '0.00045' });
       expect(AAA_USDC).to.include({ lowest_ask: null, highest_bid: null });
     });
 
-    it('says at once when trading is frozen, by a pause or by the market', async () => {
+    it('shows at once that trading is frozen, by a pause or by the market', async () => {
       const frozen = async (): Promise<unknown[]> => {
         const { is_frozen, isFrozen } = (await get('summary')).body.ETH_USDC;
         return [is_frozen, isFrozen];
@@ -154,7 +154,7 @@ describe('public market data', () => {
       });
     });
 
-    it('lists the pairs that ever traded', async () => {
+    it('lists pairs that have ever traded', async () => {
       const listed = async () =>
         (await get('tickers')).body.map((ticker: { ticker_id: string }) => ticker.ticker_id);
       expect(await listed()).to.deep.equal(['ETH_USDC', 'AAA_USDC']);
@@ -180,11 +180,11 @@ describe('public market data', () => {
       }
     });
 
-    it('is an empty book for a market without orders', async () => {
+    it('is empty for a market without orders', async () => {
       expect((await get('orderbook/CCC_USDC')).body).to.deep.include({ bids: [], asks: [] });
     });
 
-    it('shows each order once it was answered, and no cancelled one', async () => {
+    it('includes each acknowledged order, and no cancelled one', async () => {
       const bids = async () => (await get('orderbook/BTC_USDC')).body.bids;
       for (let price = 10_000; price < 10_010; price += 1) {
         const { body } = await quote({ market: 'BTC/USDC', price, size: 0.5 });
@@ -194,7 +194,7 @@ describe('public market data', () => {
       }
     });
 
-    it('adds up the orders of a price, best first', async () => {
+    it('sums the orders of a price, best price first', async () => {
       const market = 'BTC/USDC';
       for (const size of [0.1, 0.02, 0.003]) await quote({ market, price: 20_000, size });
       for (const price of [19_999, 20_000.01]) await quote({ market, price, size: 1 });
@@ -243,7 +243,7 @@ describe('public market data', () => {
         ['&depth=99999999999999999999', 250],
       ];
       for (const [depth, eachSide] of rows) {
-        it(`${depth || 'absent'} is ${eachSide} levels a side`, async () => {
+        it(`of ${depth || 'no value'} returns ${eachSide} levels a side`, async () => {
           const { body } = await get(`orderbook?ticker_id=BTC_USDC${depth}`);
           expect([body.bids.length, body.asks.length]).to.deep.equal([eachSide, eachSide]);
           const prices = (side: [string, string][]) => side.map(([price]) => Number(price));
@@ -259,7 +259,7 @@ describe('public market data', () => {
       depth=-1 depth=-0 depth=1.5 depth=1e2 depth=x depth= depth=+5 depth=5&depth=5
     `);
     for (const depth of refusals) {
-      it(`refuses ${depth}`, async () => {
+      it(`rejects ${depth}`, async () => {
         const { status, body } = await get(`orderbook?ticker_id=ETH_USDC&${depth}`);
         expect([status, body.code]).to.deep.equal([400, 'VALIDATION_ERROR']);
         expect(body.error).to.contain('depth');
@@ -294,11 +294,11 @@ describe('public market data', () => {
       }
     });
 
-    it('is empty for a market that never traded', async () => {
+    it('are empty for a market that never traded', async () => {
       expect((await get('trades/CCC_USDC')).body).to.deep.equal({ buy: [], sell: [] });
     });
 
-    it('of one side leave the other empty', async () => {
+    it('leave the other side empty when one side is asked for', async () => {
       const count = async (type: string) => {
         const { buy, sell } = (await get(`trades/ETH_USDC?type=${type}`)).body;
         return [buy.length, sell.length];
@@ -308,7 +308,7 @@ describe('public market data', () => {
       expect(await count('sell')).to.deep.equal([0, 1]);
     });
 
-    it('limit counts both sides together, newest first; 0 and nothing are 500', async () => {
+    it('count both sides together in limit, newest first; 0 and no value are 500', async () => {
       const prices = async (query: string) => {
         const { buy, sell } = (await get(`trades/ETH_USDC?${query}`)).body;
         return [...buy, ...sell].map((item: { price: string }) => item.price);
@@ -321,7 +321,7 @@ describe('public market data', () => {
       }
     });
 
-    it('times are whole seconds, inclusive', async () => {
+    it('take times in whole seconds, inclusive', async () => {
       const { buy, sell } = (await get('trades/ETH_USDC')).body;
       const times = [...buy, ...sell].map((item: { trade_timestamp: string }) =>
         Number(item.trade_timestamp),
@@ -351,7 +351,7 @@ describe('public market data', () => {
       ['start_time', 'start_time=2&end_time=1'],
     ] as const;
     for (const [field, query] of refusals) {
-      it(`refuses ${query}`, async () => {
+      it(`reject ${query}`, async () => {
         const { status, body } = await get(`trades?ticker_id=ETH_USDC&${query}`);
         expect([status, body.code]).to.deep.equal([400, 'VALIDATION_ERROR']);
         expect(body.error).to.contain(field);
@@ -389,7 +389,7 @@ describe('public market data', () => {
       expect((await get('candles/BTC_USDC')).body.candles).to.deep.equal([]);
     });
 
-    it('takes times of starts of candles, inclusive', async () => {
+    it('take start times of candles, inclusive', async () => {
       const { candles } = (await get('candles/ETH_USDC?tf=1h')).body;
       const [first, last] = [Number(candles[0].time), Number(candles.at(-1).time)];
       const count = async (query: string): Promise<number> =>
@@ -402,7 +402,7 @@ describe('public market data', () => {
       expect(await count('end_time=99999999999999999999')).to.equal(candles.length);
     });
 
-    it('has none under the old prefix', async () => {
+    it('are not served under the old prefix', async () => {
       expect((await request(fixture.app).get('/v1/coingecko/candles/ETH_USDC')).status).to.equal(404);
     });
 
@@ -420,7 +420,7 @@ describe('public market data', () => {
       ['start_time', 'start_time=2&end_time=1'],
     ] as const;
     for (const [field, query] of refusals) {
-      it(`refuses ${query}`, async () => {
+      it(`reject ${query}`, async () => {
         const { status, body } = await get(`candles?ticker_id=ETH_USDC&${query}`);
         expect([status, body.code]).to.deep.equal([400, 'VALIDATION_ERROR']);
         expect(body.error).to.contain(field);
@@ -430,7 +430,7 @@ describe('public market data', () => {
 
   describe('the ticker id', () => {
     for (const route of ['orderbook', 'trades', 'candles']) {
-      it(`missing, empty or repeated is refused by ${route}`, async () => {
+      it(`is rejected by ${route} when it is missing, empty or repeated`, async () => {
         for (const query of ['', '?ticker_id=', '?ticker_id=ETH_USDC&ticker_id=ETH_USDC']) {
           const { status, body } = await get(`${route}${query}`);
           expect([status, body.code, Object.keys(body)], query).to.deep.equal([
@@ -441,7 +441,7 @@ describe('public market data', () => {
         }
       });
 
-      it(`unknown is not found by ${route}`, async () => {
+      it(`is not found by ${route} when it is unknown`, async () => {
         for (const id of words('NO_NE eth_usdc ETH/USDC ETH %00_%0A __proto__ ETH_USDC_X ☃')) {
           for (const path of [
             `${route}?ticker_id=${encodeURIComponent(id)}`,
@@ -458,7 +458,7 @@ describe('public market data', () => {
       });
     }
 
-    it('of a market that is hidden, halted or not open yet still has its book and trades', async () => {
+    it('returns book and trades of a market that is hidden, halted or not yet open', async () => {
       for (const id of ['BBB_USDC', 'CCC_USDC']) {
         expect((await get(`orderbook/${id}`)).status).to.equal(200);
         expect((await get(`trades/${id}`)).status).to.equal(200);
@@ -469,7 +469,7 @@ describe('public market data', () => {
   describe('replies', () => {
     const paths = words('pairs summary tickers orderbook/ETH_USDC trades/ETH_USDC candles/ETH_USDC');
 
-    it('hold decimals as plain strings, and no other number than the trade id', async () => {
+    it('have decimals as strings, and no number but the trade id', async () => {
       for (const path of paths) {
         const { text } = await get(path);
         expect(text.replace(/"trade_id":\d+/g, ''), path).not.to.match(/[:[,]-?\d/);
@@ -479,7 +479,7 @@ describe('public market data', () => {
       }
     });
 
-    it('may be kept by caches for a second, by anybody’s, and read by any page', async () => {
+    it('may be cached for a second and read by any page', async () => {
       for (const path of paths) {
         const { headers } = await get(path);
         expect(headers['cache-control'], path).to.equal('public, max-age=1, must-revalidate');
@@ -489,14 +489,14 @@ describe('public market data', () => {
       }
     });
 
-    it('that are errors are not kept', async () => {
+    it('may not be cached when they are errors', async () => {
       const { headers } = await get('trades/NO_NE');
       expect(headers['cache-control']).to.equal('no-store');
       expect(headers).not.to.have.property('etag');
       expect(headers['access-control-allow-origin']).to.equal('*');
     });
 
-    it('are compressed when that is asked for', async () => {
+    it('are compressed on request', async () => {
       const raw = (path: string, encoding: string): Promise<Response> =>
         request(fixture.app)
           .get(`/v1/market-data/${path}`)
@@ -526,7 +526,7 @@ describe('public market data', () => {
       }
     });
 
-    it('are not sent to whom has them already', async () => {
+    it('are 304 when the client has them already', async () => {
       const first = await get('pairs');
       const again = await request(fixture.app)
         .get('/v1/market-data/pairs')
@@ -540,7 +540,7 @@ describe('public market data', () => {
       expect(changed.status).to.equal(200);
     });
 
-    it('to HEAD are headers alone, and tell by OPTIONS what is there', async () => {
+    it('have only headers for HEAD, and list methods for OPTIONS', async () => {
       const head = await request(fixture.app).head('/v1/market-data/orderbook/ETH_USDC');
       expect([head.status, head.text]).to.deep.equal([200, undefined]);
       const options = await request(fixture.app)
@@ -549,7 +549,7 @@ describe('public market data', () => {
       expect([options.status, options.headers.allow]).to.deep.equal([204, 'OPTIONS, GET, HEAD']);
     });
 
-    it('need no key, and none is looked at', async () => {
+    it('need no key and ignore any', async () => {
       for (const path of paths) {
         const reply = await request(fixture.app)
           .get(`/v1/market-data/${path}`)
@@ -560,7 +560,7 @@ describe('public market data', () => {
   });
 
   describe('the old prefix', () => {
-    it('answers the same, and says where it is to be had', async () => {
+    it('returns the same replies, and the new address in a header', async () => {
       for (const path of ['pairs', 'summary', 'tickers', 'orderbook/ETH_USDC', 'trades/ETH_USDC']) {
         const old = await request(fixture.app).get(`/v1/coingecko/${path}`);
         expect(old.status, path).to.equal(200);
@@ -575,7 +575,7 @@ describe('public market data', () => {
       expect(query.body.sell).to.have.length(1);
     });
 
-    it('answers `historical_trades` as it answers `trades`', async () => {
+    it('serves `historical_trades` like `trades`', async () => {
       for (const rest of ['/ETH_USDC', '?ticker_id=ETH_USDC', '/NO_PAIR', '']) {
         const [alias, trades] = await Promise.all(
           ['historical_trades', 'trades'].map((name) =>
@@ -588,7 +588,7 @@ describe('public market data', () => {
       }
     });
 
-    it('refuses the same, with its headers', async () => {
+    it('rejects the same requests, with the same headers', async () => {
       const reply = await request(fixture.app).get('/v1/coingecko/orderbook');
       expect([reply.status, reply.body.code]).to.deep.equal([400, 'VALIDATION_ERROR']);
       expect(reply.headers.deprecation).to.equal('true');
@@ -597,7 +597,7 @@ describe('public market data', () => {
       expect(strange.headers.link).to.equal('</v1/market-data/orderbook/%3E%22>; rel="successor-version"');
     });
 
-    it('is a setting', async () => {
+    it('is served only when the setting is on', async () => {
       const { app } = await fixture.replica({ legacyPrefix: '/old/data' });
       expect((await request(app).get('/old/data/pairs')).headers.deprecation).to.equal('true');
       expect((await request(app).get('/v1/coingecko/pairs')).status).to.equal(404);
@@ -605,7 +605,7 @@ describe('public market data', () => {
   });
 
   describe('the conventions of the aggregators', () => {
-    it('for a book: a depth of 100 is 50 a side, pairs of strings, a timestamp in milliseconds as text', async () => {
+    it('hold for a book: a depth of 100 is 50 a side, pairs of strings, a text of milliseconds', async () => {
       const { body } = await get('orderbook?ticker_id=BTC_USDC&depth=100');
       expect([body.bids.length, body.asks.length]).to.deep.equal([50, 50]);
       for (const level of [...body.bids, ...body.asks]) {
@@ -615,7 +615,7 @@ describe('public market data', () => {
       expect(body.timestamp).to.be.a('string');
     });
 
-    it('for trades: arrays of buys and sells, seconds as text, an integer that rises with each', async () => {
+    it('hold for trades: arrays of buys and sells, seconds as text, ids that rise', async () => {
       const { buy, sell } = (await get('trades?ticker_id=ETH_USDC')).body;
       expect(buy).to.be.an('array');
       expect(sell).to.be.an('array');
@@ -626,7 +626,7 @@ describe('public market data', () => {
       }
     });
 
-    it('ids agree: every pair is a key of nothing else, every ticker a pair', async () => {
+    it('hold for ids: every pair is the key of one market, every ticker id a pair', async () => {
       const [pairs, tickers, summary] = await Promise.all([get('pairs'), get('tickers'), get('summary')]);
       const ids = (list: { ticker_id: string }[]) => list.map(({ ticker_id }) => ticker_id);
       expect(ids(pairs.body)).to.include.members(ids(tickers.body));

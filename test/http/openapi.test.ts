@@ -99,7 +99,7 @@ function clashesAmong(names: readonly (readonly [string, string])[]): string[] {
 }
 
 describe('the documents', () => {
-  it('mean the same by the same name, so that clients of both can live in one folder', () => {
+  it('use the same names for the same schemas, so that clients of both fit in one folder', () => {
     const [http, streams] = [openApi.components.schemas, asyncApi.components.schemas];
     for (const name of Object.keys(streams)) {
       const alike = Object.keys(http).filter((other) => other.toLowerCase() === name.toLowerCase());
@@ -110,14 +110,14 @@ describe('the documents', () => {
     }
   });
 
-  it('send clients of the streams to an address and a protocol that answer', () => {
+  it('give clients of the streams an address and a protocol that work', () => {
     const serverOf = (webUrl: string): Node =>
       (asyncApiDocument({ ...DOCUMENT_SETTINGS, webUrl }) as Node).servers.service;
     expect(serverOf('http://localhost:18080')).to.include({ host: 'localhost:18080', protocol: 'ws' });
     expect(serverOf('https://exchange.example')).to.include({ host: 'exchange.example', protocol: 'wss' });
   });
 
-  it('give the forms of the viewer a market to begin with', () => {
+  it('fill the forms of the viewer with a market', () => {
     for (const { name, operation } of operations)
       for (const { name: parameter, example } of operation.parameters)
         if (parameter === 'ticker_id') expect(example, name).to.equal('ETH_USDC');
@@ -125,7 +125,7 @@ describe('the documents', () => {
 
   for (const [name, document] of Object.entries(DOCUMENTS)) {
     describe(name, () => {
-      it('passes a linter, at its strictest', async () => {
+      it('passes a linter with its strictest rules', async () => {
         // Both streams are public, so their operations define no security.
         const rules = name === 'asyncapi.json' ? { 'security-defined': 'off' as const } : {};
         const config = await createConfig({ extends: ['recommended-strict'], rules });
@@ -135,7 +135,7 @@ describe('the documents', () => {
         expect(told).to.deep.equal([]);
       });
 
-      it('has no schema that says nothing', () => {
+      it('has no empty schema', () => {
         const silent = nodes(document).filter(
           ({ node, way }) => isSchema(way) && Object.keys(node).length === 0,
         );
@@ -154,7 +154,7 @@ describe('the documents', () => {
         expect(texts.length).to.equal(name === 'openapi.json' ? 1 : 0);
       });
 
-      it('knows every property of what is answered', () => {
+      it('has every property of the replies', () => {
         const references = nodes(document).filter(({ node }) => node.$ref !== undefined);
         const isOfRequests = ([, kind, name]: readonly string[]): boolean => {
           const of = references.filter(({ node }) => node.$ref === `#/components/${kind}/${name}`);
@@ -172,7 +172,7 @@ describe('the documents', () => {
         expect(open.map(({ way }) => way.join('/'))).to.deep.equal([]);
       });
 
-      it('has examples and defaults that are what their schemas say', () => {
+      it('has examples and defaults that match their schemas', () => {
         const schemaOf = schemasOf(document);
         const wrong = nodes(document).flatMap(({ node, way }) => {
           if (!isSchema(way)) return [];
@@ -204,11 +204,11 @@ describe('the documents', () => {
         expect(untyped.map(({ way }) => way.join('/'))).to.deep.equal([]);
       });
 
-      it('gives no two things names that generators make alike', () => {
+      it('has no two names that generators turn into one', () => {
         expect(clashesAmong(generatedNames(document))).to.deep.equal([]);
       });
 
-      it('uses every schema that it names', () => {
+      it('uses every named schema', () => {
         const used = new Set(nodes(document).map(({ node }) => node.$ref));
         const named = Object.keys(document.components.schemas);
         expect(named.filter((name) => !used.has(`#/components/schemas/${name}`))).to.deep.equal([]);
@@ -217,14 +217,14 @@ describe('the documents', () => {
   }
 
   describe('openapi.json', () => {
-    it('documents every route, and nothing else', () => {
+    it('has every route, and no other', () => {
       const legacy = legacyRoutes(DOCUMENT_SETTINGS.legacyPrefix);
       const routes = [...ROUTES, ...LOCAL_ROUTES, ...legacy, ...PROBES];
       const names = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
       expect(operations.map(({ name }) => name)).to.have.members(names);
     });
 
-    it('leaves the faucet out where it is not served', () => {
+    it('leaves out the faucet when it is not served', () => {
       const without = openApiDocument({ ...DOCUMENT_SETTINGS, demoFaucet: false }) as Node;
       expect(Object.keys(openApi.paths)).to.have.members([...Object.keys(without.paths), '/v1/demo/faucet']);
       const { FaucetCredit, ...schemas } = openApi.components.schemas;
@@ -232,7 +232,7 @@ describe('the documents', () => {
       expect(without.components.schemas).to.deep.equal(schemas);
     });
 
-    it('has every error code, with its status and its meaning', () => {
+    it('has every error code with its status and meaning', () => {
       const { ErrorCode } = openApi.components.schemas;
       expect(ErrorCode.enum).to.have.members(Object.keys(ERRORS));
       const answered = new Set<string>();
@@ -253,7 +253,7 @@ describe('the documents', () => {
       }
     });
 
-    it('wants a session where one is wanted, tells limits where they are told, and what is deprecated', () => {
+    it('marks authenticated, rate-limited and deprecated routes', () => {
       for (const { method, path, caller, bucket } of ROUTES) {
         const name = `${method} ${path.replace(/:(\w+)/g, '{$1}')}`;
         const { operation } = operations.find((one) => one.name === name)!;
@@ -274,7 +274,7 @@ describe('the documents', () => {
 
   const orderBody = openApi.paths['/v1/orders'].post.requestBody.content['application/json'];
 
-  it('show an order of each shape, and the look-up, of which no other shape is one', () => {
+  it('show an order of each shape and the lookup, of which each fits one schema only', () => {
     const shapes: Node[] = orderBody.schema.anyOf;
     const names = shapes.map(({ $ref }) => $ref.replace('#/components/schemas/', ''));
     expect(Object.keys(orderBody.examples)).to.have.members(names);
@@ -284,7 +284,7 @@ describe('the documents', () => {
     }
   });
 
-  it('keep the shapes of an order apart for generators that pass over `not` and let objects be open', () => {
+  it('keep the shapes of an order apart for generators that ignore `not` and allow open objects', () => {
     const plain: Node = JSON.parse(JSON.stringify(openApi), (key, value) =>
       key === 'not' || key === 'additionalProperties' ? undefined : value,
     );
@@ -309,7 +309,7 @@ describe('the documents', () => {
       expect(isTaken(body), JSON.stringify(body)).to.equal(false);
   });
 
-  it('take and refuse the same orders as the service', () => {
+  it('accept and reject the same orders as the service', () => {
     const isDocumented = schemasOf(openApi)(orderBody.schema);
     const placing = ROUTES.find(({ method, path }) => method === 'POST' && path === '/v1/orders')!.endpoint
       .request!;
@@ -369,7 +369,7 @@ describe('the documents', () => {
 
     after(() => fixture.close());
 
-    it('are these', async () => {
+    it('equal those of this test', async () => {
       for (const [name, document] of Object.entries(DOCUMENTS)) {
         const { status, headers, text } = await request(fixture.app).get(`/v1/${name}`);
         expect([status, headers['content-type']]).to.deep.equal([200, 'application/json; charset=utf-8']);
@@ -380,7 +380,7 @@ describe('the documents', () => {
       }
     });
 
-    it('have a page to read them, which takes nothing from other hosts', async () => {
+    it('have a viewer that loads nothing from other hosts', async () => {
       const { status, headers, text } = await request(fixture.app).get('/docs');
       expect([status, headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8']);
       const policy = headers['content-security-policy']!.split(';').map((rule) => rule.split(' '));
@@ -415,7 +415,7 @@ describe('the documents', () => {
       }
     });
 
-    it('name a service as it is called, and its old prefix', async () => {
+    it('have the name of the service and its old prefix from the settings', async () => {
       const { app } = await fixture.replica({ serviceName: 'A & <B>', legacyPrefix: '/old/data' });
       expect((await request(app).get('/docs')).text).to.include('<title>A &amp; &lt;B&gt; API</title>');
       const { body } = await request(app).get('/v1/openapi.json');
@@ -443,14 +443,16 @@ describe('the check of replies', () => {
     volume24h: 0,
     openInterest: 0,
     change24h: -1,
+    time: 1,
+    sequence: 1,
   };
 
-  it('passes what is documented', () => {
+  it('passes documented replies', () => {
     expect(problemsOf(reply)).to.deep.equal([]);
     checkFrame(JSON.stringify(ticker));
   });
 
-  it('finds a status, a header, a type, a property, an amount and a code that are not', () => {
+  it('reports an undocumented status, header, type, property, amount or code', () => {
     const found = (changed: Partial<Reply>) => problemsOf({ ...reply, ...changed }).join();
     const refused = (code: string) => found({ status: 400, text: JSON.stringify({ error: 'x', code }) });
     expect(found({ status: 201 })).to.equal('the status 201 is not documented');
@@ -473,7 +475,7 @@ describe('the check of replies', () => {
     expect(() => checkFrame('{"type":"news"}')).to.throw('not documented');
   });
 
-  it('fails the test whose reply it is', async () => {
+  it('fails the test that received the reply', async () => {
     const server = documentedBy(
       (_request: unknown, response: Node) => response.writeHead(418).end(),
       DOCUMENT_SETTINGS,

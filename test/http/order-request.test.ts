@@ -1,10 +1,11 @@
 /** Checks what `POST /v1/orders` accepts in each member of its body, and what an absent member means. */
 
 import { expect } from 'chai';
-import { Refusal } from '../../src/domain/errors.ts';
+import type { Refusal } from '../../src/domain/errors.ts';
 import { formatDecimal } from '../../src/domain/units.ts';
-import { readOrder } from '../../src/http/endpoints/order-request.ts';
+import { readOrder } from '../../src/http/endpoints/post-order.ts';
 import { readJson } from '../../src/http/json.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 
 const WALLET = `0x${'ab'.repeat(20)}`;
 const LONGEST_ID = 'x'.repeat(128);
@@ -31,7 +32,7 @@ const ACCEPTED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   postOnly: { true: true, false: false, null: false },
   reduceOnly: { true: true, false: false, null: false },
   // The engine refuses a leverage above 100.
-  leverage: { '5': '5', '"50"': '50', '200': '200', null: null },
+  leverage: { '5': 5, '"50"': 50, '200': 200, null: null },
 };
 
 const REQUIRED = 'is required';
@@ -87,22 +88,27 @@ const REJECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 function read(members: Readonly<Record<string, string>>): Record<string, unknown> {
   const given = Object.entries(members).filter(([, text]) => text !== 'undefined');
   const body = readJson(`{${given.map(([name, text]) => `"${name}":${text}`).join(',')}}`);
-  const outcome = readOrder(body, WALLET);
-  if (outcome instanceof Refusal) return { code: outcome.code, message: outcome.message };
+  let order: OrderRequest;
+  try {
+    order = readOrder(body, WALLET);
+  } catch (error) {
+    const { code, message } = error as Refusal;
+    return { code, message };
+  }
   const asText = (value: unknown): unknown =>
     typeof value === 'object' && value !== null ? formatDecimal(value as never) : value;
-  return Object.fromEntries(Object.entries(outcome).map(([name, value]) => [name, asText(value)]));
+  const { account: _account, ...read } = order;
+  return Object.fromEntries(Object.entries(read).map(([name, value]) => [name, asText(value)]));
 }
 
 describe('requests to place an order', () => {
-  it('get the defaults of the members that are absent', () => {
+  it('have the defaults of absent members', () => {
     expect(read(ORDER)).to.deep.equal({
       market: 'ETH/USDC',
       side: 'buy',
       type: 'limit',
       price: '2000',
       size: '1',
-      quoteAmount: undefined,
       clientOrderId: null,
       timeInForce: 'GTC',
       postOnly: false,
@@ -112,7 +118,7 @@ describe('requests to place an order', () => {
     expect(read({ ...ORDER, other: '1' })).to.deep.equal(read(ORDER));
   });
 
-  it('are read when each member has one of its accepted values', () => {
+  it('are accepted with each accepted value of each member', () => {
     for (const [name, values] of Object.entries(ACCEPTED))
       for (const [text, value] of Object.entries(values))
         expect(read({ ...ORDER, [name]: text }), `${name}: ${text}`).to.deep.equal({
@@ -121,7 +127,7 @@ describe('requests to place an order', () => {
         });
   });
 
-  it('are rejected with the name of the member when its value is not accepted', () => {
+  it('are rejected with the name of the member when its value is invalid', () => {
     for (const [name, values] of Object.entries(REJECTED))
       for (const [text, problem] of Object.entries(values))
         expect(read({ ...ORDER, [name]: text }), `${name}: ${text}`).to.deep.equal({
@@ -150,7 +156,7 @@ describe('requests to place an order', () => {
       });
   });
 
-  it('are refused when they name another account than that of the session', () => {
+  it('are rejected when they name another account than that of the session', () => {
     for (const account of [WALLET, WALLET.toUpperCase().replace('X', 'x')])
       expect(read({ ...ORDER, account: `"${account}"` })).to.deep.equal(read(ORDER));
     expect(read({ ...ORDER, account: 'null' })).to.deep.equal(read(ORDER));

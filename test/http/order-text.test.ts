@@ -109,7 +109,7 @@ describe('orders and trades as text', () => {
 
     after(() => ledger.close());
 
-    it('are what the events say, byte for byte', async () => {
+    it('equal what the events say, byte for byte', async () => {
       for (const wallet of WALLETS) {
         const orders = reference.orders.filter((order) => order.wallet === wallet).reverse();
         const fills = { maxFillsPerOrder: EVENTS, maxFillsPerReply: EVENTS, orders: EVENTS };
@@ -127,7 +127,7 @@ describe('orders and trades as text', () => {
     });
   });
 
-  it('are the same of bigints and of digits, of any size and on any grid', () => {
+  it('are the same from bigints and from digits, of any size and on any grid', () => {
     const order = reference.orders.find(({ fillCount }) => fillCount > 0)!;
     const grids = ['1', '0.01', '0.05', '0.000000001', '25', '0.125', '1000'].map((text) => gridOf(text)!);
     for (let round = 0; round < 1_000; round += 1) {
@@ -161,7 +161,7 @@ describe('orders and trades as text', () => {
     }
   });
 
-  it('tell times as Date does', () => {
+  it('write times like Date', () => {
     const DAY_MS = 86_400_000;
     const edges = [0, 1, DAY_MS - 1, DAY_MS, 1_767_605_400_000, Date.UTC(2028, 1, 29), 253_402_300_799_999];
     const drawn = Array.from({ length: 2_000 }, () => dice.below(2 ** 31) * 1_000 + dice.below(1_000));

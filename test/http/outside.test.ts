@@ -42,7 +42,7 @@ describe('requests outside the contract', () => {
     await Promise.all(Array.from({ length: 20 }, lane));
   };
 
-  it(`are ${LIMIT} a minute from one address, over all replicas and paths`, async () => {
+  it(`are limited to ${LIMIT} a minute of one address, over all replicas and paths`, async () => {
     const addresses = ['2001:db8:9:9::1', '2001:db8:9:9:ffff::2'];
     await inLanes(LIMIT, async (at) => {
       const { status } = await ask(
@@ -72,7 +72,7 @@ describe('requests outside the contract', () => {
     for (const key of keys) expect(await fixture.redis.pttl(key)).to.be.within(1, 60_000);
   });
 
-  it('are counted by one command each, and no route of the contract sends one more', async () => {
+  it('are counted by one command each, and documented routes send no such command', async () => {
     const sent: string[][] = [];
     const redis = first.services.queueRedis;
     const counting = new Proxy(redis, {
@@ -105,7 +105,7 @@ describe('requests outside the contract', () => {
     expect(sent.some((command) => command.join(' ').includes(':outside:'))).to.equal(false);
   });
 
-  it('are served while the Redis that counts hangs or is away, and wait for it once', async () => {
+  it('are served while the counting Redis hangs or is away, after one wait for it', async () => {
     const silent: TcpServer = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as { port: number };
@@ -132,7 +132,7 @@ describe('requests outside the contract', () => {
     silent.close();
   });
 
-  it('leave a bounded log, without a secret, however many and long they are', async () => {
+  it('write a bounded log without secrets, however many and long they are', async () => {
     const { app, log } = await fixture.replica({}, {});
     const long = `/v1/nothing?token=${trader.token}&x=${'y'.repeat(8_000)}&signature=0x${'ab'.repeat(65)}`;
     const padded = `/v1/nothing?${'z'.repeat(170)}&x=0x${'cd'.repeat(65)}`;
@@ -153,7 +153,7 @@ describe('requests outside the contract', () => {
       expect(text).to.not.include(secret);
   });
 
-  it('are told as a number when the period ends, for a bounded number of kinds', async () => {
+  it('are summed up in the log when the period ends, for a bounded number of kinds', async () => {
     const lines: { kind: string; count: number }[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const repeated = limitRepeatedLines(logger, 50);

@@ -54,7 +54,7 @@ describe('the trading page', () => {
       ['/trade/%3Cscript%3E', 404],
     ];
     for (const [path, status] of cases)
-      it(`is answered with ${status} at ${path}`, async () => {
+      it(`returns ${status} at ${path}`, async () => {
         const reply = await get(path);
         expect([reply.status, reply.headers['content-type'], reply.headers['cache-control']]).to.deep.equal([
           status,
@@ -75,7 +75,7 @@ describe('the trading page', () => {
       });
 
     for (const prefix of ['', '/below/a/proxy'])
-      it(`names what is there, relative to ${prefix || 'the host'}`, async () => {
+      it(`links to existing files, relative to ${prefix || 'the host'}`, async () => {
         for (const path of ['/', '/trade/ETH_USDC']) {
           const named = addresses((await get(path)).text, prefix + path);
           const files = named.filter(({ protocol }) => protocol !== 'data:');
@@ -90,7 +90,7 @@ describe('the trading page', () => {
         }
       });
 
-    it('has the strict policy, of WEB_URL and never of Host, and the other headers of a page', async () => {
+    it('has the strict policy of WEB_URL, never of Host, and the other headers of a page', async () => {
       for (const path of ['/', '/trade/NOPE_USDC']) {
         const { headers } = await get(path, { Host: 'evil.example' });
         expect(headers['content-security-policy']!.split(';')).to.deep.equal(POLICY);
@@ -121,7 +121,7 @@ describe('the trading page', () => {
         expect(headers['content-security-policy']!.split(';')).to.include(source);
       });
 
-    it('carries the name of the service as text', async () => {
+    it('has the name of the service as escaped text', async () => {
       const serviceName = '"><script>&';
       const { app } = await fixture.replica({ serviceName });
       const { text } = await request(app).get('/');
@@ -129,7 +129,7 @@ describe('the trading page', () => {
       expect(text).not.to.include(serviceName);
     });
 
-    it('offers the demo wallet where the faucet answers', async () => {
+    it('offers the demo wallet when the faucet is on', async () => {
       const { app } = await fixture.replica({ demoFaucet: false });
       const replies = await Promise.all([
         get('/'),
@@ -140,7 +140,7 @@ describe('the trading page', () => {
       expect(offers).to.deep.equal(['true', 'false', 'false']);
     });
 
-    it('is there while the engine is away', async () => {
+    it('is served while the engine is away', async () => {
       const replica = await fixture.replica();
       replica.engineRedis.disconnect();
       expect((await request(replica.app).get('/v1/markets')).status).to.equal(503);
@@ -151,7 +151,7 @@ describe('the trading page', () => {
 
   describe('a file of its bundle', () => {
     for (const [name, hash] of Object.entries(manifest.files)) {
-      it(`${name} may be kept for good under its hash, and under no other`, async () => {
+      it(`${name} may be cached forever under its hash, and under no other`, async () => {
         const own = await get(`/web/${name}?v=${hash}`);
         expect([own.status, own.headers['cache-control']]).to.deep.equal([
           200,
@@ -171,7 +171,7 @@ describe('the trading page', () => {
       });
     }
 
-    it('is compressed for those who ask, and has a tag', async () => {
+    it('is compressed on request, and has an entity tag', async () => {
       const path = `/web/main.js?v=${manifest.files['main.js']}`;
       const plain = await get(path, { 'Accept-Encoding': 'identity' });
       expect(plain.headers['content-type']).to.equal('text/javascript; charset=utf-8');
@@ -186,7 +186,7 @@ describe('the trading page', () => {
       expect([head.status, head.headers.etag]).to.deep.equal([200, plain.headers.etag]);
     });
 
-    it('is complete by itself, so that files of two releases fit together', () => {
+    it('is complete by itself, so that files of two releases work together', () => {
       for (const name of Object.keys(manifest.files).filter((name) => name.endsWith('.js')))
         expect(built(name).toString(), name).to.not.match(/\b(?:import|from)\s*["']/);
     });
@@ -207,7 +207,7 @@ describe('the trading page', () => {
     });
   });
 
-  it('is counted under few routes', async () => {
+  it('is counted in metrics under few routes', async () => {
     const paths = words('/ /trade/ETH_USDC /trade/NOPE_USDC /web/main.js /web/nothing.js /web/../x');
     for (const path of paths) await get(path);
     const text = await fixture.services.metrics.text();
@@ -216,7 +216,7 @@ describe('the trading page', () => {
     expect([...routes].filter((route) => /NOPE|nothing/.test(route!))).to.deep.equal([]);
   });
 
-  it('is served with the licences of all that it contains', async () => {
+  it('is served with the licences of its packages', async () => {
     const text = (await get('/web/notice.txt')).text;
     expect(text).to.include(readFileSync(new URL('NOTICE', ROOT), 'utf8'));
     expect(text).to.include(readFileSync(new URL('LICENSE', ROOT), 'utf8'));
@@ -235,7 +235,7 @@ describe('the trading page', () => {
     }
   });
 
-  it('is small: 120 KB compressed, and 15 KB for the demo wallet, which is loaded on demand', () => {
+  it('takes at most 120 KB compressed, and 15 KB for the demo wallet, which is loaded on demand', () => {
     const sizes = Object.keys(manifest.files)
       .filter((name) => name !== 'notice.txt')
       .map((name) => ({ name, bytes: gzipSync(built(name), { level: 9 }).length }));

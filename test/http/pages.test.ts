@@ -107,7 +107,7 @@ describe('pages of orders and trades', () => {
     expect(await page(alice, '/v1/orders?status=closed')).to.deep.equal({ items: [], next: null });
   });
 
-  it('show no order twice and miss none while orders are placed, filled, cancelled and settled', async function () {
+  it('contain each order once while orders are placed, filled, cancelled and settled', async function () {
     this.timeout(60_000);
     const dice = random(runSeed());
     for (const status of ['live', 'closed', undefined]) {
@@ -136,7 +136,7 @@ describe('pages of orders and trades', () => {
     }
   });
 
-  it('of live orders see at once what was cancelled, filled and placed', async () => {
+  it('of live orders show at once what was cancelled, filled and placed', async () => {
     const [first, second, third] = await rest(alice, 3);
     await fixture.settle();
     await alice.delete(`/v1/orders/${first}`);
@@ -153,7 +153,7 @@ describe('pages of orders and trades', () => {
     }
   });
 
-  it('of one market leave out the others, live or closed, settled or not', async () => {
+  it('of one market leave out other markets, live or closed, settled or not', async () => {
     const place = (market: string, timeInForce: string): Promise<string> =>
       alice.order({ market, price: 1, size: 0.01, timeInForce }).then(({ body }) => body.id);
     const [live, closed]: [string[], string[]] = [[], []];
@@ -187,7 +187,7 @@ describe('pages of orders and trades', () => {
     }
   });
 
-  it('of a market that is none are refused', async () => {
+  it('are rejected for an invalid market', async () => {
     for (const [query, code] of [
       ['market=NO/SUCH', 'MARKET_NOT_FOUND'],
       ['market=eth/usdc', 'MARKET_NOT_FOUND'],
@@ -199,7 +199,7 @@ describe('pages of orders and trades', () => {
     }
   });
 
-  it('of trades reach every one, of one order or of one market, settled or not', async () => {
+  it('of trades contain every trade, of one order or of one market, settled or not', async () => {
     const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 1 });
     const { body: other } = await alice.order({ market: 'BTC/USDC', side: 'sell', price: 2000, size: 1 });
     const fills: string[] = [];
@@ -233,7 +233,7 @@ describe('pages of orders and trades', () => {
     await expectLists();
   });
 
-  it('refuse a cursor of another wallet, list or filter, and one that is none', async () => {
+  it('reject an invalid cursor, and one of another wallet, list or filter', async () => {
     await rest(alice, 3);
     await rest(bob, 3);
     for (let at = 0; at < 2; at += 1) {
@@ -276,7 +276,7 @@ describe('pages of orders and trades', () => {
     expect((await page(alice, `/v1/orders?cursor=${orders}&limit=2`)).items).to.have.length(2);
   });
 
-  it('refuse wrong and repeated values, and ignore parameters that they do not know', async () => {
+  it('reject invalid and repeated values, and ignore unknown parameters', async () => {
     for (const query of words(`
       status= status=open status=LIVE status=live&status=live status=live,closed limit= limit=0 limit=101
       limit=-1 limit=1.5 limit=1e1 limit=ten limit=5&limit=5
@@ -333,7 +333,7 @@ describe('pages of orders and trades', () => {
     const pathOf = (clientOrderId: string): string =>
       `/v1/orders/by-client-id/${encodeURIComponent(clientOrderId)}`;
 
-    it('answer the order, by its id and by any client order id, settled, forgotten or not', async function () {
+    it('return the order by its id and by any client order id, settled, forgotten or not', async function () {
       this.timeout(60_000);
       const placed = new Map<string, string>();
       for (const clientOrderId of IDS) {
@@ -353,7 +353,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('answer dots to clients that send the path as it is', async () => {
+    it('return an order whose client order id has dots, for clients that send the path as it is', async () => {
       for (const clientOrderId of ['.', '..']) {
         const { body } = await alice.order({ price: 1, size: 0.01, clientOrderId });
         const server = fixture.app;
@@ -364,7 +364,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('see at once what became of it', async () => {
+    it('show a change of the order at once', async () => {
       const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 1, clientOrderId: 'one' });
       const now = async () => (await alice.get(`/v1/orders/${maker.id}`)).body.order;
       for (const settle of [async () => undefined, () => fixture.settle()]) {
@@ -379,7 +379,7 @@ describe('pages of orders and trades', () => {
       expect((await now()).status).to.equal('partially_filled_cancelled');
     });
 
-    it('answer NOT_FOUND for an unknown one and for that of another wallet', async () => {
+    it('return NOT_FOUND for an unknown order and for that of another wallet', async () => {
       const { body: order } = await alice.order({ price: 1, size: 0.01, clientOrderId: 'mine' });
       const NOT_FOUND = { error: 'the wallet has no such order', code: 'NOT_FOUND' };
       for (const settle of [async () => undefined, () => fixture.settle()]) {
@@ -402,7 +402,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('want a session, an id that can be, and nothing else; and are not limited', async () => {
+    it('require a session and a valid id, reject parameters, and have no request limit', async () => {
       for (const path of ['/v1/orders/1', '/v1/orders/by-client-id/1']) {
         const { status, body } = await request(fixture.app).get(path);
         expect([status, body.code]).to.deep.equal([401, 'UNAUTHORIZED']);
@@ -441,7 +441,7 @@ describe('pages of orders and trades', () => {
       return ids;
     };
 
-    it('show the newest of each order, and end where the reply has no room for those of the next', async () => {
+    it('show the newest fills of each order, and end when the reply has no room for more', async () => {
       const ids = (await filled([2, 1, 2, 0, 5])).reverse();
       const every = (await page(alice, '/v1/orders')).items;
       for (const settle of [async () => undefined, () => fixture.settle()]) {
@@ -462,7 +462,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('stand in each list with at least one order, also when an order has more than a reply shows', async () => {
+    it('show at least one order, also when it has more fills than a reply shows', async () => {
       const { app } = await fixture.replica({ maxFillsPerOrder: 4, maxFillsPerReply: 2 });
       const reader = traderOf(app, alice.signer, alice.token);
       const ids = (await filled([3, 1, 1, 3])).reverse();
@@ -480,7 +480,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('join those that are settled with those that are not', async () => {
+    it('join settled and unsettled fills', async () => {
       const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 1 });
       const fills: string[] = [];
       for (let count = 1; count <= 6; count += 1) {
@@ -493,7 +493,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('answer the same to who places, replays, lists and looks up', async () => {
+    it('show the same fills in placing, replay, list and lookup', async () => {
       for (let count = 0; count < 6; count += 1)
         await alice.order({ side: 'sell', price: 2000 + count, size: 0.1 });
       const taker = { price: 2100, size: 0.6, clientOrderId: 'sweep' };

@@ -18,7 +18,7 @@ describe('portfolio and markets', () => {
   const portfolioOf = async (trader: Trader) => (await trader.get(`/v1/portfolio/${trader.wallet}`)).body;
 
   describe('GET /v1/portfolio/{address}', () => {
-    it('of a wallet that never had anything is empty', async () => {
+    it('is empty for a wallet that never had anything', async () => {
       const stranger = await fixture.trader();
       expect(await portfolioOf(stranger)).to.deep.equal({
         address: stranger.wallet,
@@ -29,7 +29,7 @@ describe('portfolio and markets', () => {
       });
     });
 
-    it('tells what each asset holds, what orders reserve of it, and keeps assets that are used up', async () => {
+    it('returns total and reserved of each asset, also of assets that are used up', async () => {
       const trader = await fixture.trader({ USDC: '10000.000001', ETH: '2.5', BTC: '1' });
       await trader.order({ price: 1000.01, size: 1.5 });
       await trader.order({ side: 'sell', price: 9000, size: 1 });
@@ -65,7 +65,7 @@ describe('portfolio and markets', () => {
       await trader.delete('/v1/orders');
     });
 
-    it('is the caller’s own, in any letter case, and nobody else’s', async () => {
+    it('is readable by its owner only, with the address in any letter case', async () => {
       const trader = await fixture.trader({ USDC: '1' });
       for (const address of [trader.wallet, trader.signer.address, trader.wallet.toUpperCase()]) {
         const { status, body } = await trader.get(`/v1/portfolio/${address}`);
@@ -107,7 +107,7 @@ describe('portfolio and markets', () => {
       expect(await portfolioOf(trader)).to.include({ equity: 4999.2, freeCollateral: 4899.2 });
     });
 
-    it('counts what has no market of its own in the numeraire as nothing', async () => {
+    it('values an asset without a market in the numeraire as nothing', async () => {
       const trader = await fixture.trader({ USDC: '1000', BTC: '0.5' });
       const { app } = await fixture.replica({ numeraire: 'BTC' });
       const inBtc = traderOf(app, trader.signer, trader.token);
@@ -119,7 +119,7 @@ describe('portfolio and markets', () => {
   });
 
   describe('GET /v1/markets', () => {
-    it('tells every rule, null where it is not enforced, to anyone', async () => {
+    it('returns every rule to anyone, and null for a rule that is not enforced', async () => {
       await fixture.market({
         symbol: 'DOGE/USDC',
         tickSize: '0.000001',
@@ -179,7 +179,7 @@ describe('portfolio and markets', () => {
       });
     });
 
-    it('publishes the increments that a refusal of another value names', async () => {
+    it('returns the increments that a refusal names', async () => {
       const trader = await fixture.trader({ USDC: '10000' });
       for (const [fields, code, error] of [
         [{ market: 'FREE/USDC', size: 0.00001 }, 'VALIDATION_ERROR', 'sizeIncrement, 0.0001'],
@@ -194,7 +194,7 @@ describe('portfolio and markets', () => {
       }
     });
 
-    it('shows a change of the operator at once, on every replica', async () => {
+    it('shows a change by the operator at once on every replica', async () => {
       const { app } = await fixture.replica();
       await request(app).get('/v1/markets');
       await fixture.engine.markets.change('BTC/USDC', { status: 'halted', feeBps: 3 });
@@ -209,7 +209,7 @@ describe('portfolio and markets', () => {
   describe('POST /v1/account/terms', () => {
     after(() => fixture.engine.switches.requireTerms(null));
 
-    it('accepts the version that is required, and no other', async () => {
+    it('accepts the required version, and no other', async () => {
       const trader = await fixture.trader({ USDC: '10000' });
       const accept = (body: object) => trader.post('/v1/account/terms', body);
       const refused = [409, 'STALE_TERMS_VERSION'];

@@ -73,7 +73,7 @@ describe('precedence of refusals', () => {
     return outcomeOf(await send(attempt));
   };
 
-  it('answers a placement without faults', async () => {
+  it('accepts a placement without faults', async () => {
     expect(await answerTo()).to.equal('placed');
   });
 
@@ -82,7 +82,7 @@ describe('precedence of refusals', () => {
   });
 
   for (const [first, second] of NEIGHBOURS) {
-    it(`${first} before ${second}`, async () => {
+    it(`reports ${first} before ${second}`, async () => {
       expect(await answerTo(second), 'the second alone').to.equal(FAULTS[second].outcome);
       await restore(fixture);
       expect(await answerTo(first, second), 'both').to.equal(FAULTS[first].outcome);
@@ -90,7 +90,7 @@ describe('precedence of refusals', () => {
   }
 
   for (const second of REPLAYED_THROUGH) {
-    it(`replays a known client order id through ${second}`, async () => {
+    it(`replays a known client order id despite ${second}`, async () => {
       const attempt = await newAttempt(fixture, replica);
       await FAULTS.replay.cause(attempt);
       await FAULTS[second].cause(attempt);

@@ -23,7 +23,7 @@ const HANDSHAKE = [
 ];
 const without = (name: string): string[] => HANDSHAKE.filter((line) => !line.startsWith(name));
 
-describe('a request that no route may answer', () => {
+describe('a request head that is rejected before routing', () => {
   let fixture: Fixture;
   let trader: Trader;
   let streams: StreamReplica;
@@ -87,7 +87,7 @@ describe('a request that no route may answer', () => {
     ['a handshake of HTTP/1.0', 404, 'NOT_FOUND', get('/ws', ...HANDSHAKE).replace('HTTP/1.1', 'HTTP/1.0')],
   ];
   for (const [what, status, code, bytes] of refused)
-    it(`is answered ${status} on every process: ${what}`, async () => {
+    it(`returns ${status} on every process: ${what}`, async () => {
       for (const port of Object.values(ports)) check((await talk(port, [bytes])).replies[0], status, code);
     });
 
@@ -99,7 +99,7 @@ describe('a request that no route may answer', () => {
     ['with a protocol that is no word', [...HANDSHAKE, 'Sec-WebSocket-Protocol: a,,b']],
   ];
   for (const [what, lines] of handshakes)
-    it(`is answered 400 where there are streams: a handshake ${what}`, async () => {
+    it(`returns 400 on processes with streams: a handshake ${what}`, async () => {
       for (const port of [ports.all!, ports.stream!]) {
         const { replies, isClosed } = await talk(port, [get('/ws', ...lines)]);
         check(replies[0], 400, 'BAD_REQUEST');
@@ -108,18 +108,18 @@ describe('a request that no route may answer', () => {
       }
     });
 
-  it('takes a whole handshake, also one that offers something else as well', async () => {
+  it('does not include a complete handshake that offers another protocol as well', async () => {
     const offers = [...without('Upgrade'), 'Upgrade: h2c, WebSocket'];
     for (const lines of [HANDSHAKE, offers])
       expect((await talk(ports.all!, [get('/ws', ...lines)])).replies[0]!.status).to.equal(101);
   });
 
-  it('takes a request without Host of HTTP/1.0, and an expectation there is none for', async () => {
+  it('does not include HTTP/1.0 without Host, and an unknown expectation', async () => {
     const bytes = ['GET /livez HTTP/1.0\r\n\r\n', 'GET /livez HTTP/1.0\r\nExpect: x\r\n\r\n'];
     for (const one of bytes) expect((await talk(ports.api!, [one])).replies[0]!.status).to.equal(200);
   });
 
-  it('is refused behind the replies to what was sent before it', async () => {
+  it('is answered after the replies to earlier requests', async () => {
     const body = JSON.stringify({ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: 1 });
     const order = [
       'POST /v1/orders HTTP/1.1',
@@ -142,13 +142,13 @@ describe('a request that no route may answer', () => {
     }
   });
 
-  it('is refused at once when its own body breaks off', async () => {
+  it('is answered at once when its own body breaks off', async () => {
     const head = `POST /v1/auth/challenge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
     const { replies } = await talk(ports.api!, [`${head}Transfer-Encoding: chunked\r\n\r\n`, 20, 'zz\r\n']);
     check(replies[0], 400, 'BAD_REQUEST');
   });
 
-  it('gets no second reply when its body breaks off behind the first', async () => {
+  it('gets no second reply when its body breaks off after the first', async () => {
     const head = 'POST /v1/auth/challenge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
     const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
     const large = `5000\r\n${'x'.repeat(0x5000)}\r\n`;
@@ -162,7 +162,7 @@ describe('a request that no route may answer', () => {
     }
   });
 
-  it('is answered 408 when it does not arrive in time, offer or not', async () => {
+  it('returns 408 when it does not arrive in time, with and without an offer', async () => {
     const limits = {
       requestTimeout: 200,
       headersTimeout: 100,
@@ -184,7 +184,7 @@ describe('a request that no route may answer', () => {
     await close(0);
   });
 
-  it('is survived when its sender is gone', async () => {
+  it('does no harm when its sender is gone', async () => {
     for (const bytes of ['NONSENSE\r\n\r\n', get('/livez'), get('/ws', ...without('Sec-WebSocket-Key'))]) {
       const socket = connect(ports.all!, '127.0.0.1');
       socket.on('error', () => undefined);

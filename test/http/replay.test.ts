@@ -68,7 +68,7 @@ describe('replaying a client order id', () => {
     'forgotten by Redis': forget,
   };
   for (const [name, arrive] of Object.entries(STATES)) {
-    it(`answers the order that is ${name}, with what happened to it since`, async () => {
+    it(`returns the order that is ${name}, with its changes since`, async () => {
       const { id } = (await buy({ size: 3 })).body;
       await arrive();
       await expectReplay(await buy({ size: 7, price: 1 }), id);
@@ -87,7 +87,7 @@ describe('replaying a client order id', () => {
       expect((await bidder.get('/v1/orders')).body.orders.length).to.equal(1);
     });
 
-    it(`answers it through an invalid request when it is ${name}`, async () => {
+    it(`returns it for an invalid request when it is ${name}`, async () => {
       const { id } = (await buy()).body;
       await arrive();
       for (const fields of [{ side: 'up' }, { market: 5, size: null }, { account: seller.wallet }]) {
@@ -100,7 +100,7 @@ describe('replaying a client order id', () => {
     });
   }
 
-  it('answers an order that is no longer among the latest hundred', async () => {
+  it('returns an order that is no longer among the latest hundred', async () => {
     const { id } = (await buy({ price: 1 })).body;
     for (let batch = 0; batch < 10; batch += 1) {
       await Promise.all(
@@ -117,7 +117,7 @@ describe('replaying a client order id', () => {
     }
   });
 
-  it('belongs to one wallet', async () => {
+  it('finds only orders of the own wallet', async () => {
     const { id } = (await buy({ price: 1 })).body;
     await forget();
     const other = await fixture.trader({ USDC: '10000' });
@@ -127,7 +127,7 @@ describe('replaying a client order id', () => {
     expect(reply.body.order.fills).to.deep.equal([]);
   });
 
-  it('a refused placement leaves the id free', async () => {
+  it('is not triggered by a rejected placement, which leaves the id free', async () => {
     expect((await buy({ size: 0 })).body.code).to.equal('INVALID_ORDER');
     expect((await buy({ price: 20_000_000 })).body.code).to.equal('INSUFFICIENT_BALANCE');
     expect((await buy({ side: 'up' })).body.code).to.equal('VALIDATION_ERROR');
@@ -136,7 +136,7 @@ describe('replaying a client order id', () => {
   });
 
   for (const [name, arrive] of Object.entries(STATES)) {
-    it(`makes one order of a hundred at once on two replicas, and of a hundred more when it is ${name}`, async () => {
+    it(`places one of a hundred orders on two replicas, and none of a hundred more when it is ${name}`, async () => {
       const hundred = () =>
         Promise.all(Array.from({ length: 100 }, (_, index) => buy({}, index % 2 === 0 ? fixture : second)));
       const replies = await hundred();
@@ -156,8 +156,8 @@ describe('replaying a client order id', () => {
     });
   }
 
-  describe('while Postgres is away', () => {
-    it('trading goes on, with and without client order ids', async () => {
+  describe('while Postgres is unavailable', () => {
+    it('lets trading go on, with and without client order ids', async () => {
       const placed = await buy({ size: 2 }, withoutPostgres);
       expect([placed.status, placed.body.status]).to.deep.equal([200, 'resting']);
       const fresh = await buy({ clientOrderId: undefined, size: 1 }, withoutPostgres);
@@ -171,7 +171,7 @@ describe('replaying a client order id', () => {
       expect((await at(withoutPostgres, bidder).get(`/v1/portfolio/${bidder.wallet}`)).status).to.equal(200);
     });
 
-    it('what only Postgres knows is SERVICE_UNAVAILABLE, and nothing is placed', async () => {
+    it('returns SERVICE_UNAVAILABLE for an id that only Postgres knows, and places nothing', async () => {
       await buy();
       await forget();
       const replies = [

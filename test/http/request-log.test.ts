@@ -71,7 +71,7 @@ describe('request log', () => {
       }
     }
 
-    it('counts what a naive log counts, one by one and many together', async () => {
+    it('equals a naive log, for single requests and many together', async () => {
       expect(simulated.source).to.not.equal(source);
       const dice = random(runSeed());
       const naive = new NaiveLogs();
@@ -93,7 +93,7 @@ describe('request log', () => {
       expect(Math.min(...refused)).to.be.above(100);
     });
 
-    it('opens in the very millisecond in which the oldest request leaves', async () => {
+    it('has room again in the millisecond in which the oldest request leaves', async () => {
       const atUs = 1_800_000_000_000_999;
       for (let index = 0; index < 3; index += 1) await countAt(atUs + index * 1_000, ['edge'], [3]);
       const leavesUs = 1_800_000_060_000_000;
@@ -102,7 +102,7 @@ describe('request log', () => {
       expect(await countAt(leavesUs, ['edge'], [3])).to.be.below(0);
     });
 
-    it('forgets, rather than shuts out, when the clock steps back', async () => {
+    it('forgets requests, rather than shut clients out, when the clock steps back', async () => {
       const atUs = 1_800_000_000_000_000;
       for (const backUs of [1_000_000, 30e6, 600e6, 86_400e6]) {
         const log = `back ${backUs}`;
@@ -113,7 +113,7 @@ describe('request log', () => {
     });
   });
 
-  it('gives exactly as many places as there are, to however many ask at once', async () => {
+  it('admits exactly as many concurrent requests as it has room for', async () => {
     const connections = [0, 1, 2].map(() => openRedis(url, 'queue-api'));
     const counters = connections.map((connection) => open([300], WINDOW_MS, connection));
     const counts = await Promise.all(
@@ -126,7 +126,7 @@ describe('request log', () => {
     for (const connection of connections) connection.disconnect();
   });
 
-  it('counts in all logs or in none', async () => {
+  it('counts a request in all logs or in none', async () => {
     const count = open([3, 4]);
     for (let index = 0; index < 3; index += 1) await count(['session a', 'address']);
     expect(await count(['session a', 'address'])).to.include({ counted: false, remaining: 0 });
@@ -136,7 +136,7 @@ describe('request log', () => {
     expect(await open([3])(['session b'])).to.include({ counted: true, remaining: 1 });
   });
 
-  it('weighs at most 2 KB for 300 requests, new or old', async () => {
+  it('takes at most 2 KB for 300 requests', async () => {
     const windowMs = 300;
     const count = open([300], windowMs);
     for (let index = 0; index < 300; index += 1) await count(['heavy']);
@@ -151,7 +151,7 @@ describe('request log', () => {
     expect(heaviest).to.be.within(900, 2_150);
   });
 
-  it('is gone three windows after it was needed, and while it is needed never', async () => {
+  it('expires three windows after its last use, and not before', async () => {
     const windowMs = 400;
     const count = open([999], windowMs);
     const beganMs = Date.now();
@@ -167,7 +167,7 @@ describe('request log', () => {
     expect(await redis.exists(keyOf('brief'))).to.equal(0);
   });
 
-  it('costs the server no disk write', async () => {
+  it('causes no disk write', async () => {
     const writes = async (): Promise<string | undefined> =>
       /aof_current_size:(\d+)/.exec(await redis.info('persistence'))?.[1];
     const count = open([300]);

@@ -30,7 +30,7 @@ describe('GET /v1/statement', () => {
   const statement = (trader: Trader, query: Record<string, string> = {}) =>
     trader.get(`/v1/statement?${new URLSearchParams({ from: FROM, to: TO, ...query })}`);
 
-  it('has a line for each change, which sum to the closing balances', async () => {
+  it('has a line for each change, and the lines sum to the closing balances', async () => {
     const { status, body } = await statement(bob);
     expect(status).to.equal(200);
     expect(body).to.include({ wallet: bob.wallet, from: FROM, to: TO, nextCursor: null });
@@ -55,7 +55,7 @@ describe('GET /v1/statement', () => {
     expect(fee).to.include({ kind: 'fee', asset: 'USDC', amount: -(base.fee as number) });
   });
 
-  it('comes in pages, which in CSV make one file', async () => {
+  it('comes in pages that join to one file in CSV', async () => {
     await alice.order({ side: 'buy', price: 1, size: 1 });
     for (let count = 0; count < 130; count += 1) await fixture.credit(alice.wallet, { USDC: '0.01' });
     await fixture.settle();
@@ -77,7 +77,7 @@ describe('GET /v1/statement', () => {
     expect(rows.at(-1)).to.match(/,closing,USDC,/);
   });
 
-  it('is of the wallet that asks, and of its span alone', async () => {
+  it('covers the own wallet and the given span only', async () => {
     const other = await fixture.trader();
     expect((await statement(other)).body).to.deep.include({ opening: [], lines: [], closing: [] });
     const past = await statement(bob, { from: '2026-01-01', to: '2026-02-01' });
@@ -92,7 +92,7 @@ describe('GET /v1/statement', () => {
     expect(later.body.opening).to.have.length(2);
   });
 
-  it('refuses a span or a cursor that is none', async () => {
+  it('rejects an invalid span or cursor', async () => {
     const { body } = await statement(alice);
     for (const [query, message] of [
       [{ from: 'yesterday' }, /^from: must be a time/],

@@ -99,7 +99,7 @@ describe('GET /v1/status', () => {
     }
   });
 
-  it('refuses with SERVICE_UNAVAILABLE while the engine is not open', async () => {
+  it('returns SERVICE_UNAVAILABLE while the engine is not open', async () => {
     const { engine } = (await fixture.replica()).services;
     const lifecycle = instead(engine.lifecycle, { isOpen: () => false });
     const { app } = await fixture.replica({}, { engine: { ...engine, lifecycle } });

@@ -115,7 +115,7 @@ for (const takesWebSockets of [false, true])
       ['odd blanks', 'Host: x', 'Connection:\t, Upgrade ,keep-alive,', 'Upgrade:   h2c  '],
     ];
     for (const [what, ...lines] of offers)
-      it(`${what}: answers GET, and POST with its body, and goes on`, async () => {
+      it(`answers GET, and POST with its body, and keeps the connection: ${what}`, async () => {
         const asked = [request('GET', '/a?b=1', lines), post('/c', 'body', lines), plain('/d')];
         const told = ['GET /a?b=1 ', 'POST /c body', 'GET /d '];
         const [a, b, c] = asked as [string, string, string];
@@ -152,7 +152,7 @@ for (const takesWebSockets of [false, true])
       expect(await textsOf(bytes)).to.deep.equal(['POST /p xyz']);
     });
 
-    it('tells a client that waits to go on, once', async () => {
+    it('sends 100 Continue once to a client that waits for it', async () => {
       const socket = connect(listening.port, '127.0.0.1');
       socket.write(request('POST', '/e', [...H2C, 'Expect: 100-continue', 'Content-Length: 4']));
       const [chunk] = (await once(socket, 'data')) as [Buffer];
@@ -163,7 +163,7 @@ for (const takesWebSockets of [false, true])
       socket.destroy();
     });
 
-    it('passes on the rest of the head as it came: bytes, order, duplicates, the sender', async () => {
+    it('passes on the rest of the head unchanged: bytes, order, duplicates, the sender', async () => {
       const lines = [
         'X-Twice: 1',
         'x-twice: 2',
@@ -184,7 +184,7 @@ for (const takesWebSockets of [false, true])
       expect(upgrade).to.equal(undefined);
     });
 
-    it('keeps what else Connection says', async () => {
+    it('keeps the other values of Connection', async () => {
       const closing = request('GET', '/a', ['Host: x', 'Connection: close, Upgrade', 'Upgrade: h2c']);
       const { replies, isClosed } = await talk(listening.port, [closing + plain('/b')], 2);
       expect([replies.map(({ text }) => text), isClosed]).to.deep.equal([['GET /a '], true]);
@@ -194,7 +194,7 @@ for (const takesWebSockets of [false, true])
       expect(await textsOf([kept, 20, kept], 2)).to.deep.equal(['GET /old ', 'GET /old ']);
     });
 
-    it('answers in the order of the requests, however slow the first is', async function () {
+    it('replies in the order of the requests, also when the first is slow', async function () {
       if (readsBodies) return this.skip();
       const asked = [
         plain('/slow'),
@@ -210,7 +210,7 @@ for (const takesWebSockets of [false, true])
       expect(await answers).to.deep.equal(['GET /slow ', 'POST /b one', 'GET /c ', 'GET /d ', 'POST /e two']);
     });
 
-    it('outlives a client that leaves while its request waits for the reply before it', async () => {
+    it('survives a client that leaves while its request waits for an earlier reply', async () => {
       for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
         answerSlow = undefined;
         const socket = connect(listening.port, '127.0.0.1');
@@ -224,7 +224,7 @@ for (const takesWebSockets of [false, true])
       expect(await textsOf([plain('/alive')])).to.deep.equal(['GET /alive ']);
     });
 
-    it('costs a connection nothing that stays', async () => {
+    it('leaves nothing behind on a connection', async () => {
       const socket = connect(listening.port, '127.0.0.1');
       const ask = async (): Promise<void> => {
         socket.write(request('GET', '/again', H2C));
@@ -242,7 +242,7 @@ for (const takesWebSockets of [false, true])
       socket.destroy();
     });
 
-    it('hides no second request from its parser', async () => {
+    it('does not let a second request bypass the parser', async () => {
       const hidden = 'GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n';
       const attempts: readonly (readonly string[])[] = [
         [...H2C, 'Content-Length: 5', 'Transfer-Encoding: chunked'],
@@ -261,7 +261,7 @@ for (const takesWebSockets of [false, true])
       expect(seen.map(({ url }) => url)).to.deep.equal([]);
     });
 
-    it('holds a head to the limit it has without an offer', async () => {
+    it('limits the size of a head as without an offer', async () => {
       const long = (length: number): string =>
         request('GET', '/long', [...H2C, `X-Long:${'x'.repeat(length)}`]);
       expect(await textsOf([long(15_000)])).to.deep.equal(['GET /long ']);
@@ -278,7 +278,7 @@ for (const takesWebSockets of [false, true])
     });
   });
 
-describe('the service, asked by clients that offer HTTP/2', () => {
+describe('the service with clients that offer HTTP/2', () => {
   let fixture: Fixture;
   let server: HttpServer;
   let url: string;

@@ -7,7 +7,7 @@ import { refusedWhileAway } from '../../src/ledger/away.ts';
 
 const away = (): Promise<never> => Promise.reject(new Refusal('SERVICE_UNAVAILABLE'));
 
-describe('reads while Postgres is away', () => {
+describe('reads while Postgres is unavailable', () => {
   const counted = () => {
     const calls = { reads: 0, looks: 0 };
     const server = { read: async (): Promise<number> => 7, look: async (): Promise<unknown> => 1 };
@@ -29,7 +29,7 @@ describe('reads while Postgres is away', () => {
       (error) => error.code ?? error.message,
     );
 
-  it('are refused without a read of their own, and only one look is under way', async () => {
+  it('are rejected without a query, while one probe at a time is under way', async () => {
     const { calls, server, read } = counted();
     [server.read, server.look] = [away, () => new Promise(() => undefined)];
     expect(await codeOf(read())).to.equal('SERVICE_UNAVAILABLE');
@@ -38,7 +38,7 @@ describe('reads while Postgres is away', () => {
     expect(calls).to.deep.equal({ reads: 1, looks: 1 });
   });
 
-  it('are made again once a look was answered', async () => {
+  it('are made again when a probe has succeeded', async () => {
     const { calls, server, read } = counted();
     [server.read, server.look] = [away, away];
     expect(await codeOf(read())).to.equal('SERVICE_UNAVAILABLE');
@@ -48,7 +48,7 @@ describe('reads while Postgres is away', () => {
     expect(calls).to.deep.equal({ reads: 2, looks: 2 });
   });
 
-  it('fail by themselves for any other reason', async () => {
+  it('fail alone for any other error', async () => {
     const { calls, server, read } = counted();
     server.read = () => Promise.reject(new Error('a mistake of ours'));
     for (const _ of [1, 2]) expect(await codeOf(read())).to.equal('a mistake of ours');

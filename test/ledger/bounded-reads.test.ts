@@ -64,7 +64,7 @@ commit`;
 const ROWS_READ = `
   select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::int as rows from pg_stat_user_tables`;
 
-describe('rows that a read of a long history costs', () => {
+describe('rows that Postgres reads from a long history', () => {
   let databaseUrl: string;
 
   before(async () => {
@@ -112,7 +112,7 @@ describe('rows that a read of a long history costs', () => {
         if (prepare !== '') await query(databaseUrl, prepare);
       });
 
-      it('is bounded by what a list of orders shows', async () => {
+      it('are bounded by the orders that a list shows', async () => {
         let fills = 0;
         const rows = await rowsReadBy(async (ledger) => {
           const { orders } = await ledger.orders.ofWallet(VICTIM, { limit: LIST + 1, fills: shown });
@@ -135,7 +135,7 @@ describe('rows that a read of a long history costs', () => {
         expect(inTwo).to.equal(rows);
       });
 
-      it('is the same for live orders older than all closed ones, and for closed ones', async () => {
+      it('are as many for live orders older than all closed ones as for closed orders', async () => {
         const touchedIds = await ids(
           `select id from orders where closed_sequence is null order by sequence desc limit 7`,
         );
@@ -154,7 +154,7 @@ describe('rows that a read of a long history costs', () => {
         expect(closed).to.equal(CURSOR_ROWS + LIST + 1);
       });
 
-      it('does not grow with the orders of other markets', async () => {
+      it('do not grow with the orders of other markets', async () => {
         for (const status of [undefined, 'live', 'closed'] as const) {
           const rows = await rowsReadBy(async (ledger) => {
             const page = { status, market: 'BTC/USDC', limit: LIST + 1, fills: shown };
@@ -164,7 +164,7 @@ describe('rows that a read of a long history costs', () => {
         }
       });
 
-      it('is bounded by what one order shows', async () => {
+      it('are bounded by the fills that a single order shows', async () => {
         const [eaten] = await ids(`select id from orders where fill_count = ${EATEN}`);
         const rows = await rowsReadBy(async (ledger) => {
           const { order } = await ledger.orders.byId(VICTIM, eaten!, PER_ORDER);
@@ -175,7 +175,7 @@ describe('rows that a read of a long history costs', () => {
         expect(rows).to.equal(CURSOR_ROWS + 1 + PER_ORDER);
       });
 
-      it('is bounded by what a list of trades shows, of the wallet or of one order', async () => {
+      it('are bounded by the trades that a list shows, of the wallet or of one order', async () => {
         const ofWallet = await rowsReadBy(async (ledger) => {
           const { trades } = await ledger.trades.ofWallet(VICTIM, { limit: 501, beforeTradeId: EATEN });
           expect(trades).to.have.length(501);
@@ -194,7 +194,7 @@ describe('rows that a read of a long history costs', () => {
         expect(ofNobody).to.be.at.most(CURSOR_ROWS + 1);
       });
 
-      it('is at most 31 for each candle of a page', async () => {
+      it('are at most 31 for each candle of a page', async () => {
         for (const [timeframe, most] of Object.entries(ROWS_OF_CANDLE)) {
           const rows = await rowsReadBy(async (ledger) => {
             const range = { limit: CANDLES, toMs: KEPT_DAYS * DAY_MS - 1 };

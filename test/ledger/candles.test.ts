@@ -29,7 +29,7 @@ const FROM_TRADES = `select market, timeframe, open_ms::text, open_ticks::text, 
 describe('the candles of the ledger', () => {
   const freshLedger = freshLedgers();
 
-  it('follow from the trades, by minute, hour and day, with batches that end anywhere', async () => {
+  it('are the folded trades of a minute, hour and day, wherever batches end', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     const events = seededEvents(runSeed()).next(2_000);
     for (let at = 0; at < events.length; at += 37) await ledger.settlement.settle(events.slice(at, at + 37));
@@ -38,7 +38,7 @@ describe('the candles of the ledger', () => {
     expect(candles).to.deep.equal(await query(databaseUrl, FROM_TRADES));
   });
 
-  it('hold sums that 64 bits do not', async () => {
+  it('store sums that exceed 64 bits', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     await ledger.settlement.settle(largestTrades(1_200));
     const [candle] = await query<{ volume_steps: string; quote_atoms: string }>(databaseUrl, CANDLES);

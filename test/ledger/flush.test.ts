@@ -49,7 +49,7 @@ describe('a killed Postgres', function () {
     await server?.stop();
   });
 
-  it('loses batches that were not flushed, and they are settled again', async () => {
+  it('loses batches that were not flushed, which are then settled again', async () => {
     expect(await settle(0, 100, true)).to.equal(true);
     expect(await settle(100, 150, false)).to.equal(false);
     expect(await settle(150, 200, false)).to.equal(false);
@@ -61,25 +61,25 @@ describe('a killed Postgres', function () {
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
   });
 
-  it('keeps them after the next batch that was flushed', async () => {
+  it('keeps batches after a later batch was flushed', async () => {
     await settle(200, 250, false);
     await settle(250, 260, true);
     expect(await killed()).to.equal(260);
   });
 
-  it('keeps them after a settlement that found nothing to settle', async () => {
+  it('keeps batches after a settlement found nothing to settle', async () => {
     await settle(260, 300, false);
     expect(await settle(300, 300, false)).to.equal(true);
     expect(await killed()).to.equal(300);
   });
 
-  it('keeps them once something has read the ledger at rest', async () => {
+  it('keeps batches after the ledger was read at rest', async () => {
     await settle(300, 400, false);
     expect(await ledger.settlement.atRest(async ({ cursor }) => cursor)).to.include({ sequence: 400 });
     expect(await killed()).to.equal(400);
   });
 
-  it('keeps a flushed batch although the server does not wait for the disk by default', async () => {
+  it('keeps a flushed batch when the server does not wait for the disk by default', async () => {
     await settings('synchronous_commit = off');
     expect(await settle(400, 450, true)).to.equal(true);
     expect(await killed()).to.equal(450);

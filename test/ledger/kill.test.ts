@@ -54,7 +54,7 @@ describe('ledger processes', function () {
     for (const child of children) child.kill('SIGKILL');
   });
 
-  it('killed at any moment leave nothing half, and their successors go on', async () => {
+  it('leave no half batch when they are killed at any moment, and their successors continue', async () => {
     const seed = runSeed();
     const dice = random(seed);
     const count = 6_000;
@@ -87,7 +87,7 @@ describe('ledger processes', function () {
     expect(await contents(stormy)).to.deep.equal(await contents(calm));
   });
 
-  it('migrate one database, eight at once', async () => {
+  it('migrate one database when eight start at the same time', async () => {
     const databaseUrl = await freshDatabase();
     const exits = Array.from({ length: 8 }, async () => once(await startChild(databaseUrl, 1, 0, 1), 'exit'));
     expect((await Promise.all(exits)).map(([code]) => code)).to.deep.equal(Array(8).fill(0));

@@ -39,7 +39,7 @@ describe('migrations', () => {
 
   const refusal = async (attempt: Promise<unknown>): Promise<unknown> => attempt.catch((error) => error);
 
-  it('make of an empty database the schema that schema.sql keeps', async () => {
+  it('create the schema of schema.sql in an empty database', async () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
     const kept = readFileSync(new URL('schema.sql', import.meta.url), 'utf8');
@@ -49,7 +49,7 @@ describe('migrations', () => {
     expect(await schemaDigestsOf(databaseUrl), advice).to.equal(readFileSync(digests, 'utf8'));
   });
 
-  it('of a later release that add do not keep this one from working', async () => {
+  it('of a later release that only add are accepted by this release', async () => {
     const databaseUrl = await freshDatabase();
     const added =
       'alter table orders add column note text; alter table candles add column spread_ticks bigint';
@@ -72,7 +72,7 @@ describe('migrations', () => {
     expect(applied.map(({ name }) => name).slice(-2)).to.deep.equal(['998_notes', '999_more']);
   });
 
-  it('of a later release that take away are refused by this one, by name', async () => {
+  it('of a later release that take something away are rejected by name', async () => {
     const databaseUrl = await freshDatabase();
     const gone = { '998_breaking_notes': 'alter table orders drop column leverage', '999_more': 'select 1' };
     await migrate(databaseUrl, release(OURS, gone));
@@ -84,7 +84,7 @@ describe('migrations', () => {
     await migrate(databaseUrl, release(OURS, gone));
   });
 
-  it('that went another way are refused, and nothing of ours is applied on top', async () => {
+  it('of another history are rejected, and nothing is applied on top', async () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl, release(OURS.slice(0, -1), { '998_other': 'create table other (id int)' }));
     const error = await refusal(migrate(databaseUrl));
@@ -93,7 +93,7 @@ describe('migrations', () => {
     expect(applied).to.have.lengthOf(OURS.length);
   });
 
-  it('of builds before release 0.1.0 are refused, with how to start anew, and nothing is changed', async () => {
+  it('of builds before release 0.1.0 are rejected with how to start anew, and nothing is changed', async () => {
     const databaseUrl = await freshDatabase();
     const before = {
       '001_engine_state': 'create table engine_cursor (epoch int)',
@@ -111,7 +111,7 @@ describe('migrations', () => {
     expect(await schemaOf(databaseUrl)).to.equal(schema);
   });
 
-  it('leave no trigger that runs for each row, or each statement, of settled orders, trades and entries', async () => {
+  it('leave no trigger that runs for settled orders, trades and entries', async () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
     const [row] = await query<{ triggers: string[] }>(
@@ -124,7 +124,7 @@ describe('migrations', () => {
     expect(row!.triggers).to.deep.equal([]);
   });
 
-  it('say by their name when they take something away', () => {
+  it('have a name that tells when they take something away', () => {
     const silent = OURS.filter((file) => {
       return !file.includes('_breaking_') && TAKES_AWAY.test(readFileSync(join(FOLDER, file), 'utf8'));
     });

@@ -63,7 +63,7 @@ describe('ledger without Postgres', function () {
     await postgres.stop();
   });
 
-  it('answers SERVICE_UNAVAILABLE while it is down, and goes on by itself when it is back', async () => {
+  it('returns SERVICE_UNAVAILABLE while Postgres is down, and recovers by itself', async () => {
     await ledger.settlement.settle(events.slice(0, 300));
     for (let round = 0; round < 2; round += 1) {
       // Both idle and busy connections exist when Postgres dies.
@@ -101,7 +101,7 @@ describe('ledger without Postgres', function () {
     expect((await ledger.checks.run()).checks.every(({ count }) => count === 0)).to.equal(true);
   });
 
-  it('answers SERVICE_UNAVAILABLE when it does not answer in time', async () => {
+  it('returns SERVICE_UNAVAILABLE when Postgres does not answer in time', async () => {
     const blocker = new pg.Client({ connectionString: postgres.url });
     await blocker.connect();
     await blocker.query('begin; lock table orders in access exclusive mode');
@@ -113,7 +113,7 @@ describe('ledger without Postgres', function () {
     expect((await ordersOf(10)).orders).to.have.length(10);
   });
 
-  it('answers SERVICE_UNAVAILABLE while it lets nobody in', async () => {
+  it('returns SERVICE_UNAVAILABLE while Postgres accepts no connections', async () => {
     const { password } = new URL(postgres.url);
     await asAdmin(`alter role postgres password '${password}'`, async (admin) => {
       await admin.query(`alter role postgres password 'another'`);
@@ -129,7 +129,7 @@ describe('ledger without Postgres', function () {
     expect((await ordersOf(10)).orders).to.have.length(10);
   });
 
-  it('answers SERVICE_UNAVAILABLE when Postgres ends a wait for a lock by a limit of its own', async () => {
+  it('returns SERVICE_UNAVAILABLE when Postgres cancels a wait for a lock', async () => {
     await asAdmin('rollback; alter role postgres reset lock_timeout', async (admin) => {
       await admin.query('alter role postgres set lock_timeout = 1');
       await endOthers(admin);
@@ -141,7 +141,7 @@ describe('ledger without Postgres', function () {
     await asAdmin('select 1', async (admin) => void (await endOthers(admin)));
   });
 
-  it('lets another process settle soon when one hangs with its batch begun', async () => {
+  it('lets another process settle soon when one hangs in the middle of a batch', async () => {
     const link = await openLink(postgres.url);
     const hanging = openLedger({ databaseUrl: link.url, poolSize: 1 });
     const stands = link.trap({ request: String.raw`^(?=.*move cursor\0)`, isSent: false });
@@ -158,7 +158,7 @@ describe('ledger without Postgres', function () {
     link.close();
   });
 
-  it('waits for a connection of a busy pool, and not for ever', async () => {
+  it('waits a limited time for a connection of a busy pool', async () => {
     const blocker = new pg.Client({ connectionString: postgres.url });
     await blocker.connect();
     await blocker.query('begin; lock table orders in access exclusive mode');

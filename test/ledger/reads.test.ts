@@ -51,7 +51,7 @@ describe('ledger reads', () => {
     expect(stranger.orders).to.deep.equal([]);
   });
 
-  it('reads as many of the newest fills of each order as it is asked for', async () => {
+  it('returns as many of the newest fills of each order as requested', async () => {
     const wallet = WALLETS[0]!;
     const own = new Map(reference.orders.map((order) => [order.id, order]));
     const dice = random(seed + 3);
@@ -87,7 +87,7 @@ describe('ledger reads', () => {
     expect(left).to.be.above(10);
   });
 
-  it('reads the fills of the orders that a reply shows, and of no other', async () => {
+  it('returns the fills of the orders that a reply shows, and of no other', async () => {
     const dice = random(seed + 5);
     for (const wallet of WALLETS) {
       const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
@@ -107,7 +107,7 @@ describe('ledger reads', () => {
     }
   });
 
-  it('reads live or closed orders from any place on, and those that the engine touched', async () => {
+  it('lists live or closed orders from any position, and those that the engine touched', async () => {
     const dice = random(seed + 4);
     const markets = [undefined, ...MARKETS.map(({ symbol }) => symbol)];
     for (const [wallet, market] of WALLETS.flatMap((one) =>
@@ -223,7 +223,7 @@ describe('ledger reads', () => {
     }
   });
 
-  it('tells the live orders as of any event, and what remained of them', async () => {
+  it('returns the live orders as of any event, with their remaining sizes', async () => {
     const dice = random(seed + 1);
     for (const sequence of [0, ...Array.from({ length: 8 }, () => dice.below(COUNT)), COUNT]) {
       const live = referenceLedger(events.slice(0, sequence))
@@ -252,7 +252,7 @@ describe('ledger reads', () => {
       }
     });
 
-    it('of a span of time and of one asset', async () => {
+    it('are limited to a span of time and to one asset', async () => {
       const all = await collect(ledger.journal.entries(everything));
       const fromMs = events[Math.floor(COUNT / 3)]!.timeMs;
       const toMs = events[Math.floor(COUNT / 2)]!.timeMs;
@@ -268,7 +268,7 @@ describe('ledger reads', () => {
       expect(await collect(ledger.journal.entries({ fromMs: toMs, toMs: fromMs }))).to.deep.equal([]);
     });
 
-    it('refuse to resume after what is no entry id', async () => {
+    it('reject an invalid entry id to resume after', async () => {
       for (const after of ['', '7', '1-', 'a-b', '1-2-3', '-1-2', "1-2'"]) {
         const error = await collect(ledger.journal.entries({ ...everything, after })).catch(
           (thrown) => thrown,
@@ -278,7 +278,7 @@ describe('ledger reads', () => {
     });
   });
 
-  it('keeps each poisoned text to the letter, and settles what no text should be', async () => {
+  it('keeps hostile texts exactly, and settles texts that are invalid', async () => {
     const own = openLedger({ databaseUrl: await freshLedgerDatabase() });
     const opening = seededEvents(5).next(30);
     const placed = events.find((event) => event.kind === 'order_placed' && event.status === 'resting')!;

@@ -146,7 +146,7 @@ describe('ledger check', () => {
 
   after(() => ledger.close());
 
-  it('finds nothing wrong with what was settled', async () => {
+  it('reports nothing for settled events', async () => {
     const { sequence, checks } = await ledger.checks.run();
     expect(sequence).to.equal(800);
     for (const { name, meaning, count, violations } of checks) {
@@ -156,7 +156,7 @@ describe('ledger check', () => {
     }
   });
 
-  it('plans its lists to be read whole, as a rebuild does', async () => {
+  it('plans its lists for reading them whole, like a rebuild', async () => {
     const fractions: unknown[] = [];
     const makePool: MakePool = (config) => {
       const pool = new pg.Pool(config);
@@ -181,7 +181,7 @@ describe('ledger check', () => {
     expect({ orders, fractions }).to.deep.equal({ orders: 0, fractions: ['1', '1'] });
   });
 
-  it('lists the rules one by one only for a row that breaks one', async () => {
+  it('names the broken rule only for a row that breaks one', async () => {
     const restore = await remembered(databaseUrl);
     const checked = new Map<string, number[]>();
     const count = async (): Promise<void> => {
@@ -208,7 +208,7 @@ describe('ledger check', () => {
   });
 
   for (const [name, { sql, seenBy }] of Object.entries(DAMAGE)) {
-    it(`sees that ${name}`, async () => {
+    it(`reports that ${name}`, async () => {
       const restore = await remembered(databaseUrl);
       await query(databaseUrl, `set session_replication_role = replica; ${sql}`);
       const { checks } = await ledger.checks.run();
@@ -222,7 +222,7 @@ describe('ledger check', () => {
     });
   }
 
-  it('still sees an order that was changed by hand, after its next change as well', async () => {
+  it('still reports an order that was changed by hand after its next change', async () => {
     const { ledger: changed, databaseUrl: changedUrl } = await freshLedger();
     // A seed whose first 400 events leave an order that the next 400 change; a few leave none.
     const events = seededEvents(7);

@@ -27,7 +27,7 @@ describe('settle', () => {
     return { dice: random(seed), events, whole };
   };
 
-  it('writes the same tables however the events are split, repeated and overlapped', async () => {
+  it('writes the same tables however events are split, repeated and overlapped', async () => {
     const { dice, events, whole } = await settledAtOnce();
 
     const split = await freshLedger();
@@ -51,7 +51,7 @@ describe('settle', () => {
     expect(Number(fills?.most)).to.be.above(2);
   });
 
-  it('writes the same tables from batches that were prepared in advance, whatever others settle meanwhile', async () => {
+  it('writes the same tables from prepared batches, whatever other processes settle meanwhile', async () => {
     const { dice, events, whole } = await settledAtOnce();
 
     const { ledger, databaseUrl } = await freshLedger();
@@ -87,7 +87,7 @@ describe('settle', () => {
     expect(counts.refused, JSON.stringify(counts)).to.be.above(5);
   });
 
-  it('makes batches again that were prepared from orders of an earlier moment, and those prepared after them', async () => {
+  it('prepares batches again when they were based on older orders, and those after them', async () => {
     const { dice, events, whole } = await settledAtOnce();
 
     const { ledger, databaseUrl } = await freshLedger();
@@ -115,7 +115,7 @@ describe('settle', () => {
     expect(counts.next, JSON.stringify(counts)).to.be.above(10);
   });
 
-  it('holds everything that a reconcile checks', async () => {
+  it('writes rows that pass every check of a reconcile', async () => {
     const { ledger } = await freshLedger();
     await ledger.settlement.settle(seededEvents(runSeed()).next(3_000));
     const { sequence, checks } = await ledger.checks.run();
@@ -147,7 +147,7 @@ describe('settle', () => {
     });
   });
 
-  describe('stops at events that do not follow', () => {
+  describe('rejects events that do not follow the cursor:', () => {
     const events = seededEvents(2).next(40);
     const variants: Record<string, () => EngineEvent[]> = {
       'a missing event at the cursor': () => events.slice(21),
@@ -203,7 +203,7 @@ describe('settle', () => {
     });
   });
 
-  it('leaves nothing of a batch that fails at any of its tables', async () => {
+  it('writes nothing of a batch that fails at any of its tables', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     const events = seededEvents(4).next(400);
     await ledger.settlement.settle(events.slice(0, 100));
@@ -226,7 +226,7 @@ describe('settle', () => {
     expect(await ledger.settlement.settle(events)).to.include({ sequence: 400 });
   });
 
-  it('asks Postgres twice for a batch of any size', async () => {
+  it('sends two queries for a batch of any size', async () => {
     const { ledger } = await freshLedger();
     const events = seededEvents(5).next(700);
     await ledger.settlement.settle(events.slice(0, 50));
@@ -251,7 +251,7 @@ describe('settle', () => {
     expect(await ledger.settlement.cursor()).to.include({ sequence: 700 });
   });
 
-  it('lets several settlers at once settle each event once', async () => {
+  it('settles each event once when several processes settle at the same time', async () => {
     const seed = runSeed();
     const events = seededEvents(seed).next(2_000);
     const alone = await freshLedger();
@@ -271,7 +271,7 @@ describe('settle', () => {
     expect(await contents(shared.databaseUrl)).to.deep.equal(await contents(alone.databaseUrl));
   });
 
-  it('refuses every change of what is append-only', async () => {
+  it('rejects every change of append-only tables', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     await ledger.settlement.settle(seededEvents(3).next(300));
     for (const table of ['trades', 'ledger_entries', 'movements']) {

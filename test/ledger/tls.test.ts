@@ -57,7 +57,7 @@ describe('a ledger behind TLS', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('is reached under the authority that its URL names, and under no other', async () => {
+  it('is reached under the authority that its URL names, and rejected under any other', async () => {
     const databaseUrl = urlUnder(certificate);
     const [found] = await query(databaseUrl, 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
     expect(found).to.deep.equal({ ssl: true });

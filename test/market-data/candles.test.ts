@@ -135,7 +135,7 @@ async function historiesAgree(market: SimulatedMarket, replica: Replica, dice: R
 }
 
 describe('candles', () => {
-  it('of all timeframes, now and in the past, equal a recomputation from the executions, whatever is settled', async () => {
+  it('of all timeframes, present and past, equal a recomputation from the executions', async () => {
     const seed = runSeed();
     const dice = random(seed);
     const market = await simulatedMarket(seed, ENDS[0]! - 60_000);

@@ -12,7 +12,7 @@ import { openStage } from './stage.ts';
 const STEPS = 40;
 const DAY_SECONDS = 86_400;
 
-describe('days on a clock of ours', () => {
+describe('figures over several simulated days', () => {
   let clock: FakedClock | undefined;
 
   before(async () => {
@@ -21,7 +21,7 @@ describe('days on a clock of ours', () => {
 
   after(() => clock?.remove());
 
-  it('figures equal a recomputation, with processes and the engine restarted', async function () {
+  it('equal a recomputation, with processes and the engine restarted', async function () {
     if (clock === undefined) {
       console.log('      libfaketime cannot be had here');
       this.skip();

@@ -47,7 +47,7 @@ describe('figures of the last 24 hours', () => {
 
   after(() => Promise.all(markets.map((market) => market.close())));
 
-  it('equal a recomputation at any time of many days, whatever is settled, restarts included', async () => {
+  it('equal a recomputation at any time of many days, restarts included', async () => {
     const seed = runSeed();
     const dice = random(seed);
     const market = await opened(seed, START_MS);
@@ -70,7 +70,7 @@ describe('figures of the last 24 hours', () => {
     expect(Number(count!.count)).to.be.above(1_000);
   });
 
-  it('let an execution go with the second in which it becomes a day old, and not before', async () => {
+  it('drop an execution in the second in which it becomes a day old, and not before', async () => {
     const market = await opened(11, START_MS);
     const replica = market.replica();
     await market.happen(Array.from({ length: 200 }, (_, index) => START_MS + index * 100));
@@ -90,7 +90,7 @@ describe('figures of the last 24 hours', () => {
     }
   });
 
-  it('are read once for all who ask, and once for each second', async () => {
+  it('are read once for all callers, and once a second', async () => {
     const market = await opened(12, START_MS);
     await market.happen(Array.from({ length: 100 }, (_, index) => START_MS + index));
     let reads = 0;
@@ -113,7 +113,7 @@ describe('figures of the last 24 hours', () => {
     expect(reads).to.equal(1);
   });
 
-  it('catch up in parts with more trades than one read takes', async () => {
+  it('are read in parts when there are more trades than one read takes', async () => {
     const seed = 13;
     const market = await opened(seed, START_MS);
     await market.happen(timesAfter(random(seed), START_MS, 600));
@@ -127,7 +127,7 @@ describe('figures of the last 24 hours', () => {
     await agree(market, market.replica(small), 'seven at a time');
   });
 
-  it('are refused while Postgres is away, and exact again when it is back', async () => {
+  it('are rejected while Postgres is unavailable, and exact again afterwards', async () => {
     const server = await startPostgresServer();
     const market = await simulatedMarket(14, START_MS, server.url);
     await market.happen(Array.from({ length: 300 }, (_, index) => START_MS + index * 1_000));

@@ -32,7 +32,7 @@ function listed(executed: readonly Trade[], market: string, filter: TradeFilter)
 }
 
 describe('the trades of a market', () => {
-  describe('across the seam', () => {
+  describe('before, during and after settlement', () => {
     let stage: Stage;
     let replicas: MarketData[];
     const executed: Trade[] = [];
@@ -76,21 +76,21 @@ describe('the trades of a market', () => {
 
     after(() => stage.close());
 
-    it('are there before anything is settled', () => agree('unsettled'));
+    it('are listed before anything is settled', () => agree('unsettled'));
 
-    it('are there once while some are settled', async () => {
+    it('are listed once while some are settled', async () => {
       for (const behind of [20, 17, 16, 9, 3, 1]) {
         await stage.settle(behind);
         await agree(`all but ${behind} events settled`);
       }
     });
 
-    it('are there when all are settled', async () => {
+    it('are listed when all are settled', async () => {
       await stage.settle();
       await agree('settled');
     });
 
-    it('are there when the engine has let go of them', async () => {
+    it('are listed when the engine has dropped them', async () => {
       const { epoch, sequence } = await stage.ledger.settlement.cursor();
       await stage.redis.xtrim('{redbook}:events', 'MINID', `${epoch}-${sequence}`);
       await agree('trimmed');
@@ -105,7 +105,7 @@ describe('the trades of a market', () => {
     });
   });
 
-  it('are there once their order was answered, each once, while settlement runs and others read', async () => {
+  it('are listed once as soon as their order is acknowledged, while settlement runs', async () => {
     const stage = await openStage();
     const dice = random(runSeed());
     const answered: Trade[] = [];
@@ -145,7 +145,7 @@ describe('the trades of a market', () => {
     await stage.close();
   });
 
-  it('go on with higher ids after the engine was killed, and are refused while it is away', async () => {
+  it('continue with higher ids after the engine was killed, and are rejected while it is away', async () => {
     const server = await freshRedisServer();
     const stage = await openStage(server.url);
     const data = stage.replica();

@@ -74,7 +74,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> =>
 describe('unsettled trades', () => {
   const events = seededEvents(5).next(2_600);
 
-  it('are all after the cursor, however many, and each event is read once', async () => {
+  it('contain every event after the cursor, each of which is read once', async () => {
     const stores = new Stores();
     stores.stream = events.slice(0, 2_500);
     expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(stores.stream));
@@ -89,7 +89,7 @@ describe('unsettled trades', () => {
     expect(stores.eventsRead - first).to.be.at.most(101);
   });
 
-  it('are kept one by one only for the newest of a long backlog, and are read again where they are asked for', async () => {
+  it('keep only the newest of a long backlog singly, and read older ones again on request', async () => {
     const stores = new Stores();
     const [large] = events.filter((event) => event.kind === 'order_placed' && event.trades.length > 0);
     if (large?.kind !== 'order_placed') throw new Error('no event has a trade');
@@ -105,7 +105,7 @@ describe('unsettled trades', () => {
     expect(await codeOf(stores.reader.readTrades(executions[0]!))).to.equal('SERVICE_UNAVAILABLE');
   });
 
-  it('are read while Postgres is away, although they are refused, so that little is left to read at its return', async () => {
+  it('are read ahead while Postgres is away, although requests for them are rejected', async () => {
     const stores = new Stores();
     stores.hasPostgres = false;
     expect(await codeOf(stores.reader.read())).to.equal('SERVICE_UNAVAILABLE');
@@ -124,7 +124,7 @@ describe('unsettled trades', () => {
     expect(stores.eventsRead - before).to.equal(1);
   });
 
-  it('begin after the cursor when Postgres has come further than was read', async () => {
+  it('begin after the cursor when Postgres is ahead of the last read', async () => {
     const stores = new Stores();
     stores.stream = events.slice(0, 500);
     await stores.reader.read();
@@ -133,7 +133,7 @@ describe('unsettled trades', () => {
     expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(events.slice(1_000, 1_200)));
   });
 
-  it('are those of a Postgres snapshot taken later', async () => {
+  it('match a Postgres snapshot that was taken later', async () => {
     const stores = new Stores();
     stores.stream = events.slice(0, 400);
     stores.settle(200);
@@ -148,7 +148,7 @@ describe('unsettled trades', () => {
     expect(() => executionsBeyond({ epoch, sequence: 199 }, unsettled, symbols[0]!)).to.throw(Refusal);
   });
 
-  it('are summed by second, whatever Postgres has of them, and read in as many parts as come', async () => {
+  it('are summed by second in any number of parts, whatever Postgres has of them', async () => {
     const most = (one: bigint, next: bigint): bigint => (one > next ? one : next);
     const total = (sums: readonly SecondOfTrades[]): unknown => ({
       prices: [sums[0]?.firstTicks, sums.at(-1)?.lastTicks],
@@ -195,7 +195,7 @@ describe('unsettled trades', () => {
     expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(events.slice(300, 350)));
   });
 
-  it('begin again when Postgres comes back with less', async () => {
+  it('are read again when Postgres comes back with fewer events', async () => {
     const stores = new Stores();
     stores.stream = events.slice(0, 400);
     stores.settle(300);
@@ -204,7 +204,7 @@ describe('unsettled trades', () => {
     expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(events.slice(250, 400)));
   });
 
-  it('are refused when an event is missing, and while the engine is not open', async () => {
+  it('are rejected when an event is missing, and while the engine is not open', async () => {
     const stores = new Stores();
     stores.stream = [...events.slice(0, 200), ...events.slice(201, 300)];
     stores.settle(200);
@@ -215,7 +215,7 @@ describe('unsettled trades', () => {
     expect(await codeOf(stores.reader.read())).to.equal('SERVICE_UNAVAILABLE');
   });
 
-  it('tell a time that never goes back, nor behind the last event', async () => {
+  it('report a time that never goes back, and not behind the last event', async () => {
     const stores = new Stores();
     const times: number[] = [];
     for (const timeMs of [events[99]!.timeMs + 5_000, events[99]!.timeMs - 5_000]) {

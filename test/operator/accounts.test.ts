@@ -36,7 +36,7 @@ describe('operator: accounts', () => {
     expect(stdout).to.equal(`credited 3 ETH to ${BOB} (reference in-2)\n`);
   });
 
-  it('counts a reference once, and says so the second time', async () => {
+  it('counts a reference once, and reports a repetition', async () => {
     const again = credit(BOB, 'ETH', '3.0', '--reference', 'in-2');
     expect(await fixture.ask(...again)).to.include({ amount: '3', duplicate: true });
     expect((await fixture.run(...again)).stdout).to.contain('nothing moved');
@@ -53,7 +53,7 @@ describe('operator: accounts', () => {
     });
   });
 
-  it('refuses a reference that stands for another movement', async () => {
+  it('rejects a reference that stands for another movement', async () => {
     for (const other of [
       credit(BOB, 'ETH', '4', '--reference', 'in-2'),
       credit(ALICE, 'ETH', '3', '--reference', 'in-2'),
@@ -64,7 +64,7 @@ describe('operator: accounts', () => {
     }
   });
 
-  it('makes one deposit of twenty with the same reference at once', async () => {
+  it('makes one of twenty concurrent deposits with the same reference', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () =>
         fixture.ask(...credit(WALLET('c'), 'ETH', '7', '--reference', 'once')),
@@ -98,12 +98,12 @@ describe('operator: accounts', () => {
     ['an asset in lower case', 'UNKNOWN_ASSET', ...credit(BOB, 'usdc', '1')],
     ['to withdraw what is not there', 'INSUFFICIENT_BALANCE', ...debit(BOB, 'ETH', '2.50000001')],
   ] as const) {
-    it(`refuses ${why}`, async () => {
+    it(`rejects ${why}`, async () => {
       expect(await fixture.refuse(...argv, '--reference', `refused: ${why}`)).to.equal(code);
     });
   }
 
-  it('refuses references that no system can keep', async () => {
+  it('rejects references that are no valid text', async () => {
     for (const reference of ['', 'x'.repeat(257), 'a\0b', '\ud800']) {
       expect(await fixture.refuse(...credit(BOB, 'ETH', '1', '--reference', reference))).to.equal(
         'INVALID_REFERENCE',
@@ -155,7 +155,7 @@ describe('operator: accounts', () => {
     expect((await fixture.ask('account', 'show', ALICE)).liveOrders).to.deep.equal(expected);
   });
 
-  it('shows nothing to people that could command their terminal', async () => {
+  it('escapes characters that could command a terminal', async () => {
     const { stdout } = await fixture.run('account', 'show', ALICE);
     expect(stdout).to.contain('mine \\u{1b}[2J').and.not.to.contain('\u001b');
   });
@@ -165,7 +165,7 @@ describe('operator: accounts', () => {
     expect(await fixture.refuse(...total)).to.equal('INSUFFICIENT_BALANCE');
   });
 
-  it('holds an account and releases it', async () => {
+  it('puts an account on hold and releases it', async () => {
     const held = await fixture.ask('account', 'hold', ALICE);
     expect(held).to.include({ wallet: ALICE, held: true, count: 2 });
     expect(held.cancelled.map(({ status }: { status: string }) => status)).to.have.members([
@@ -181,7 +181,7 @@ describe('operator: accounts', () => {
     await fixture.ask(...debit(ALICE, 'USDC', '1', '--reference', 'held'));
   });
 
-  it('shows a wallet that never did anything', async () => {
+  it('shows a wallet without any history', async () => {
     expect(await fixture.ask('account', 'show', WALLET(9))).to.deep.equal({
       wallet: WALLET(9),
       held: false,

@@ -54,7 +54,7 @@ describe('operator: the command line', () => {
     });
 
     for (const [noun, verbs] of Object.entries(VERBS)) {
-      it(`${noun}: the noun, and each of its verbs`, async () => {
+      it(`describes ${noun} and each of its verbs`, async () => {
         const { status, stdout } = await runOffline(noun, '--help');
         expect(status).to.equal(0);
         const listed = [...stdout.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, verb]) => verb);
@@ -70,7 +70,7 @@ describe('operator: the command line', () => {
     }
   });
 
-  describe('bad usage: status 2, code BAD_USAGE, without any server', () => {
+  describe('bad usage exits with status 2 and code BAD_USAGE, without any server', () => {
     const noReference = ['account', 'credit', WALLET(1), 'ETH', '1'];
     for (const argv of [
       [],
@@ -143,13 +143,13 @@ describe('operator: the command line', () => {
     });
     after(() => fixture.close());
 
-    it('are opened once and closed, also after a refusal', async () => {
+    it('are opened once, and closed also after a refusal', async () => {
       await fixture.run('market', 'list');
       await fixture.run('market', 'clear', 'NO/SUCH');
       expect(fixture.opened).to.deep.equal({ times: 2, closed: 2 });
     });
 
-    it('that cannot be opened are a refusal with a code', async () => {
+    it('are reported with a code when they cannot be opened', async () => {
       const [out, err] = [new Capture(), new Capture()];
       const open = async (): Promise<never> => {
         throw new Error('nothing runs here');
@@ -158,12 +158,12 @@ describe('operator: the command line', () => {
       expect([out.text, err.text]).to.deep.equal(['', 'SERVICE_UNAVAILABLE: nothing runs here\n']);
     });
 
-    it('takes --json before the noun as well', async () => {
+    it('accepts --json also before the noun', async () => {
       const { stdout } = await fixture.run('--json', 'market', 'list');
       expect(JSON.parse(stdout)).to.deep.equal({ markets: [] });
     });
 
-    it('paints only for a terminal that shows colours', async () => {
+    it('uses colours only on a terminal that shows them', async () => {
       const plain = await fixture.run('market', 'list');
       expect(plain.stdout).to.equal('(no markets)\n');
       const out = Object.assign(new Capture(), { isTTY: true, hasColors: () => true });
@@ -171,7 +171,7 @@ describe('operator: the command line', () => {
       expect(out.text).to.contain('\u001b[').and.to.contain('(no markets)');
     });
 
-    it('ends quietly when the reader has gone', async () => {
+    it('exits quietly when its reader has closed the pipe', async () => {
       const out = new Writable({
         write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
       });

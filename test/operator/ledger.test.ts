@@ -37,7 +37,7 @@ describe('operator: ledger export', () => {
     );
   });
 
-  it('writes lines of JSON, and one JSON document, with the same entries', async () => {
+  it('writes JSON lines and one JSON document with the same entries', async () => {
     const lines = (await read('--format', 'jsonl')).trimEnd().split('\n');
     const entries = lines.map((line) => JSON.parse(line));
     expect(Object.keys(entries[0])).to.deep.equal(
@@ -54,7 +54,7 @@ describe('operator: ledger export', () => {
     }
   });
 
-  it('goes on after any entry, so that the parts make the whole', async () => {
+  it('resumes after any entry, so that the parts join to the whole', async () => {
     for (const format of ['csv', 'jsonl']) {
       const whole = await read('--format', format);
       const idsIn = (text: string): string[] =>
@@ -69,7 +69,7 @@ describe('operator: ledger export', () => {
     }
   });
 
-  it('takes its span to the millisecond, the end left out', async () => {
+  it('takes its span in milliseconds, without its end', async () => {
     const entries = JSON.parse(await read('--json')).entries;
     const times = entries.map(({ time }: { time: string }) => time);
     const [first, last] = [times[0], times.at(-1)];
@@ -304,7 +304,7 @@ describe('operator: status', () => {
   });
   after(() => fixture.close());
 
-  it('tells the lag of settlement, and what else is known', async () => {
+  it('reports the lag of settlement and everything else that is known', async () => {
     const { sequence } = await fixture.engine.reads.state();
     const quiet = await fixture.ask('status');
     expect(quiet.engine).to.include({ epoch: 1, sequence, paused: false, requiredTerms: null });
@@ -322,7 +322,7 @@ describe('operator: status', () => {
     await fixture.settle();
   });
 
-  it('shows it to people', async () => {
+  it('prints the status for people', async () => {
     await fixture.ask('market', 'set', 'BTC/USDC', '--status', 'halted');
     Object.assign(fixture.services, {
       queueCounts: async () => ({ waiting: 1, active: 0, delayed: 1 }),
@@ -339,7 +339,7 @@ describe('operator: status', () => {
     expect(stdout).to.match(/^snapshots {2}1.2 s old$/m);
   });
 
-  it('does without what cannot be known', async () => {
+  it('leaves out what cannot be known', async () => {
     const queueCounts = async (): Promise<never> => {
       throw new Error('no queue');
     };
@@ -347,7 +347,7 @@ describe('operator: status', () => {
     expect(await fixture.ask('status')).to.include({ queue: null });
   });
 
-  it('is of use when a server is away, and fails all the same', async () => {
+  it('reports what it can while a server is away, and exits with a failure', async () => {
     fixture.operating.disconnect();
     const { status, stdout, stderr } = await fixture.run('status', '--json');
     expect(status).to.equal(1);

@@ -41,7 +41,7 @@ describe('operator: markets, assets, orders, switches', () => {
     ]);
   });
 
-  it('takes every option of a new market', async () => {
+  it('accepts every option of a new market', async () => {
     const record = await fixture.ask(
       'market',
       'create',
@@ -74,7 +74,7 @@ describe('operator: markets, assets, orders, switches', () => {
     });
   });
 
-  it('refuses rules that cannot be exact, saying which to change', async () => {
+  it('rejects rules that cannot be exact, and says which to change', async () => {
     const inexact = ['market', 'create', 'BAD/USDC', ...marketRules({ 'size-step': '0.00000001' })];
     expect(await fixture.refuse(...inexact)).to.equal('INVALID_MARKET');
     const { stderr } = await fixture.run(...inexact);
@@ -94,12 +94,12 @@ describe('operator: markets, assets, orders, switches', () => {
     ['to clear an unknown market', 'MARKET_NOT_FOUND', 'clear', 'NO/SUCH'],
     ['to clear a market that trades', 'MARKET_NOT_HALTED', 'clear', 'ETH/USDC'],
   ] as const) {
-    it(`refuses ${why}`, async () => {
+    it(`rejects ${why}`, async () => {
       expect(await fixture.refuse('market', ...argv)).to.equal(code);
     });
   }
 
-  it('changes every rule that may change, for the next order', async () => {
+  it('changes every rule that may change, with effect on the next order', async () => {
     const { markets } = await fixture.ask('market', 'list');
     const record = await fixture.ask(
       'market',
@@ -198,7 +198,7 @@ describe('operator: markets, assets, orders, switches', () => {
     await fixture.place({ wallet: WALLET(1) });
   });
 
-  it('requires terms and lets go of them', async () => {
+  it('requires terms, and ends the requirement', async () => {
     expect(await fixture.ask('terms', 'require', '2026-01')).to.deep.equal({ requiredVersion: '2026-01' });
     await refuses('STALE_TERMS_VERSION', () => fixture.place({ wallet: WALLET(1) }));
     await fixture.engine.switches.acceptTerms(WALLET(1), '2026-01');

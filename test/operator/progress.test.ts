@@ -40,7 +40,7 @@ describe('operator: progress of a long command', () => {
     expect(await tell(false, 1)).to.match(/^(?:\d+ s: books\n)+$/);
   });
 
-  it('tells nothing of a short command, nor where stderr is for one document', async () => {
+  it('prints nothing for a short command, nor when stderr is for a document', async () => {
     expect(await tell(false, 60_000)).to.equal('');
     expect(await tell(true, 1)).to.equal('');
   });

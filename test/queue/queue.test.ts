@@ -68,7 +68,7 @@ describe('queue', function () {
     await redis.stop();
   });
 
-  it('keeps one job however often and by however many replicas it is asked for', async () => {
+  it('keeps one job however often and by however many replicas it is requested', async () => {
     const replicas = [wakeUps(), wakeUps(), wakeUps()];
     for (let round = 0; round < 20; round += 1) {
       for (const replica of replicas) for (let times = 0; times < 100; times += 1) replica.wake();
@@ -82,7 +82,7 @@ describe('queue', function () {
     for (const key of await inspector.keys('*')) expect(key).to.match(/^\{redbook\}:/);
   });
 
-  it('wakes a worker within moments, and keeps nothing of the jobs that are over', async () => {
+  it('wakes a worker at once, and keeps nothing of finished jobs', async () => {
     const seen = worker();
     const wakes = wakeUps();
     await eventually('the ticker stands', () => seen.runs > 0);
@@ -90,7 +90,7 @@ describe('queue', function () {
     expect(await wakes.counts()).to.include({ completed: 0, failed: 0 });
   });
 
-  it('looks again for what came during a run, and never runs twice at once', async () => {
+  it('runs again for a wake-up during a run, and never twice at the same time', async () => {
     const seen = worker(100);
     const wakes = wakeUps();
     const asking = setInterval(() => wakes.wake(), 25);
@@ -102,7 +102,7 @@ describe('queue', function () {
     expect(seen.most).to.equal(1);
   });
 
-  it('ticks every second without being woken', async () => {
+  it('wakes its worker every second', async () => {
     const seen = worker();
     // The plain timer starts two seconds after a run.
     const ticked = async (): Promise<boolean> => {
@@ -115,7 +115,7 @@ describe('queue', function () {
     await eventually('one run comes a second after another', ticked);
   });
 
-  it('goes on when its queue is wiped, and sets its ticker up again', async () => {
+  it('recovers when its queue is wiped', async () => {
     const seen = worker();
     await eventually('the ticker stands', () => seen.runs > 0);
     await inspector.flushall();
@@ -131,7 +131,7 @@ describe('queue', function () {
     await eventually('it ticks', () => seen.runs >= after + 3);
   });
 
-  it('goes on while its Redis is away, and with it when it is back', async () => {
+  it('runs without its Redis, and uses it again when it is back', async () => {
     const seen = worker();
     const wakes = wakeUps();
     await eventually('the ticker stands', () => seen.runs > 0);
@@ -143,7 +143,7 @@ describe('queue', function () {
     expect(await isWoken(wakes, seen)).to.equal(true);
   });
 
-  it('closes when there never was a Redis', async () => {
+  it('closes when its Redis never answered', async () => {
     await redis.kill();
     const seen = worker();
     const wakes = wakeUps();

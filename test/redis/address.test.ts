@@ -6,7 +6,7 @@ import { readRedisAddress } from '../../src/redis/address.ts';
 const node = (host: string, port: number) => ({ host, port });
 
 describe('the address of a Redis', () => {
-  it('is one server', () => {
+  it('may name one server', () => {
     expect(readRedisAddress('redis://localhost')).to.deep.equal({
       kind: 'server',
       endpoints: [node('localhost', 6379)],
@@ -23,7 +23,7 @@ describe('the address of a Redis', () => {
     });
   });
 
-  it('is a cluster, by some of its nodes', () => {
+  it('may name a cluster by some of its nodes', () => {
     const text = 'rediss://api:secret@one:7000,rediss://api:secret@two,rediss://api:secret@three:7002/0';
     expect(readRedisAddress(text)).to.deep.equal({
       kind: 'cluster',
@@ -35,7 +35,7 @@ describe('the address of a Redis', () => {
     });
   });
 
-  it('is the server that Sentinels name', () => {
+  it('may name the primary by its Sentinels', () => {
     expect(readRedisAddress('redis+sentinel://api:se%2Fcret@one,two:26380/queue')).to.deep.equal({
       kind: 'sentinel',
       tls: false,
@@ -66,5 +66,5 @@ describe('the address of a Redis', () => {
     'redis+sentinel://one/queue/0',
     'sentinel://one/queue',
   ])
-    it(`is not ${JSON.stringify(text)}`, () => expect(readRedisAddress(text)).to.equal(undefined));
+    it(`may not be ${JSON.stringify(text)}`, () => expect(readRedisAddress(text)).to.equal(undefined));
 });

@@ -25,7 +25,7 @@ import { asUser, openRedis } from '../support/redis-server.ts';
 const M = 'ETH/USD';
 const OUTAGE_MS = 30_000;
 
-describe('when another Redis takes over', function () {
+describe('a Redis that takes over', function () {
   this.timeout(120_000);
   const folder = mkdtempSync(join(tmpdir(), 'redbook-failover-'));
   const closing: (() => unknown)[] = [];
@@ -72,7 +72,7 @@ describe('when another Redis takes over', function () {
     return trades[0]!.tradeId;
   };
 
-  it('the engine refuses it until it was asked who it is, and goes on in a new epoch', async () => {
+  it('is rejected by the engine until it is identified, and then opens in a new epoch', async () => {
     const { url, replica } = await cluster('promoted');
     const { redis, engine } = await engineOn(url);
     const first = await trade(engine);
@@ -95,7 +95,7 @@ describe('when another Redis takes over', function () {
       .and.at.least(2 * 2 ** 37);
   });
 
-  it('the engine does not open on one that lacks what Postgres has', async () => {
+  it('does not open when it lacks events that Postgres has', async () => {
     const { url, replica, kill } = await cluster('behind');
     const { redis, engine } = await engineOn(url);
     await replica.kill();
@@ -110,7 +110,7 @@ describe('when another Redis takes over', function () {
     expect(await codeOf(trade(engine))).to.equal('SERVICE_UNAVAILABLE');
   });
 
-  it('nothing waits to be sent again', async () => {
+  it('gets no command that waited to be sent again', async () => {
     const server = await cluster('broken');
     const redis = connect('engine-all', server.url);
     await ready(redis);
@@ -195,18 +195,18 @@ describe('when another Redis takes over', function () {
     await works();
   };
 
-  it('limits, frames and wake-ups of a cluster heal', async () => {
+  it('serves limits, frames and wake-ups in a cluster', async () => {
     const { url, replica } = await cluster('healing');
     await heal(url, () => takeOver(replica));
   });
 
-  it('limits, frames and wake-ups heal when a Sentinel promotes the replica', async () => {
+  it('serves limits, frames and wake-ups when a Sentinel promotes a replica', async () => {
     const watched = await startWatchedRedis(join(folder, 'watched'));
     closing.push(() => watched.stop());
     await heal(watched.url, () => watched.killPrimary());
   });
 
-  it('a connection that asks a Sentinel for the primary just when it tells of the next one goes on', async () => {
+  it('is found by a connection that asks a Sentinel during the switch', async () => {
     const watched = await startWatchedRedis(join(folder, 'told'));
     closing.push(() => watched.stop());
     const asking = await betweenSentinel(watched.url);

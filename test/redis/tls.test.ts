@@ -47,7 +47,7 @@ describe('a Redis behind TLS', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('serves every role; addresses, passwords and the authority come by files', async () => {
+  it('serves every role with addresses, passwords and authority from files', async () => {
     const shared = {
       DATABASE_URL: await freshLedgerDatabase(),
       JWT_SECRET: 'x'.repeat(32),
@@ -90,7 +90,7 @@ describe('a Redis behind TLS', function () {
     }
   };
 
-  it('is not believed without its authority, or under another', async () => {
+  it('is rejected without its authority, or with another', async () => {
     expect(await outcome({ url, ca: certificate })).to.equal('ready');
     expect(await outcome({ url: url.replace('127.0.0.1', 'localhost'), ca: certificate })).to.equal('ready');
     expect(await outcome(url)).to.match(/self-signed certificate/);

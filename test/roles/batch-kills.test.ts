@@ -32,7 +32,7 @@ interface Sent {
   isCancelled: boolean;
 }
 
-describe('an api and its Redis killed with batches in flight', function () {
+describe('an api and its Redis that are killed with batches in flight', function () {
   this.timeout(240_000);
   const signers = [ethersSigner(), ethersSigner()];
   const running = new Set<Service>();
@@ -72,7 +72,7 @@ describe('an api and its Redis killed with batches in flight', function () {
   });
   after(() => Promise.all([...running].map((service) => service.end('SIGKILL'))));
 
-  it('has every order once or not at all, and its id tells which', async () => {
+  it('have placed every order once or not at all, as its client order id tells', async () => {
     const dice = random(runSeed());
     const sent: Sent[] = [];
     for (const [round, killed] of ROUNDS.entries()) {

@@ -11,7 +11,7 @@ import { freePort } from '../support/ports.ts';
 import { type Service, startService } from '../support/service.ts';
 
 describe('a settlement that found a contradiction', () => {
-  it('is not ready and settles nothing until it is restarted after the mend', async () => {
+  it('is not ready and settles nothing until it is repaired and restarted', async () => {
     const fixture = await openOperatorFixture();
     const postgres = new pg.Client({ connectionString: fixture.databaseUrl });
     await postgres.connect();

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
 
-describe('a gate of the engine', () => {
+describe('the engine gate', () => {
   let redis: Redis;
   let engine: Engine;
   let gate: EngineGate;
@@ -40,7 +40,7 @@ describe('a gate of the engine', () => {
     redis.disconnect();
   });
 
-  it('says that the engine is behind Postgres, once, and opens it when it is not any more', async () => {
+  it('reports once that the engine is behind Postgres, and opens it when it has caught up', async () => {
     await eventually('it is refused', async () => gate.state() === 'behind Postgres');
     await sleep(50);
     expect(told).to.have.length(1);
@@ -51,7 +51,7 @@ describe('a gate of the engine', () => {
     expect(told.slice(1)).to.deep.equal(['Redis is back']);
   });
 
-  it('closes an open engine when Postgres knows more than its server', async () => {
+  it('closes an open engine when Postgres is ahead of its server', async () => {
     cursor = { epoch: 0, sequence: 0 };
     await eventually('it is open', async () => gate.state() === 'ok');
     cursor = { epoch: 1, sequence: 5 };
@@ -59,7 +59,7 @@ describe('a gate of the engine', () => {
     expect(told.join()).to.include('the engine is at event 1-0, Postgres at 1-5');
   });
 
-  it('closes an open engine while a setting could lose what is answered', async () => {
+  it('closes an open engine while a setting could lose acknowledged writes', async () => {
     const admin = openRedis(await sharedRedis());
     cursor = { epoch: 0, sequence: 0 };
     await eventually('it is open', async () => gate.state() === 'ok');
@@ -78,7 +78,7 @@ describe('a gate of the engine', () => {
     admin.disconnect();
   });
 
-  it('says that it is not open while the connection is broken', async () => {
+  it('reports that the engine is not open while the connection is broken', async () => {
     await eventually('it is refused', async () => gate.state() === 'behind Postgres');
     redis.disconnect();
     await eventually('it is not open', async () => gate.state() === 'not open');

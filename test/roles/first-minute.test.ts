@@ -25,7 +25,7 @@ import { launchService, type Service } from '../support/service.ts';
 
 const PASSWORD = 'hunter2';
 
-describe('the first minute', function () {
+describe('npm start in the first minute', function () {
   this.timeout(60_000);
   const folder = mkdtempSync(join(tmpdir(), 'redbook-minute-'));
   const running: Service[] = [];
@@ -55,7 +55,7 @@ describe('the first minute', function () {
     return { status, text: service.output() };
   };
 
-  it('tells in one line why it does not start, and which setting to change', async () => {
+  it('says in one line why it does not start, and which setting to change', async () => {
     mkdirSync(pathOf('other'));
     mkdirSync(pathOf('held'));
     writeFileSync(pathOf('file'), '');
@@ -83,7 +83,7 @@ describe('the first minute', function () {
     expect(readdirSync(pathOf('new'))).to.deep.equal(['secrets.json']);
   });
 
-  it('tells in one line that an installation without the embedded servers needs others', async () => {
+  it('says in one line that an installation without embedded servers needs others', async () => {
     const image = pathOf('image');
     for (const name of ['src', 'lua', 'migrations', 'k8s/shared/users.acl', 'package.json'])
       cpSync(join(ROOT, name), join(image, name), { recursive: true });
@@ -106,7 +106,7 @@ describe('the first minute', function () {
     }
   });
 
-  it('tells it in the log of a role as well', async () => {
+  it('says so in the log of a role as well', async () => {
     const { status, text } = await refusalOf('stream', {
       REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
       PORT: takenPort,
@@ -117,7 +117,7 @@ describe('the first minute', function () {
     expect(text).to.not.include('    at ');
   });
 
-  it('tells once for which servers it waits, here and in the log, and no password', async () => {
+  it('says once which servers it waits for, without a password', async () => {
     const away = `127.0.0.1:${await freePort()}`;
     const dataDir = pathOf('waiting');
     const service = await launch('all', {
@@ -147,7 +147,7 @@ describe('the first minute', function () {
     expect(await service.end('SIGINT')).to.equal(0);
   });
 
-  it('tells which settings of Redis are wrong, without a stack', async () => {
+  it('names wrong settings of Redis without a stack trace', async () => {
     const redis = await startRedisServer(pathOf('redis'), { settings: ['appendonly no'] });
     const service = await launch('all', {
       DATA_DIR: pathOf('wrong settings'),
@@ -159,7 +159,7 @@ describe('the first minute', function () {
     await redis.stop();
   });
 
-  it('tells an operator’s command which server is away', async () => {
+  it('names the unavailable server to an operator command', async () => {
     const away = `127.0.0.1:${await freePort()}`;
     const settings = {
       REDIS_URL: `redis://:${PASSWORD}@${away}`,

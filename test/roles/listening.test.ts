@@ -37,7 +37,7 @@ describe('a server that listens', () => {
     return socket;
   };
 
-  it('turns clients away by its replies, not by closing connections on which a request may be coming', async () => {
+  it('closes connections by its replies, not while a request may be coming', async () => {
     expect(await ask('/')).to.include({ connection: 'keep-alive' });
     listening.turnAway();
     expect(await ask('/')).to.deep.equal({ text: 'quick', connection: 'close' });
@@ -45,7 +45,7 @@ describe('a server that listens', () => {
     await listening.close();
   });
 
-  it('finishes requests under way, and waits for nobody who is silent', async () => {
+  it('finishes requests under way, and does not wait for silent clients', async () => {
     const silent = await dial('');
     expect(await ask('/')).to.include({ text: 'quick' });
     const [slow, idle] = [ask('/slow'), await dial('GET / HTTP/1.1\r\nHost: x\r\n\r\n')];
@@ -62,7 +62,7 @@ describe('a server that listens', () => {
     await closed;
   });
 
-  it('ends although somebody never ends a request', async () => {
+  it('ends although a client never ends its request', async () => {
     const halves = [
       await dial('GET / HTTP/1.1\r\nHo'),
       await dial('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'),

@@ -37,7 +37,7 @@ describe('the log of the all-in-one', () => {
   const sizes = (): number[] => readdirSync(folder).map((name) => statSync(join(folder, name)).size);
   const modes = (): number[] => readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
 
-  it('is five files of a bounded size, for their owner alone, over restarts too', async () => {
+  it('is kept in five private files of a bounded size, over restarts', async () => {
     for (let start = 0; start < 3; start += 1) {
       const file = openLogFile(path, FILE_BYTES);
       const logger = pino(file);
@@ -66,7 +66,7 @@ describe('the log of the all-in-one', () => {
     expect(counts).to.deep.equal(counts.map((_count, at) => counts[0] + at));
   });
 
-  it('closes a file to others that was open to them, and moves one on that is full', async () => {
+  it('makes a file private that was not, and rotates a full one', async () => {
     writeFileSync(path, `${'x'.repeat(FILE_BYTES)}\n`, { mode: 0o644 });
     const file = openLogFile(path, FILE_BYTES);
     pino(file).info('first of the new file');
@@ -88,7 +88,7 @@ describe('the log of the all-in-one', () => {
     expect(readFileSync(path, 'utf8').trimEnd().split('\n')).to.have.length(100);
   });
 
-  it('lies in a folder that nobody else may list, if the folder is ours', () => {
+  it('is in a folder that nobody else may list, if the folder is ours', () => {
     const others = 0o066;
     const made = join(folder, 'a', 'data');
     makeDataFolder(made);

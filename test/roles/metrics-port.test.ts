@@ -39,7 +39,7 @@ describe('/metrics and /readyz', () => {
   });
 
   for (const role of ROLES)
-    it(`of ${role}: METRICS_PORT alone serves the metrics, PORT the probes`, async () => {
+    it(`of ${role} serve metrics on METRICS_PORT only, and probes on PORT`, async () => {
       const [port, metricsPort] = [await freePort(), await freePort()];
       const config = configOf(role, { PORT: String(port), METRICS_PORT: String(metricsPort) });
       const running = await startStandalone(role, config, SILENT);
@@ -61,7 +61,7 @@ describe('/metrics and /readyz', () => {
       );
     });
 
-  it('share one port while METRICS_PORT is unset, empty included', async () => {
+  it('share one port while METRICS_PORT is unset or empty', async () => {
     const port = await freePort();
     const running = await startStandalone(
       'stream',
@@ -72,7 +72,7 @@ describe('/metrics and /readyz', () => {
     await running.stop(0);
   });
 
-  it('may not be given the port of everything else', () => {
+  it('reject a METRICS_PORT that equals PORT', () => {
     expect(() => readConfig({ PORT: '9100', METRICS_PORT: '9100' })).to.throw(
       ConfigError,
       'METRICS_PORT must be another port than PORT; both are 9100.',
@@ -119,7 +119,7 @@ describe('/metrics and /readyz', () => {
       await close();
     });
 
-    it(`reads its servers once a second for ${SCRAPES} scrapes`, async () => {
+    it(`read the servers once a second for ${SCRAPES} scrapes`, async () => {
       const redis = openRedis(settings.REDIS_URL!);
       const commands = async (): Promise<number> =>
         Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))![1]);
@@ -139,7 +139,7 @@ describe('/metrics and /readyz', () => {
       redis.disconnect();
     });
 
-    it('says that Postgres does not answer, and in the log alone why', async () => {
+    it('report that Postgres does not answer, and give the reason in the log only', async () => {
       trouble = new Error('connect ECONNREFUSED 10.1.2.3:5432 as redbook');
       const replies = [];
       for (let times = 0; times < 5; times += 1) {

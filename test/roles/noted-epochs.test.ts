@@ -71,7 +71,7 @@ describe('epochs that Postgres has noted', function () {
   const epochNow = async (): Promise<number> => (await engine.reads.state()).epoch;
   const sell = async (): Promise<string> => (await place(engine, ALICE, limit(M, 'sell', 10, 1))).order.id;
 
-  it('begin on no server again that has forgotten them, and their orders are reported as lost, once', async () => {
+  it('never begin again on a server that has forgotten them, and their lost orders are reported once', async () => {
     await guard();
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
@@ -98,7 +98,7 @@ describe('epochs that Postgres has noted', function () {
     expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1, 2, 3]);
   });
 
-  it('are one for all processes that open the same server, and each was noted before the engine opened', async () => {
+  it('are shared by all processes of a server, and noted before the engine opens', async () => {
     const others = [1, 2, 3].map(() => openEngine({ redis, ...LIMITS, epochs: ledger.epochs }));
     const known = await ledger.epochs.position();
     await Promise.all([engine, ...others].map((one) => one.lifecycle.open(known)));
@@ -119,7 +119,7 @@ describe('epochs that Postgres has noted', function () {
     await client.end();
   };
 
-  it('open only when Postgres takes their note, so that a copy which lacks them begins none of them again', async () => {
+  it('open only when Postgres has their note, so that an older copy begins none of them again', async () => {
     await guard();
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
@@ -138,7 +138,7 @@ describe('epochs that Postgres has noted', function () {
     expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1, 2]);
   });
 
-  it('go on while Postgres takes no writes, also in a process that opens the engine then', async () => {
+  it('stay open while Postgres takes no writes, also in a process that starts then', async () => {
     await guard();
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
@@ -152,7 +152,7 @@ describe('epochs that Postgres has noted', function () {
     await setReadOnly(false);
   });
 
-  it('are not open without Postgres while their note is missing', async () => {
+  it('do not open without Postgres while their note is missing', async () => {
     const epochs: EpochNotes = { note: () => Promise.reject(new Refusal('SERVICE_UNAVAILABLE')) };
     const other = openEngine({ redis, ...LIMITS, epochs });
     expect(await codeOf(other.lifecycle.open(await ledger.epochs.position()))).to.equal(
@@ -163,7 +163,7 @@ describe('epochs that Postgres has noted', function () {
     expect([await epochNow(), (await noted()).length]).to.deep.equal([1, 1]);
   });
 
-  it('are noted on the disk of Postgres before they open, where other commits are not waited for', async () => {
+  it('are on the disk of Postgres before they open, when other commits do not wait for the disk', async () => {
     const waited: string[] = [];
     await query(
       databaseUrl,
@@ -185,20 +185,20 @@ describe('epochs that Postgres has noted', function () {
     await Promise.all([fresh.close(), client.end()]);
   });
 
-  it('are noted again in a Postgres that was put back to an earlier moment', async () => {
+  it('are noted again in a Postgres that was restored to an earlier moment', async () => {
     await guard();
     await query(databaseUrl, 'delete from engine_epochs');
     await eventually('the epoch is noted', async () => (await noted()).length === 1);
   });
 
-  it('are noted by a process that finds them begun without a note', async () => {
+  it('are noted by a process that finds them without a note', async () => {
     await openEngine({ redis, ...LIMITS }).lifecycle.open(await ledger.epochs.position());
     expect(await noted()).to.deep.equal([]);
     await guard();
     expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1]);
   });
 
-  it('are noted by a process that keeps its connection while another one begins them', async () => {
+  it('are noted by a process whose connection stays open while another process begins them', async () => {
     await guard();
     // Another process opens an engine that was rebuilt on the same server.
     await redis.hdel(KEYS.engine, 'server');
@@ -207,7 +207,7 @@ describe('epochs that Postgres has noted', function () {
     await eventually('both are noted', async () => (await noted()).length === 2);
   });
 
-  it('do not begin when another server begins them at the same time: the next one begins', async () => {
+  it('take the next number when another server begins one at the same time', async () => {
     const known = await ledger.epochs.position();
     await ledger.epochs.note({ epoch: 1, server: 'another' });
     expect(await codeOf(engine.lifecycle.open(known))).to.equal('SERVICE_UNAVAILABLE');
@@ -216,7 +216,7 @@ describe('epochs that Postgres has noted', function () {
     expect(await epochNow()).to.equal(2);
   });
 
-  it('close an engine that opened without Postgres and has the number of another server', async () => {
+  it('close an engine that opened without Postgres under a number of another server', async () => {
     await openEngine({ redis, ...LIMITS }).lifecycle.open(await ledger.epochs.position());
     await ledger.epochs.note({ epoch: 1, server: 'another' });
     await engine.lifecycle.open(undefined);
@@ -226,7 +226,7 @@ describe('epochs that Postgres has noted', function () {
     expect(await epochNow()).to.equal(2);
   });
 
-  it('end before the number of bytes that follow a prefix', async () => {
+  it('end before the prefix bytes that are reserved', async () => {
     await changeState(redis, { epoch: 65_278 });
     await engine.lifecycle.open({ epoch: 1, sequence: 0 });
     expect(await epochNow()).to.equal(65_279);

@@ -27,13 +27,13 @@ describe('an outage', () => {
   });
   afterEach(() => outages.close());
 
-  it('is told at once and every ten seconds, however often it is met', () => {
+  it('is logged at once and every ten seconds, however often it is met', () => {
     for (; nowMs < 25_000; nowMs += 250) outages.report(REDIS, 'engine', refused);
     const sentence = `waiting for ${REDIS}: the connection is refused`;
     expect(told).to.deep.equal([sentence, sentence, sentence]);
   });
 
-  it('of one server is one, however many connections meet it, and ends with the last', () => {
+  it('of one server is logged once for all its connections, and ends with the last', () => {
     for (const user of ['engine', 'queue', 'frames']) outages.report(REDIS, user, refused);
     outages.report('Postgres (DATABASE_URL)', 'migrations', refused);
     expect(told).to.have.length(2);
@@ -48,14 +48,14 @@ describe('an outage', () => {
     ]);
   });
 
-  it('shows no password, whoever put it into a message', () => {
+  it('never shows a password, wherever it stands in a message', () => {
     outages.report(REDIS, 'engine', new Error('redis://u:hunter2@h and p%40ss are wrong\n  at stack'));
     expect(told).to.deep.equal([`waiting for ${REDIS}: redis://u:***@h and *** are wrong`]);
   });
 });
 
 describe('the console of the all-in-one', () => {
-  it('shows a sentence without a stack, and the same one again after ten seconds', () => {
+  it('shows a sentence without a stack, and repeats it after ten seconds', () => {
     let nowMs = 0;
     const shown: string[] = [];
     const { write } = consoleOf(
@@ -98,7 +98,7 @@ describe('a server that a setting names wrongly', function () {
   }
   const placeOf = (url: string): string => new URL(url).host;
 
-  it('is told by that setting, where it is, and with the reason', async () => {
+  it('is reported with the setting, its address and the reason', async () => {
     const [redis, postgres, free] = await Promise.all([loneRedis(), freshDatabase(), freePort()]);
     const silentAt = `127.0.0.1:${(silent.address() as { port: number }).port}`;
     const [redisAt, postgresAt] = [placeOf(redis), placeOf(postgres)];

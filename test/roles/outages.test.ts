@@ -145,7 +145,7 @@ describe('an api whose servers are away', function () {
     return slowestMs;
   };
 
-  it('opens no file for the first request of a kind, and reads those of the documentation again', async () => {
+  it('reads no file for the first request of a kind, and repeats failed reads of the documentation', async () => {
     const setMost = (descriptors: string): void => {
       const { status } = spawnSync('prlimit', ['--pid', String(api.child.pid), `--nofile=${descriptors}:`]);
       expect(status).to.equal(0);
@@ -174,7 +174,7 @@ describe('an api whose servers are away', function () {
 
   for (const server of SERVERS) {
     for (const manner of ['cut', 'stall'] as const) {
-      it(`says so in time, and heals: ${server}, ${manner === 'cut' ? 'gone' : 'hung'}`, async () => {
+      it(`reports it in time and recovers: ${server}, ${manner === 'cut' ? 'gone' : 'hung'}`, async () => {
         const { refused, served } = requests[server];
         links[server][manner]();
         try {
@@ -205,7 +205,7 @@ describe('an api whose servers are away', function () {
     }
   }
 
-  it('has told of each loss and each return once, and writes nothing but its log', () => {
+  it('logs each loss and each return once, and writes nothing else', () => {
     const lines = api.output().trim().split('\n');
     const messages = lines.map((line) => String(JSON.parse(line).msg));
     for (const [server, setting] of [

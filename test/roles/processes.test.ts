@@ -81,13 +81,13 @@ describe('the all-in-one', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('publishes the demo markets, says where it listens and what to try', async () => {
+  it('publishes the demo markets, and prints where it listens and what to try', async () => {
     const { markets } = (await call('GET', '/v1/markets')).body as { markets: Json[] };
     expect(markets.map(({ symbol }) => symbol)).to.deep.equal(['ETH/USDC', 'BTC/USDC']);
     expect(service.output()).to.include(`http://localhost:${settings.PORT}`).and.to.include('npm run demo');
   });
 
-  it('listens on 127.0.0.1 alone', async () => {
+  it('listens on 127.0.0.1 only', async () => {
     const port = Number(settings.PORT);
     for (const host of ['127.0.0.2', '::1']) {
       const socket = connect({ port, host });
@@ -96,7 +96,7 @@ describe('the all-in-one', function () {
     }
   });
 
-  it('finds everything as it was after it was stopped and started again', async () => {
+  it('keeps all data over a stop and a start', async () => {
     await call('POST', '/v1/orders', order('buy', 2000, 1, 'kept'));
     const before = await call('GET', '/v1/orders');
     const pids = serversOf(settings.DATA_DIR!);
@@ -114,7 +114,7 @@ describe('the all-in-one', function () {
     });
   });
 
-  it('heals when its Redis and its Postgres are killed, and loses nothing', async () => {
+  it('recovers without loss when its Redis and its Postgres are killed', async () => {
     for (const [round, pid] of serversOf(settings.DATA_DIR!).entries()) {
       process.kill(pid, 'SIGKILL');
       const placed = await placeInTheEnd(call, order('buy', 1000 + round, 1, `round ${round}`));
@@ -126,7 +126,7 @@ describe('the all-in-one', function () {
     expect(holds).to.equal(true);
   });
 
-  it('leaves no server behind when it is killed, and goes on at the next start', async () => {
+  it('leaves no server behind when it is killed, and starts again on its data', async () => {
     const pids = serversOf(settings.DATA_DIR!);
     const { cancelAt } = (await call('POST', '/v1/orders/cancel-after', { timeoutMs: 5_000 })).body;
     await service.end('SIGKILL');
@@ -146,7 +146,7 @@ describe('the all-in-one', function () {
     return { PATH: process.env.PATH, HOME: process.env.HOME, ...others };
   };
 
-  it('shows newcomers a demo that ends well, whatever the port', async () => {
+  it('runs the demo to its end, whatever the port', async () => {
     const output = execFileSync(process.execPath, [...(await program()), 'demo'], {
       env: otherTerminal(),
       encoding: 'utf8',
@@ -156,7 +156,7 @@ describe('the all-in-one', function () {
       .and.to.include(service.url.replace('127.0.0.1', 'localhost'));
   });
 
-  it("takes the README's first session, pasted twice", async () => {
+  it('runs the first session of the README, pasted twice', async () => {
     const readme = readFileSync('README.md', 'utf8');
     const [, script = '', commands = ''] =
       /```js\n(import \{ Wallet \}.*?)```\n\n```sh\n(.*?)```/s.exec(readme) ?? [];
@@ -203,7 +203,7 @@ describe('roles as processes', function () {
   });
   after(() => Promise.all(running.map((service) => service.end('SIGKILL'))));
 
-  it('share sessions, orders and ids, and go one by one without losing a request', async () => {
+  it('share sessions, orders and ids, and stop one by one without losing a request', async () => {
     const [first, second] = await Promise.all([start('api'), start('api')]);
     const [worker] = await Promise.all([start('settlement'), start('settlement')]);
     await operate(shared, 'asset', 'set', 'USDC', '--scale', '6');
@@ -246,7 +246,7 @@ describe('roles as processes', function () {
     expect(status.replicas).to.deep.equal({ api: 1, settlement: 1 });
   });
 
-  it('end when they are told to, although they still wait for what they depend on', async () => {
+  it('stop on a signal although they still wait for their servers', async () => {
     const away = `127.0.0.1:${await freePort()}`;
     const settings = { ...shared, REDIS_URL: `redis://${away}`, DATABASE_URL: `postgres://nobody@${away}/x` };
     for (const role of ['api', 'settlement', 'migrate']) {

@@ -102,17 +102,17 @@ describe('a process that starts while its servers are away', function () {
     return { service, engine, postgres };
   };
 
-  it('is alive at once and ready when both are there: api, engine first', async () => {
+  it('is alive at once and ready when both servers are there: api, engine first', async () => {
     const { service, engine, postgres } = await launch('api');
     await expectToWaitFor(service, [engine, postgres]);
   });
 
-  it('is alive at once and ready when both are there: all-in-one, Postgres first', async () => {
+  it('is alive at once and ready when both servers are there: all-in-one, Postgres first', async () => {
     const { service, engine, postgres } = await launch('all');
     await expectToWaitFor(service, [postgres, engine]);
   });
 
-  it('ends at SIGTERM although the engine never came', async () => {
+  it('stops on SIGTERM although the engine never came', async () => {
     const { service, postgres } = await launch('api');
     await postgres.mend();
     for (let look = 0; look < LOOKS; look += 1) await expectAliveOnly(service.url);

@@ -71,7 +71,7 @@ describe('two releases', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('trade side by side, and the older one starts again on what the newer one left', async () => {
+  it('trade at the same time, and the older one starts again on data of the newer one', async () => {
     const older = await start('api');
     const rules = words('--tick-size 1 --size-step 1 --min-order-size null --max-order-size null');
     await operate(settings, 'market', 'create', 'ETH/USDC', ...rules, '--fee-bps', '10');

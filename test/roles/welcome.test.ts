@@ -14,7 +14,7 @@ describe('the ready text', () => {
     expect(rest).to.include('Markets: ETH/USDC, BTC/USDC');
   });
 
-  it('names the address of HOST where localhost would not lead to it', () => {
+  it('names the address of HOST when localhost does not lead to it', () => {
     const firstOf = (HOST: string): string | undefined =>
       welcome(readConfig({ PORT: '18080', HOST }), MARKETS, true)[0];
     for (const host of ['::', '0.0.0.0', '::1'])
@@ -23,7 +23,7 @@ describe('the ready text', () => {
     expect(firstOf('fd00::1')).to.equal('Open http://[fd00::1]:18080/ to trade in a browser.');
   });
 
-  it('says that the faucet is on and how to end it, and says nothing where it is off', () => {
+  it('says that the faucet is on and how to turn it off, and nothing when it is off', () => {
     const textOf = (env: NodeJS.ProcessEnv): string => welcome(readConfig(env), MARKETS, true).join('\n');
     expect(textOf({})).to.match(/^The faucet is on: .* DEMO_FAUCET=off ends it\.$/m);
     expect(textOf({ DEMO_FAUCET: 'off' })).to.not.match(/faucet/i);

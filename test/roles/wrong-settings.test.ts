@@ -38,7 +38,7 @@ describe('processes that start on servers with wrong settings', function () {
     await postgres?.end();
   });
 
-  it('name each wrong setting, are not ready, and become ready when all are right', async () => {
+  it('name each wrong setting, and become ready when all are right', async () => {
     const [redisUrl, queueUrl] = await Promise.all([loneRedis(), loneRedis()]);
     admins.push(openRedis(redisUrl), openRedis(queueUrl));
     const [engine, queue] = admins;

@@ -164,6 +164,6 @@ describe('the streams over time', function () {
 
   sideBySide({
     'are on time and the same everywhere for 500 clients of which 50 never read': watchForLong,
-    'go on within two beats when a worker is killed or held up, and show no beat twice': takeOver,
+    'continue within two beats when a worker is killed or stalled, and repeat no beat': takeOver,
   });
 });

@@ -102,7 +102,7 @@ describe('the streams', function () {
   });
   after(() => exchange.close());
 
-  it('begin at once with what there is, on every replica the same bytes', async () => {
+  it('send the newest frames at once, the same bytes from every replica', async () => {
     const first = see(api.port, '/ws');
     await first.until(typed('ticker'));
     const later = see(replica.port, '/ws');
@@ -115,7 +115,7 @@ describe('the streams', function () {
     expect(new Set(views.map(({ seen }) => seen[0]!.text)).size).to.equal(1);
   });
 
-  it('show in general a snapshot first, and then tickers of every market', async () => {
+  it('send a snapshot first on the general stream, and then tickers of every market', async () => {
     const { seen } = see(replica.port, '/ws');
     await sleep(4_500);
     const types = seen.map((one) => parsed(one).type);
@@ -127,10 +127,12 @@ describe('the streams', function () {
     const [, ethereum, bitcoin] = seen;
     expect(Object.keys(parsed(ethereum!))).to.deep.equal(
       words(`
-      type symbol mark index volume24h openInterest change24h
+      type symbol mark index volume24h openInterest change24h time sequence
     `),
     );
-    expect(parsed(bitcoin!)).to.deep.equal({
+    const { time, sequence, ...figures } = parsed(bitcoin!);
+    expect([time, sequence]).to.deep.equal([parsed(ethereum!).time, parsed(ethereum!).sequence]);
+    expect(figures).to.deep.equal({
       type: 'ticker',
       symbol: 'BTC/USDC',
       mark: null,
@@ -141,7 +143,7 @@ describe('the streams', function () {
     });
   });
 
-  it('show what REST shows, to the digit', async () => {
+  it('show the same figures as REST', async () => {
     const general = see(api.port, '/ws');
     const one = see(api.port, market('ETH/USDC'));
     await Promise.all([general.until(atLeast(3)), one.until(atLeast(1))]);
@@ -155,7 +157,8 @@ describe('the streams', function () {
         .map((path) => rest(`/v1/${path}`)),
     );
     const list = markets!.slice('{"markets":'.length, -1);
-    expect(general.seen[0]!.text).to.equal(`{"type":"snapshot","markets":${list}}`);
+    expect(general.seen[0]!.text).to.match(/,"time":\d+,"sequence":\d+}$/);
+    expect(general.seen[0]!.text.split(',"time":')[0]).to.equal(`{"type":"snapshot","markets":${list}`);
 
     const frame = read(one.seen.at(-1)!.text);
     const side = (levels: { price: string; size: string }[]) =>
@@ -168,16 +171,28 @@ describe('the streams', function () {
     const newestFirst = [...buy, ...sell].sort((a, b) => Number(b.trade_id) - Number(a.trade_id));
     expect(frame.trades).to.have.length(60);
     expect(
-      frame.trades.map(({ price, size, side, time }: Record<string, string>) => [
+      frame.trades.map(({ id, price, size, side, time }: Record<string, string>) => [
+        id,
         price,
         size,
         side,
         String(Math.floor(Number(time) / 1000)),
       ]),
     ).to.deep.equal(
-      newestFirst.map((print) => [print.price, print.base_volume, print.type, print.trade_timestamp]),
+      newestFirst.map((print) => [
+        print.trade_id,
+        print.price,
+        print.base_volume,
+        print.type,
+        print.trade_timestamp,
+      ]),
     );
 
+    const { sequence } = await exchange.backends.engine.reads.state();
+    expect([frame.sequence, general.seen[0] && read(general.seen[0].text).sequence]).to.deep.equal([
+      String(sequence),
+      String(sequence),
+    ]);
     const ticker = read(tickers!).find((entry: { ticker_id: string }) => entry.ticker_id === 'ETH_USDC');
     const entry = read(summary!).ETH_USDC;
     expect(frame.ticker.volume24h).to.equal(ticker.base_volume);
@@ -187,7 +202,7 @@ describe('the streams', function () {
     expect(one.seen.at(-1)!.text).to.include(general.seen[1]!.text);
   });
 
-  it('show the candle of every timeframe, in its own bucket', async () => {
+  it('show the candle of every timeframe', async () => {
     const views = TIMEFRAMES.map((tf) => see(replica.port, market('ETH/USDC', tf)));
     await Promise.all(views.map((view) => view.until(atLeast(1))));
     const { trades } = await exchange.backends.ledger.trades.ofMarket('ETH/USDC', { limit: 500 });
@@ -210,7 +225,7 @@ describe('the streams', function () {
     expect(parsed(seen!)).to.deep.include({ candle: null, trades: [], book: { bids: [], asks: [] } });
   });
 
-  it('begin and go on with a market that is new', async () => {
+  it('include a market that was published meanwhile', async () => {
     const general = see(replica.port, '/ws');
     await general.until(typed('ticker'));
     await exchange.market({ symbol: 'SOL/USDC', tickSize: '0.001', referencePrice: '150.5' });
@@ -238,7 +253,7 @@ describe('the streams', function () {
     ['an empty timeframe', market('ETH/USDC', ''), 4400, 'VALIDATION_ERROR'],
   ];
   for (const [what, path, closeCode, errorCode] of refused) {
-    it(`tell of ${what}, and close with ${closeCode}`, async () => {
+    it(`report ${what}, and close with ${closeCode}`, async () => {
       const watcher = see(replica.port, path);
       expect(await watcher.ended).to.deep.equal({ code: closeCode, reason: errorCode });
       expect(watcher.seen.map(parsed)).to.have.length(1);
@@ -247,7 +262,7 @@ describe('the streams', function () {
     });
   }
 
-  it('do not open for a market that is gone, though a client still waits for its frames', async () => {
+  it('reject a market that is gone, though a client still waits for its frames', async () => {
     let answer: () => Promise<boolean> = async () => true;
     const own = await openReplica(
       exchange.environment.QUEUE_REDIS_URL ?? exchange.environment.REDIS_URL!,
@@ -266,18 +281,18 @@ describe('the streams', function () {
     }
   });
 
-  it('are of one minute where no timeframe is asked for', async () => {
+  it('use one minute when no timeframe is given', async () => {
     const [seen] = await see(replica.port, '/ws/market?symbol=ETH/USDC').until(atLeast(1));
     expect(parsed(seen!)).to.include({ type: 'market', symbol: 'ETH/USDC', tf: '1m' });
   });
 
-  it('name a refused request as it was named', async () => {
+  it('return the request id of a rejected request', async () => {
     const { ws } = see(replica.port, '/nowhere', { headers: { 'x-request-id': 'abc-1' } });
     const [, response] = await once(ws, 'unexpected-response');
     expect(response.headers['x-request-id']).to.equal('abc-1');
   });
 
-  it('are nowhere else', async () => {
+  it('reject upgrades on every other path with 404', async () => {
     const paths = ['/', '/ws/', '/ws/market/', '/ws/other', '/WS', '/v1/markets', '//ws'];
     const ends = await Promise.all(paths.map((path) => see(replica.port, path).ended));
     for (const { code, reason } of ends) {
@@ -288,7 +303,7 @@ describe('the streams', function () {
     expect(response.status).to.equal(404);
   });
 
-  it('do not listen, and close on whoever says more than a kilobyte', async () => {
+  it('ignore messages, and close a connection that sends more than a kilobyte', async () => {
     const [quiet, loud, piecemeal] = [1, 2, 3].map(() => see(replica.port, market('ETH/USDC')));
     await Promise.all([quiet, loud, piecemeal].map((one) => one!.until(atLeast(1))));
     quiet!.ws.send('{"op":"subscribe"}');
@@ -302,7 +317,7 @@ describe('the streams', function () {
     await quiet!.until(atLeast(2), 4_300);
   });
 
-  it('take so many connections and no more, in all and from one address', async () => {
+  it('limit connections, in all and of one address', async () => {
     const limited = await exchange.replica({ wsMaxClients: 4, wsMaxClientsPerAddress: 2, trustProxyHops: 1 });
     const from = (address: string) => see(limited.port, '/ws', { headers: { 'x-forwarded-for': address } });
     const inside = async (...opened: Watcher[]) =>
@@ -327,7 +342,7 @@ describe('the streams', function () {
     expect(limited.streams.clients().general).to.equal(3);
   });
 
-  it('drop whoever does not answer a ping', async () => {
+  it('close a connection that does not answer a ping', async () => {
     const strict = await exchange.replica({ heartbeatMs: 300 });
     const [alive, dead] = [see(strict.port, '/ws'), see(strict.port, '/ws', { autoPong: false })];
     expect((await dead.ended).code).to.equal(1006);
@@ -335,7 +350,7 @@ describe('the streams', function () {
     expect(alive.ws.readyState).to.equal(alive.ws.OPEN);
   });
 
-  it('tell everybody to reconnect when they go away, one after the other', async () => {
+  it('ask clients to reconnect, one after the other, when they stop', async () => {
     const leaving = await exchange.replica();
     const [clients, steps] = [20, 50];
     const opened = Array.from({ length: clients }, () => see(leaving.port, '/ws'));
@@ -363,7 +378,7 @@ describe('the streams', function () {
     expect(leaving.streams.clients()).to.deep.equal({ general: 0, market: 0 });
   });
 
-  it('lose frames for whoever does not read, hold nothing for it, and drop it after a while', async () => {
+  it('skip frames of a client that does not read, buffer nothing, and drop it after a while', async () => {
     const redisUrl = await freshRedis();
     const redis = connectRedis(redisUrl, 'test', () => undefined);
     await once(redis, 'ready');
@@ -408,5 +423,5 @@ describe('the streams', function () {
     }
   });
 
-  it('keep their clients while their Redis is away, and go on by themselves', () => broken);
+  it('keep their clients while their Redis is away, and continue by themselves', () => broken);
 });

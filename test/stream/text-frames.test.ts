@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { textFrames } from '../../src/stream/text-frames.ts';
 
 describe('text frames', () => {
-  it('are read as the messages they were made of, whatever their length', async () => {
+  it('are read as the messages that were written, whatever their length', async () => {
     const lengths = [0, 1, 125, 126, 127, 65_535, 65_536, 200_000];
     const texts = ['ü€𝄞', ...lengths.map((length) => 'x'.repeat(length))];
     const server = createServer().listen(0, '127.0.0.1');

@@ -39,7 +39,7 @@ describe('a link', () => {
     server.close();
   });
 
-  it('keeps the order of pieces when a slow connection is mended', async () => {
+  it('keeps the order of pieces when a slow connection is repaired', async () => {
     link.limp({ delayMs: 100, cutAfterBytes: Number.POSITIVE_INFINITY });
     await new Promise((resolve) => client.write('two ', resolve));
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { openRun } from './servers.ts';
 
 describe('the servers of the tests', () => {
-  it('do not start with the run: it spawns only the shell that removes its folders', async () => {
+  it('do not start before a test asks: the run spawns only the shell that removes its folders', async () => {
     const { prototype } = ChildProcess as unknown as {
       prototype: { spawn(this: ChildProcess, options: { file: string }): number };
     };

@@ -6,7 +6,7 @@ import { ageWords, durationWords, elapsedMs, streamStateOf } from '../../src/web
 describe('the age of data on the page', () => {
   const at = (wallMs: number, runningMs: number) => ({ wallMs, runningMs });
 
-  it('is counted by the clock that moved on further', () => {
+  it('is measured by the clock that advanced further', () => {
     expect(elapsedMs(at(1_000_000, 500), at(1_007_000, 7_500))).to.equal(7_000);
     // The reader set the clock back by an hour.
     expect(elapsedMs(at(4_600_000, 500), at(1_007_000, 7_500))).to.equal(7_000);
@@ -15,7 +15,7 @@ describe('the age of data on the page', () => {
     expect(elapsedMs(at(1_000_000, 500), at(999_000, 400))).to.equal(0);
   });
 
-  it('is told in whole units, rounded down', () => {
+  it('is shown in whole units, rounded down', () => {
     expect([0, 999, 59_999, 60_000, 3_599_999, 7_200_000].map(durationWords)).to.deep.equal([
       '0 s',
       '0 s',
@@ -35,7 +35,7 @@ describe('the age of data on the page', () => {
     expect(streamStateOf('offline', 100)).to.equal('offline');
   });
 
-  it('is told with the next attempt to connect', () => {
+  it('is shown with the next attempt to connect', () => {
     expect(ageWords('live', 1_200, null)).to.equal('updated 1 s ago');
     expect(ageWords('stale', 7_000, null)).to.equal('no update for 7 s');
     expect(ageWords('offline', 12_000, 2_400)).to.equal('no update for 12 s, retry in 2 s');

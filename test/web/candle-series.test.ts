@@ -15,12 +15,12 @@ const told = (series: readonly ChartCandle[]): string[] =>
   series.map(({ time, close }) => `${time} ${close}`);
 
 describe('the candles of the chart', () => {
-  it('keep the current candle of the stream when history comes in', () => {
+  it('keep the current candle of the stream when history arrives', () => {
     const series = addHistory([candle(180, '11')], [candle(60, '10'), candle(180, '10.5')]);
     expect(told(series)).to.deep.equal(['60 10', '180 11']);
   });
 
-  it('take older history in front, and the final figures of a bucket that has ended', () => {
+  it('take older history in front, and the final figures of a finished candle', () => {
     const series = [candle(120, '10'), candle(180, '11')];
     expect(told(addHistory(series, [candle(0, '9'), candle(60, '9.5')]))).to.deep.equal([
       '0 9',
@@ -34,14 +34,14 @@ describe('the candles of the chart', () => {
     ]);
   });
 
-  it('begin anew with history that does not reach back to them', () => {
+  it('start anew with history that does not reach back to them', () => {
     expect(told(addHistory([candle(60, '10')], [candle(600, '11'), candle(660, '12')]))).to.deep.equal([
       '600 11',
       '660 12',
     ]);
   });
 
-  it('ignore frames that are older than the last candle, or say the same', () => {
+  it('ignore frames that are older than the last candle or repeat it', () => {
     const series = [candle(60, '10'), candle(120, '11')];
     expect(joinFrame(series, candle(60, '99')).series).to.equal(series);
     expect(joinFrame(series, candle(120, '11')).series).to.equal(series);
@@ -55,12 +55,12 @@ describe('the candles of the chart', () => {
     expect(next.ended).to.equal(60);
   });
 
-  it('leave no candle where a bucket ended without executions', () => {
+  it('have no candle for a bucket without executions', () => {
     const series = [candle(60, '10'), candle(120, '10', '0')];
     expect(told(joinFrame(series, candle(180, '11')).series)).to.deep.equal(['60 10', '180 11']);
   });
 
-  it('are drawn anew only as far as they changed', () => {
+  it('are redrawn only as far as they changed', () => {
     const series = [candle(60, '10'), candle(120, '11')];
     expect(drawingStep([], series)).to.equal('all');
     expect(drawingStep(series, series)).to.equal('none');

@@ -23,7 +23,7 @@ const challengeOf = (address: string, nonce = 'f'.repeat(32)) => ({
 });
 
 describe('the demo wallet', () => {
-  it('has the address and the digest that ethers has, and signs for that address, with 20 random keys', () => {
+  it('has the same address and digest as ethers, and signs for that address, with 20 random keys', () => {
     for (let round = 0; round < 20; round += 1) {
       const wallet = openDemoWallet();
       const other = new Wallet(wallet.privateKey);
@@ -39,14 +39,14 @@ describe('the demo wallet', () => {
     }
   });
 
-  it('is the same wallet again from its exported key', () => {
+  it('is restored from its exported key', () => {
     const wallet = openDemoWallet();
     expect(openDemoWallet(wallet.privateKey).address).to.equal(wallet.address);
     expect(() => openDemoWallet('0x00')).to.throw();
     expect(() => openDemoWallet(`0x${'0'.repeat(64)}`)).to.throw();
   });
 
-  it('refuses a field of a type that it cannot encode', () => {
+  it('rejects a field of a type that it cannot encode', () => {
     const wallet = openDemoWallet();
     const challenge = {
       ...challengeOf(wallet.address),

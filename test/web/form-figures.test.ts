@@ -2,13 +2,17 @@
 
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
-import { gridOf } from '../../src/domain/units.ts';
-import { type DraftTexts, plainAmount, readDraft } from '../../src/web/figures/draft-request.ts';
+import { formatDecimal, gridOf } from '../../src/domain/units.ts';
+import { type DraftTexts, readDraft } from '../../src/web/figures/draft-request.ts';
+import { questionBefore } from '../../src/web/figures/guard.ts';
+import { impactOf, referenceOf } from '../../src/web/figures/impact.ts';
 import { rulesOf } from '../../src/web/figures/market-rules.ts';
+import { planOrder } from '../../src/web/figures/order-plan.ts';
 import { describeOrder } from '../../src/web/figures/order-words.ts';
 import { EMPTY_LIST, itemsOf, type PagedList, without, withPage } from '../../src/web/figures/paged-list.ts';
 import { type OtherSide, previewOrder } from '../../src/web/figures/preview.ts';
 import { stepped } from '../../src/web/figures/stepping.ts';
+import { readAmount, withoutUnit } from '../../src/web/figures/typed-amount.ts';
 import { unlistedReserves } from '../../src/web/figures/unlisted-reserves.ts';
 
 const ETH: Market = rulesOf({
@@ -46,27 +50,41 @@ const problemsOf = (own: Partial<DraftTexts>): string[] =>
   readDraft(texts(own), ETH).problems.map(({ field, code }) => `${field} ${code}`);
 
 describe('the order form reads', () => {
-  it('a comma as the point, and sends plain decimals', () => {
-    expect(plainAmount(' 2000,05 ')).to.equal('2000.05');
-    expect(plainAmount('.5')).to.equal('0.5');
-    expect(plainAmount('0.1000000000000000000000000000000000000001')).to.equal(
-      '0.1000000000000000000000000000000000000001',
-    );
-    expect([plainAmount('0,500'), plainAmount('1000,125')]).to.deep.equal(['0.5', '1000.125']);
-    for (const unread of [
-      '1,999',
-      '12,000',
-      '999,999',
-      '1,000.5',
-      '1 000',
-      '1e3',
-      '-1',
-      'NaN',
-      '0x10',
-      ',',
-    ]) {
+  const read = (text: string): string | undefined => {
+    const amount = readAmount(text);
+    return amount && formatDecimal(amount);
+  };
+
+  it('a comma as the point, and thousands as people write and paste them', () => {
+    for (const [plain, ...typed] of [
+      ['2000.05', ' 2000,05 ', '2,000.05', '2.000,05', '2 000,05', '2\u202f000.05', '2’000.05', '$2,000.05'],
+      ['0.5', '.5', '0,500', '0.5 €'],
+      ['1000.125', '1000,125', '1,000.125'],
+      ['1234567', '1,234,567', '1.234.567', "1'234'567", '12,34,567'],
+      ['1000', '1 000', '1,000.'],
+      ['0.1000000000000000000000000000000000000001', '0.1000000000000000000000000000000000000001'],
+    ])
+      for (const text of typed) expect(read(text), text).to.equal(plain);
+    expect([withoutUnit('5 eth', 'ETH'), withoutUnit('5 k', 'ETH')]).to.deep.equal(['5', '5 k']);
+  });
+
+  it('nothing that can be read in two ways, and nothing else', () => {
+    for (const unread of ['1,999', '12,000', '999,999', '1,00.5', '1 00', '1,2,3', '1 000 00', '5 k']) {
       expect(problemsOf({ size: unread }), unread).to.deep.equal(['size VALIDATION_ERROR']);
     }
+    for (const unread of ['1e3', '-1', 'NaN', '0x10', ',', '1.000,5,5', "1'000 000"]) {
+      expect(problemsOf({ size: unread }), unread).to.deep.equal(['size VALIDATION_ERROR']);
+    }
+  });
+
+  it('a quote amount as the whole steps that it pays for at the price', () => {
+    const sized = (own: Partial<DraftTexts>) =>
+      readDraft(texts({ size: '', ...own }), ETH).amounts?.sizeSteps;
+    expect(sized({ amount: '1,000.1' })).to.equal(5_000n);
+    expect(sized({ side: 'sell', amount: '1000.39' })).to.equal(5_001n);
+    expect(problemsOf({ size: '', amount: '0.19' })).to.deep.equal(['amount QUOTE_AMOUNT_TOO_SMALL']);
+    expect(problemsOf({ size: '', amount: '1' })).to.deep.equal(['amount ORDER_BELOW_MIN_SIZE']);
+    expect(problemsOf({ size: '', amount: '1', price: '' })).to.deep.equal(['price INVALID_ORDER']);
   });
 
   it('each refusal beside its field, one wrong field not hiding another', () => {
@@ -107,22 +125,28 @@ describe('the preview in words', () => {
     isCut: false,
     own: new Map([[200_005n, 333n]]),
   };
-  const wordsOf = (own: Partial<DraftTexts>, available: bigint) => {
+  const plannedOf = (own: Partial<DraftTexts>, availableAtoms: bigint) => {
     const draft = texts(own);
     const { amounts } = readDraft(draft, ETH);
-    return describeOrder(ETH, draft, previewOrder(ETH, draft, amounts!, asks, available), available);
+    const preview = previewOrder(ETH, draft, amounts!, asks, availableAtoms);
+    const plan = planOrder(ETH, draft, amounts!, preview.walk, 100n);
+    const book = { bids: [{ price: '1999' }], asks: [{ price: '2000' }] };
+    const impact =
+      plan && impactOf(ETH, draft, preview.walk, plan, referenceOf(book, undefined, gridOf('0.01')!)!);
+    return { market: ETH, texts: draft, preview, plan, impact, availableAtoms, slippage: '1' };
   };
+  const wordsOf = (own: Partial<DraftTexts>, available: bigint) => describeOrder(plannedOf(own, available));
 
   it('shows exact literals, the levels, and where a figure is a bound', () => {
     const words = wordsOf({ price: '2000.05', size: '0.5' }, 5_000_000_000n);
     expect(words.sentence).to.equal('Buy 0.5 ETH at 2000.05 USDC or better, until cancelled.');
     expect(words.figures.map(({ value }) => value)).to.deep.equal([
       '800.815015 USDC',
-      '0.4 ETH',
       '0.800015 USDC',
-      '0 USDC',
       '4199.184985 USDC',
     ]);
+    expect(words.details.map(({ value }) => value)).to.deep.equal(['800.815015 USDC', '0.4 ETH', '0 USDC']);
+    expect(words.impact).to.deep.equal({ alarm: 'usual', text: 'Impact 0.02 %' });
     expect(words.notes.join(' ')).to.include('average 2000.0375, worst 2000.05');
     expect(words.notes.join(' ')).to.include('Your own sell order at 2000.05 is in the way');
     expect(words.notes.join(' ')).to.not.include('would rest');
@@ -139,6 +163,39 @@ describe('the preview in words', () => {
       'POST_ONLY_WOULD_CROSS',
     );
     expect(wordsOf({ size: '9', timeInForce: 'FOK' }, 10n ** 12n).warning?.code).to.equal('FOK_NOT_FILLED');
+  });
+
+  it('sends a market order as a limit order that never rests, at the worst price shown and the slippage', () => {
+    const market = { type: 'market', price: '' } as const;
+    expect(plannedOf({ ...market, size: '0.3' }, 10n ** 12n).plan?.order).to.deep.include({
+      ...{ type: 'limit', timeInForce: 'IOC', price: '2020.05', size: '0.3' },
+    });
+    expect(wordsOf({ ...market, size: '0.3' }, 10n ** 12n).sentence).to.equal(
+      'Buy 0.3 ETH at 2020.05 USDC or better (the worst price shown and 1 %), the rest is dropped.',
+    );
+    const byAmount = plannedOf({ ...market, size: '', amount: '300' }, 10n ** 12n).plan;
+    expect(byAmount?.order).to.deep.include({ price: '2020.05', size: '0.1499' });
+    const fok = plannedOf({ ...market, side: 'sell', size: '0.1', timeInForce: 'FOK' }, 10n ** 12n).plan;
+    expect(fok?.order).to.deep.include({ timeInForce: 'FOK', price: '1980', size: '0.1' });
+  });
+
+  it('asks before a loss from the chosen one on, and tells it in quote', () => {
+    const questionOf = (own: Partial<DraftTexts>, askAt: '1' | 'always' | 'never', isBookLive = true) => {
+      const { texts: draft, preview, ...planned } = plannedOf(own, 10n ** 12n);
+      const guarded = { ...planned, plan: planned.plan!, type: draft.type, walk: preview.walk, isBookLive };
+      return questionBefore({ ...guarded, words: 'Words.' }, askAt);
+    };
+    const far = questionOf({ price: '20000', size: '0.1' }, '1');
+    expect(far?.title).to.equal('Buy up to 900.25 % above the mid?');
+    expect(far?.text).to.equal(
+      'Words. The mid is 1999.5. The fills shown average 2000, 0.02 % above it: 0.05 USDC lost. ' +
+        'The limit allows 20000, 900.25 % above it: at most 1800.05 USDC lost.',
+    );
+    expect(questionOf({ price: '20000', size: '0.1' }, 'never')).to.equal(null);
+    expect(questionOf({ price: '2000', size: '0.1' }, '1')).to.equal(null);
+    expect(questionOf({ price: '1999', size: '0.1' }, '1')).to.equal(null);
+    expect(questionOf({ price: '1999', size: '0.1' }, 'always')?.title).to.equal('Send this order?');
+    expect(questionOf({ price: '2000', size: '0.1' }, '1', false)?.text).to.include('not up to date');
   });
 
   it('rounds an average against the reader', () => {

@@ -14,7 +14,7 @@ describe('the rows of the order book', () => {
   const bids = [level('1999.99', '0.5'), level('1999.95', '1.25'), level('1999.9', '0.0001')];
   const asks = [level('2000.01', '0.1'), level('2000.05', '0.2'), level('2000.1', '3')];
 
-  it('show ungrouped levels as the stream wrote them, with the size up to each', () => {
+  it('show ungrouped levels as the stream wrote them, with cumulative sizes', () => {
     const book = groupBook({ bids, asks }, cents, 1n);
     expect(cells(book.bids)).to.deep.equal(['1999.99 0.5 0.5', '1999.95 1.25 1.75', '1999.9 0.0001 1.7501']);
     expect(cells(book.asks)).to.deep.equal(['2000.01 0.1 0.1', '2000.05 0.2 0.3', '2000.1 3 3.3']);
@@ -32,7 +32,7 @@ describe('the rows of the order book', () => {
     expect(cells(book.bids)).to.deep.equal(['10 5 5']);
   });
 
-  it('add without losing digits that a double would lose', () => {
+  it('sum without losing digits that a double would lose', () => {
     const exact = grid('0.000001', '0.000000001');
     const asks = [level('1000000000.000001', '9007199.254740993'), level('1000000000.000002', '0.000000002')];
     expect(cells(groupBook({ bids: [], asks }, exact, 1n).asks)).to.deep.equal([
@@ -41,7 +41,7 @@ describe('the rows of the order book', () => {
     ]);
   });
 
-  it('draw depth against the deeper side, and never beyond the whole row', () => {
+  it('draw depth relative to the deeper side, within the row', () => {
     const many = Array.from({ length: 250 }, (_, at) => level(String(3000 + at), '1'));
     const book = groupBook({ bids: [level('2999', '12')], asks: many }, cents, 1n);
     expect(book.bids[0]!.depth).to.equal(50);
@@ -49,7 +49,7 @@ describe('the rows of the order book', () => {
     expect(book.asks.slice(23).every(({ depth }) => depth === 100)).to.equal(true);
   });
 
-  it('refuse a level that is not on the grid of the market', () => {
+  it('reject a level that is off the grid of the market', () => {
     expect(() => groupBook({ bids: [level('0.001', '1')], asks: [] }, cents, 1n)).to.throw(RangeError);
   });
 });
@@ -60,14 +60,14 @@ describe('the groupings of the order book', () => {
     expect(groupingFactors('0.000019', gridOf('0.000001')!)).to.deep.equal([1n]);
   });
 
-  it('are eight at most, and one while the book is empty', () => {
+  it('are at most eight, and one while the book is empty', () => {
     expect(groupingFactors('1000000000', gridOf('0.000001')!)).to.have.length(8);
     expect(groupingFactors(null, gridOf('0.01')!)).to.deep.equal([1n]);
   });
 });
 
 describe('the spread', () => {
-  it('is the distance of the best prices, with the mid between them', () => {
+  it('is the difference of the best prices, with the mid between them', () => {
     expect(spreadOf('1999.99', '2000.02', gridOf('0.01')!)).to.deep.equal({
       spread: '0.03',
       mid: '2000.005',
@@ -75,7 +75,7 @@ describe('the spread', () => {
     });
   });
 
-  it('is none while a side is empty', () => {
+  it('is absent while a side is empty', () => {
     expect(spreadOf(undefined, '2000.02', gridOf('0.01')!)).to.equal(null);
   });
 });
@@ -87,7 +87,7 @@ describe('own orders in the book', () => {
     { side: 'buy', price: null },
   ] as const;
 
-  it('mark the row that their price is grouped into, on their side', () => {
+  it('mark the row of their grouped price on their side', () => {
     const { tick } = cents;
     expect([...ownRows(orders, 'bid', tick, 1n)]).to.deep.equal(['1999.97']);
     expect([...ownRows(orders, 'bid', tick, 10n)]).to.deep.equal(['1999.9']);

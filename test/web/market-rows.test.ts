@@ -3,17 +3,16 @@
 import { expect } from 'chai';
 import { missingZeros } from '../../src/web/figures/aligned-digits.ts';
 import { changeWords, searchMarkets } from '../../src/web/figures/market-rows.ts';
-import { keysOf } from '../../src/web/figures/tape.ts';
 
 describe('the market list', () => {
   const markets = ['WETH/USDC', 'BTC/USDC', 'ETH/USDC', 'ETH/BTC'].map((symbol) => ({ symbol }));
   const found = (query: string): string[] => searchMarkets(markets, query).map(({ symbol }) => symbol);
 
-  it('is in the order of the alphabet', () => {
+  it('is sorted by name', () => {
     expect(found(' ')).to.deep.equal(['BTC/USDC', 'ETH/BTC', 'ETH/USDC', 'WETH/USDC']);
   });
 
-  it('finds each word in whatever case and notation, beginnings first', () => {
+  it('finds each word in any case and notation, beginnings first', () => {
     expect(found('eth')).to.deep.equal(['ETH/BTC', 'ETH/USDC', 'WETH/USDC']);
     for (const query of ['eth usd', 'ETH/USDC', 'eth_usdc', 'eth-usdc']) {
       expect(found(query), query).to.deep.equal(['ETH/USDC', 'WETH/USDC']);
@@ -21,7 +20,7 @@ describe('the market list', () => {
     expect(found('doge')).to.deep.equal([]);
   });
 
-  it('tells changes by their sign', () => {
+  it('describes changes by their sign', () => {
     expect(changeWords('1.25')).to.deep.equal({ text: '+1.25 %', direction: 'up' });
     expect(changeWords('-0.4')).to.deep.equal({ text: '-0.4 %', direction: 'down' });
     expect(changeWords('0.00')).to.deep.equal({ text: '0 %', direction: 'flat' });
@@ -29,7 +28,7 @@ describe('the market list', () => {
 });
 
 describe('aligned figures', () => {
-  it('lack the zeros up to the decimals of the grid', () => {
+  it('have padding zeros up to the decimals of the grid', () => {
     expect(['2000', '2000.5', '2000.05'].map((decimal) => missingZeros(decimal, 2))).to.deep.equal([
       '.00',
       '0',
@@ -38,18 +37,7 @@ describe('aligned figures', () => {
     expect(missingZeros('5', 0)).to.equal('');
   });
 
-  it('lack nothing where the zeros would be wider than the figures', () => {
+  it('omit padding zeros that would be wider than the numbers', () => {
     expect(missingZeros('0.5', 9)).to.equal('');
-  });
-});
-
-describe('the rows of the tape', () => {
-  const printed = (time: number, price: string) => ({ time, price, size: '1', side: 'buy' });
-
-  it('keep their keys when new executions come in front', () => {
-    const before = [printed(2, '10'), printed(2, '10'), printed(1, '9')];
-    const keys = keysOf(before);
-    expect(new Set(keys).size).to.equal(3);
-    expect(keysOf([printed(2, '10'), ...before]).slice(1)).to.deep.equal(keys);
   });
 });

@@ -81,7 +81,7 @@ describe('the preview of an order', () => {
   after(() => fixture.close());
 
   for (const [index, grid] of GRIDS.entries()) {
-    it(`says what placing then does: ${grid.name}`, async () => {
+    it(`predicts what placing does: ${grid.name}`, async () => {
       const random = randomOf(runSeed() + index);
       const market = await publish(fixture, index, grid);
       for (let round = 0; round < CASES; round += 1) await tryOne(fixture, market, grid.middle, random);
@@ -216,7 +216,7 @@ async function tryOne(fixture: EngineFixture, market: Market, middle: bigint, ra
     own: [...book.own.keys()].map(String),
   });
   const answer = await engine.orders
-    .place({ wallet: ALICE, request: draft.request! })
+    .place({ wallet: ALICE, request: { ...draft.request!, market: market.symbol, clientOrderId: null } })
     .catch((error: unknown) => error);
   if (answer instanceof Refusal) {
     expect(draft.problems[0]?.code ?? preview?.refusal, told).to.equal(answer.code);

@@ -11,7 +11,7 @@ const provider = { request: async () => [ADDRESS] };
 const info = { uuid: '1', name: 'Alpha', icon: 'data:image/png;base64,AA==', rdns: 'test.alpha' };
 
 describe('announcements of wallets', () => {
-  it('are read as foreign text: any name, an icon only of image data, bounded lengths', () => {
+  it('are read as untrusted text: any name, icons only of image data, bounded lengths', () => {
     expect(readAnnouncement({ info, provider })).to.deep.equal({ ...info, provider });
     const iconOf = (icon: unknown) => readAnnouncement({ info: { ...info, icon }, provider })?.icon;
     for (const icon of [
@@ -30,7 +30,7 @@ describe('announcements of wallets', () => {
     expect(long?.name).to.have.length(61);
   });
 
-  it('that are none are left out', () => {
+  it('are ignored when they are invalid', () => {
     const strange = [null, 'text', {}, { info }, { info, provider: {} }, { provider }];
     const nameless = { info: { ...info, name: ' ' }, provider };
     for (const detail of [...strange, nameless]) expect(readAnnouncement(detail)).to.equal(null);
@@ -58,7 +58,7 @@ describe('a browser wallet', () => {
     ]);
   });
 
-  it('that gives no account, or another one, is not signed in', async () => {
+  it('is not signed in when it gives no account, or another one', async () => {
     const error = await connectWallet({ ...info, provider: { request: async () => [] } }).catch((one) => one);
     expect(walletFault(error, 'Alpha')).to.include('gave no account');
     const listeners: ((accounts: unknown) => void)[] = [];

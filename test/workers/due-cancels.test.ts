@@ -246,7 +246,7 @@ describe('the worker of dead-man switches', function () {
     await untilNothingIsTaken();
   });
 
-  it('polls rarely while nothing is due, and not while the engine is down; then fires overdue switches', async () => {
+  it('polls rarely while nothing is due, not while the engine is down, and then fires overdue switches', async () => {
     const worker = one.start();
     await rest(ALICE, 2);
     await rest(BOB, 2);

@@ -11,10 +11,10 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { Refusal } from '../../src/domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../../src/domain/event.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { connectRedis } from '../../src/redis/connections.ts';
 import { createSettlementWorker, type EventSource } from '../../src/workers/settlement.ts';
 import { liveContents } from '../support/engine-contents.ts';
@@ -75,7 +75,7 @@ describe('settlement', function () {
     await Promise.all(ledgers.map((ledger) => ledger.close()));
   });
 
-  it('settles batch by batch until nothing is left, and trims the engine’s events', async () => {
+  it('settles batch by batch until nothing is left, and trims the events of the engine', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(11).next(250));
     const startedMs = Date.now();
@@ -103,7 +103,7 @@ describe('settlement', function () {
     expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([61]);
   });
 
-  it('trims only events that a settlement of its own has flushed', async () => {
+  it('trims only events of batches that it has flushed itself', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(11).next(250));
     const flushed: Cursor[] = [];
@@ -142,7 +142,7 @@ describe('settlement', function () {
     expect(await ledger.settlement.cursor()).to.include({ sequence: 50 });
   });
 
-  it('goes on when the engine was rebuilt between the reading of a batch and its settlement', async () => {
+  it('continues when the engine was rebuilt between reading a batch and settling it', async () => {
     const ledger = await freshLedger();
     const events = seededEvents(16).next(60);
     await ledger.settlement.settle(events.slice(0, 40));
@@ -163,7 +163,7 @@ describe('settlement', function () {
     expect(await ledger.settlement.cursor()).to.include({ epoch: 101, sequence: 40 });
   });
 
-  describe('that finds nothing where the engine is at a later event', () => {
+  describe('that finds no event although the engine is at a later one', () => {
     /** A stream that lacks the last event, and a settlement that has settled all others. */
     const openShort = async () => {
       const ledger = await freshLedger();
@@ -177,14 +177,14 @@ describe('settlement', function () {
     };
     const settled = async (ledger: Ledger): Promise<number> => (await ledger.settlement.cursor()).sequence;
 
-    it('stops for good, although no later event shows the gap', async () => {
+    it('stops for good', async () => {
       const { ledger, settlement } = await openShort();
       await settlement.run();
       expect(settlement.diverged()).to.equal(true);
       expect(await settled(ledger)).to.equal(50);
     });
 
-    it('goes on if the event came after the first read', async () => {
+    it('continues when the event came after the first read', async () => {
       const { ledger, stream, settlement, last } = await openShort();
       stream.state = async () => {
         if (stream.events.at(-1) !== last) stream.events.push(last);
@@ -195,7 +195,7 @@ describe('settlement', function () {
       expect(await settled(ledger)).to.equal(51);
     });
 
-    it('goes on if another process has settled the event, and it was trimmed', async () => {
+    it('continues when another process has settled the event, which was then trimmed', async () => {
       const { ledger, stream, settlement, last } = await openShort();
       stream.state = async () => {
         await ledger.settlement.settle([...stream.events, last]);
@@ -206,7 +206,7 @@ describe('settlement', function () {
       expect(await settled(ledger)).to.equal(51);
     });
 
-    it('goes on if the engine was replaced meanwhile', async () => {
+    it('continues when the engine was replaced meanwhile', async () => {
       const { ledger, stream, settlement, last } = await openShort();
       const states = [last, { epoch: last.epoch + 1, sequence: 51 }, { epoch: last.epoch + 1, sequence: 50 }];
       stream.state = async () => states.shift() ?? { epoch: last.epoch + 1, sequence: 50 };
@@ -308,7 +308,7 @@ describe('settlement', function () {
     for (const weight of before) expect(weight).to.be.below(20);
   });
 
-  describe('reads a batch while Postgres writes the one before', () => {
+  describe('that reads a batch while Postgres writes the one before', () => {
     const EVENTS = 250;
 
     /** A settlement that records each read and write by the sequences of its first and last event. */
@@ -381,7 +381,7 @@ describe('settlement', function () {
       return { writes, maxHeld, readsMeanwhile };
     };
 
-    it('and holds no more than one limit for both', async () => {
+    it('holds no more than the limit of one batch for both', async () => {
       const heaviest = Math.max(...seededEvents(18).next(EVENTS).map(weightOf));
       for (const heldWeight of [16, 60]) {
         const { maxHeld, readsMeanwhile } = await observed(heldWeight, () => undefined);
@@ -390,7 +390,7 @@ describe('settlement', function () {
       }
     });
 
-    it('and discards it if that write fails', async () => {
+    it('discards the batch when that write fails', async () => {
       const { writes, readsMeanwhile } = await observed(100, (attempt) =>
         attempt === 2 || attempt === 3 ? 'before' : undefined,
       );
@@ -399,7 +399,7 @@ describe('settlement', function () {
       expect([third!.from, fourth!.from]).to.deep.equal([second!.from, second!.from]);
     });
 
-    it('and continues after a commit whose answer was lost', async () => {
+    it('continues after a commit whose answer was lost', async () => {
       const { writes } = await observed(100, (attempt) => (attempt === 2 ? 'after' : undefined));
       const starts = writes.map(({ from }) => from);
       expect(starts).to.deep.equal([...new Set(starts)].sort((one, other) => one - other));
@@ -463,7 +463,7 @@ describe('settlement', function () {
     expect(asked.filter((count) => count === 50)).to.have.lengthOf.at.least(5);
   });
 
-  it('may run in several processes at once', async () => {
+  it('settles each event once in several processes', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(15).next(1_000));
     const workers = Array.from({ length: 4 }, () =>

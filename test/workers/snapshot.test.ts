@@ -111,7 +111,7 @@ async function usingRoom(backends: Backends, scenario: (room: Room) => Promise<v
   }
 }
 
-describe('snapshots', function () {
+describe('frames of the snapshot workers', function () {
   this.timeout(60_000);
   let exchange: StreamFixture;
 
@@ -127,7 +127,7 @@ describe('snapshots', function () {
     usingRoom(exchange.backends, scenario);
 
   sideBySide({
-    'are built by one of all workers, each beat once, however often they are woken': inRoom(async (room) => {
+    'are built once a beat by one of all workers, however often these are woken': inRoom(async (room) => {
       const heard = await room.hear(GENERAL);
       const workers = Array.from({ length: 4 }, () => room.worker());
       await sleep(100);
@@ -146,7 +146,7 @@ describe('snapshots', function () {
       expect(beats).to.deep.equal(beats.toSorted((one, other) => one - other));
     }),
 
-    'go on when a worker is stuck in the midst of a beat': inRoom(async (room) => {
+    'continue when a worker is stuck in the middle of a beat': inRoom(async (room) => {
       const heard = await room.hear(GENERAL);
       const stuck = room.worker({ figures: () => new Promise(() => undefined) });
       const other = room.worker();
@@ -163,7 +163,7 @@ describe('snapshots', function () {
       expect(heard).to.have.length(1);
     }),
 
-    'go on when the clock of Redis was set back, and when Redis lost its memory': inRoom(async (room) => {
+    'continue when the clock of Redis is set back, and when Redis loses its data': inRoom(async (room) => {
       const heard = await room.hear(GENERAL);
       const one = room.worker();
       await sleep(100);
@@ -182,7 +182,7 @@ describe('snapshots', function () {
       expect(third).to.be.closeTo(Date.now() / BEAT_MS, 2);
     }),
 
-    'read a market once a beat, and only one that is watched': inRoom(async (room) => {
+    'cost one read of each watched market a beat': inRoom(async (room) => {
       const { marketData } = exchange.backends;
       const reads: string[] = [];
       const counting = room.worker({
@@ -206,7 +206,7 @@ describe('snapshots', function () {
       expect(heard.map(({ channel }) => channel)).to.have.members([GENERAL, ...channels]);
     }),
 
-    'are sent again to a replica that begins to watch, and built for it alone where nobody watched': inRoom(
+    'are sent again to a replica that begins to watch, and built for it alone when nobody watched': inRoom(
       async (room) => {
         const building = room.worker();
         await room.hear(GENERAL);
@@ -230,7 +230,7 @@ describe('snapshots', function () {
       },
     ),
 
-    'show what can be shown when one market cannot': inRoom(async (room) => {
+    'of other markets are sent when one market cannot be read': inRoom(async (room) => {
       const { marketData } = exchange.backends;
       const [whole, broken] = (['ETH/USDC', 'BTC/USDC'] as const).map((symbol) =>
         marketChannel({ symbol, timeframe: '1m' }),
@@ -248,7 +248,7 @@ describe('snapshots', function () {
       expect(heard.map(({ channel }) => channel)).to.have.members([GENERAL, whole]);
     }),
 
-    'show nothing of a server that took over older data': async () => {
+    'are not built from a server that took over older data': async () => {
       const own = await openStreamFixture();
       const redis = openRedis(own.environment.REDIS_URL!);
       await usingRoom(own.backends, async (room) => {
@@ -282,29 +282,27 @@ describe('snapshots', function () {
       });
     },
 
-    'reach a follower in order, none twice, whatever a late worker or anybody else sends': inRoom(
-      async (room) => {
-        const follower = room.follower();
-        const seen: string[] = [];
-        follower.follow(GENERAL, (frames) => seen.push(frames.join('+')));
-        await eventually('it follows', async () => (await room.redis.pubsub('NUMSUB', GENERAL))[1] === 1);
-        const messages = [
-          writeMessage(100, ['a', 'b']),
-          writeMessage(101, ['c']),
-          ...['', 'garbage', 'NaN\ngarbage', '-3\ngarbage', `${10 ** 20}\ngarbage`],
-          writeMessage(101, ['late']),
-          writeMessage(99, ['later']),
-          writeMessage(102, []),
-          writeMessage(7, ['anew']),
-          writeMessage(8, ['on']),
-        ];
-        for (const message of messages) await room.redis.publish(GENERAL, message);
-        await eventually('the last has come', async () => seen.at(-1) === 'on');
-        expect(seen).to.deep.equal(['a+b', 'c', '', 'anew', 'on']);
-      },
-    ),
+    'reach a follower in order, none twice, also from a late worker': inRoom(async (room) => {
+      const follower = room.follower();
+      const seen: string[] = [];
+      follower.follow(GENERAL, (frames) => seen.push(frames.join('+')));
+      await eventually('it follows', async () => (await room.redis.pubsub('NUMSUB', GENERAL))[1] === 1);
+      const messages = [
+        writeMessage(100, ['a', 'b']),
+        writeMessage(101, ['c']),
+        ...['', 'garbage', 'NaN\ngarbage', '-3\ngarbage', `${10 ** 20}\ngarbage`],
+        writeMessage(101, ['late']),
+        writeMessage(99, ['later']),
+        writeMessage(102, []),
+        writeMessage(7, ['anew']),
+        writeMessage(8, ['on']),
+      ];
+      for (const message of messages) await room.redis.publish(GENERAL, message);
+      await eventually('the last has come', async () => seen.at(-1) === 'on');
+      expect(seen).to.deep.equal(['a+b', 'c', '', 'anew', 'on']);
+    }),
 
-    'come from jobs at even seconds, and by timers where no job comes': inRoom(async (room) => {
+    'are started by jobs at even seconds, and by timers when no job comes': inRoom(async (room) => {
       // Times of the beats, by the clock that schedules the jobs.
       const taken: number[] = [];
       const tickers = [room.worker(), room.worker()].map((one) => {

@@ -1,6 +1,6 @@
 /** `DELETE /v1/orders/{orderId}`: cancels one live order, also while trading is paused. */
 
-import type { closedOrderSchema } from '../../contract/orders.ts';
+import type { closedOrderSchema } from '../../order/reply.ts';
 import type { WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
 import { json } from '../replies/reply.ts';

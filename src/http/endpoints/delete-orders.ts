@@ -1,8 +1,8 @@
 /** `DELETE /v1/orders`: cancels all live orders of the wallet, or those in one market, also while trading is paused. */
 
-import type { closedOrdersSchema } from '../../contract/orders.ts';
 import { cancelOrdersRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
+import type { closedOrdersSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
 import type { WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';

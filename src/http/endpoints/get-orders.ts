@@ -1,9 +1,9 @@
 /** `GET /v1/orders`: returns the wallet's orders, newest first, in pages of at most 100. */
 
-import type { ordersSchema } from '../../contract/orders.ts';
 import { ordersRequest } from '../../contract/requests.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readOrders } from '../../history/order-history.ts';
+import type { ordersSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
 import type { WalletEndpoint } from '../endpoint.ts';
 import { checkMarket, marketsOf } from '../replies/market.ts';

@@ -1,9 +1,9 @@
 /** `GET /v1/trades`: returns the wallet's trades as maker or taker, newest first, in pages. */
 
-import type { walletTradesSchema } from '../../contract/orders.ts';
 import { tradesRequest } from '../../contract/requests.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readTrades } from '../../history/order-history.ts';
+import type { walletTradesSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
 import type { WalletEndpoint } from '../endpoint.ts';
 import { checkMarket, marketsOf } from '../replies/market.ts';

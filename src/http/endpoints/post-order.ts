@@ -3,13 +3,13 @@
 import { clientOrderId } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { rejectReasonOf } from '../../domain/order.ts';
-import type { OrderRequest } from '../../domain/placing.ts';
 import { findOrder, placedFills } from '../../history/order-history.ts';
+import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
+import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { marketsOf } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
-import { orderSchema, readOrder } from './order-request.ts';
 
 /** Most lookups in Postgres. The first one counts unless it took minutes, or the engine wakes from minutes of rest. */
 const MAX_LOOKS = 2;
@@ -24,7 +24,7 @@ const UNKNOWN_ID =
   'Nothing was placed: retry later with the same id. Orders without a clientOrderId are accepted meanwhile.';
 
 export const postOrder: WalletEndpoint = {
-  request: orderSchema,
+  request: orderRequestSchema,
   readsBody: true,
   async handle(call) {
     try {
@@ -38,16 +38,24 @@ export const postOrder: WalletEndpoint = {
   },
 };
 
-function reply(call: WalletCall): Promise<Reply> {
-  const order = readOrder(call.body, call.wallet);
-  return order instanceof Refusal ? refuseUnlessKnown(call, order) : place(call, order);
+/** A known client order id takes precedence: the rest of a refused request is then ignored. */
+async function reply(call: WalletCall): Promise<Reply> {
+  let request: OrderRequest;
+  try {
+    request = readOrder(call.body, call.wallet);
+  } catch (refusal) {
+    const known = await knownOrder(call);
+    if (known === null) throw refusal;
+    return replay(call, known);
+  }
+  return place(call, request);
 }
 
-/** A known client order id takes precedence: the rest of the request is then ignored. */
-async function refuseUnlessKnown(call: WalletCall, refusal: Refusal): Promise<Reply> {
-  const known = await knownOrder(call);
-  if (known === null) throw refusal;
-  return replay(call, known);
+/** @throws Refusal if the body is no order, or an order of another account than the wallet */
+export function readOrder(body: unknown, wallet: string): OrderRequest {
+  const order = checked(orderRequestSchema, body);
+  if (order.account === undefined || order.account.toLowerCase() === wallet) return order;
+  throw new Refusal('FORBIDDEN', 'account: must be the wallet of the session');
 }
 
 async function place(call: WalletCall, request: OrderRequest): Promise<Reply> {

@@ -1,8 +1,9 @@
 /** Reads a JSON body of at most 16 KB. Every number stays as written. */
 
 import type { IncomingMessage } from 'node:http';
+import { NumberLiteral } from '../../contract/decimals.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { NumberLiteral, readJson } from '../json.ts';
+import { readJson } from '../json.ts';
 
 const MAX_BYTES = 16 * 1024;
 

@@ -19,6 +19,11 @@ import {
   summarySchema,
   tickersSchema,
 } from '../../contract/market-data.ts';
+import { portfolioSchema } from '../../contract/portfolio.ts';
+import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
+import { statementSchema, statementText } from '../../contract/statement.ts';
+import { statusSchema } from '../../contract/status.ts';
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import {
   cancelAfterSchema,
   closedOrderSchema,
@@ -27,12 +32,7 @@ import {
   ordersSchema,
   placementSchema,
   walletTradesSchema,
-} from '../../contract/orders.ts';
-import { portfolioSchema } from '../../contract/portfolio.ts';
-import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
-import { statementSchema, statementText } from '../../contract/statement.ts';
-import { statusSchema } from '../../contract/status.ts';
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+} from '../../order/reply.ts';
 import type { HeaderName } from './headers.ts';
 import { ORDER_BODIES } from './order-bodies.ts';
 

@@ -5,15 +5,15 @@
 
 import { z } from 'zod';
 import { clientOrderId } from '../../contract/fields.ts';
-import { orderFields } from '../endpoints/order-request.ts';
+import { requestMembers } from '../../order/request.ts';
 
 /** A member that must be absent, or null, which counts as absent. */
 const absent = (description: string) => z.null().optional().describe(description);
 
-const { size, quoteAmount } = orderFields;
+const { size, quoteAmount } = requestMembers;
 
 const orderBySize = z
-  .object({ ...orderFields, size, quoteAmount: absent('absent if `size` is present') })
+  .object({ ...requestMembers, size, quoteAmount: absent('absent if `size` is present') })
   .meta({
     title: 'Order by size',
     examples: [
@@ -23,7 +23,7 @@ const orderBySize = z
 
 const orderByQuoteAmount = z
   .object({
-    ...orderFields,
+    ...requestMembers,
     side: z.literal('buy'),
     type: z.literal('market'),
     size: absent('absent if `quoteAmount` is present'),

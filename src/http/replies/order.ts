@@ -5,13 +5,6 @@
  * of the contract define the members that a template writes.
  */
 
-import type {
-  closedOrderSchema,
-  fillSchema,
-  orderSchema,
-  placementSchema,
-  walletTradeSchema,
-} from '../../contract/orders.ts';
 import type { MemberTexts, Written } from '../../contract/written.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
@@ -25,20 +18,21 @@ import type {
 } from '../../domain/order.ts';
 import { type Count, formatCount, formatScaled, subtract } from '../../domain/units.ts';
 import type { ShownFills } from '../../history/shown-fills.ts';
+import { FIELDS, type FieldName, type Kind, SHOWN, wireOf } from '../../order/fields.ts';
+import { type Part, writer } from '../../order/maker.ts';
+import type {
+  closedOrderSchema,
+  fillSchema,
+  orderSchema,
+  placementSchema,
+  walletTradeSchema,
+} from '../../order/reply.ts';
 import { timestamp } from './timestamp.ts';
 
 const fillText = (fill: MemberTexts<typeof fillSchema>): string =>
   `{"id":${fill.id},"orderId":${fill.orderId},"role":${fill.role},"price":${fill.price},"size":${fill.size},` +
   `"notional":${fill.notional},"feeAmount":${fill.feeAmount},"feeAsset":${fill.feeAsset},` +
   `"createdAt":${fill.createdAt}}`;
-
-/** Writes the members without braces, because the placing reply adds more members. */
-const orderMembers = (order: MemberTexts<typeof orderSchema>): string =>
-  `"id":${order.id},"market":${order.market},"side":${order.side},"type":${order.type},` +
-  `"timeInForce":${order.timeInForce},"postOnly":${order.postOnly},"price":${order.price},` +
-  `"size":${order.size},"filledSize":${order.filledSize},"remainingSize":${order.remainingSize},` +
-  `"status":${order.status},"reason":${order.reason},"clientOrderId":${order.clientOrderId},"createdAt":${order.createdAt},` +
-  `"updatedAt":${order.updatedAt},"fillCount":${order.fillCount},"fills":${order.fills}`;
 
 /** Members that only the placing reply has. */
 type PlacementTexts = Omit<MemberTexts<typeof placementSchema>, keyof MemberTexts<typeof orderSchema>>;
@@ -73,34 +67,48 @@ const fillReply = (fill: Fill, orderId: string, market: Market): string =>
 /** Order data that a reply shows, without the fills. */
 type OrderFacts = Omit<ListedOrder, 'fillCount'>;
 
-function membersOf(order: OrderFacts, { fillCount, fills }: ShownFills, market: Market): string {
-  const { clientOrderId } = order;
+/** Writes a value that is not null as JSON. */
+const JSON_OF: Readonly<Record<Kind, (value: never, market: Market) => string>> = {
+  word: quoted,
+  text: (text: string) => JSON.stringify(text),
+  flag: String,
+  number: String,
+  time: (timeMs: number) => quoted(timestamp(timeMs)),
+  price: priceText,
+  size: sizeText,
+};
+
+type Source = [order: OrderFacts, shown: ShownFills, market: Market];
+
+/** Members that are not members of the order. */
+const OTHERS: Partial<Record<FieldName, (...source: Source) => unknown>> = {
+  remainingSteps: ({ sizeSteps, filledSteps }) => subtract(sizeSteps, filledSteps),
+  fillCount: (_order, { fillCount }) => fillCount,
+};
+
+function fillsReply({ id }: OrderFacts, { fills }: ShownFills, market: Market): string {
   let shown = '';
-  for (const fill of fills) shown += `${shown === '' ? '' : ','}${fillReply(fill, order.id, market)}`;
-  return orderMembers({
-    id: quoted(order.id),
-    market: quoted(order.market),
-    side: quoted(order.side),
-    type: quoted(order.type),
-    timeInForce: quoted(order.timeInForce),
-    postOnly: order.postOnly ? 'true' : 'false',
-    price: order.priceTicks === null ? 'null' : priceText(order.priceTicks, market),
-    size: sizeText(order.sizeSteps, market),
-    filledSize: sizeText(order.filledSteps, market),
-    remainingSize: sizeText(subtract(order.sizeSteps, order.filledSteps), market),
-    status: quoted(order.status),
-    reason: order.reason === null ? 'null' : quoted(order.reason),
-    clientOrderId: clientOrderId === null ? 'null' : JSON.stringify(clientOrderId),
-    createdAt: quoted(timestamp(order.createdAtMs)),
-    updatedAt: quoted(timestamp(order.updatedAtMs)),
-    fillCount: String(fillCount),
-    fills: `[${shown}]`,
-  });
+  for (const fill of fills) shown += `${shown === '' ? '' : ','}${fillReply(fill, id, market)}`;
+  return `[${shown}]`;
 }
+
+function partOf(name: (typeof SHOWN)[number], at: number): Part<Source> {
+  const before = `${at === 0 ? '' : ','}"${wireOf(name)}":`;
+  if (name === 'fills') return { before, value: fillsReply, write: String };
+  const write: (value: never, market: Market) => string = JSON_OF[FIELDS[name].kind];
+  return {
+    before,
+    value: OTHERS[name] ?? name,
+    write: (value: never, market: Market) => (value === null ? 'null' : write(value, market)),
+  };
+}
+
+/** Writes the members without braces, because the placing reply adds more members. */
+const orderMembers = writer(SHOWN.map(partOf));
 
 /** Writes an order as JSON text. */
 export const orderReply = (order: OrderFacts, fills: ShownFills, market: Market): string =>
-  `{${membersOf(order, fills, market)}}`;
+  `{${orderMembers(order, fills, market)}}`;
 
 /**
  * Writes the placing reply as JSON text: the order's members, and the order again as `order`.
@@ -112,7 +120,7 @@ export function placingReply(
   market: Market,
   rejectReason: RejectReason | null,
 ): string {
-  const members = membersOf(order, fills, market);
+  const members = orderMembers(order, fills, market);
   const reason = quoted(rejectReason ?? '');
   const own: PlacementTexts = {
     accepted: order.status === 'rejected' ? 'false' : 'true',

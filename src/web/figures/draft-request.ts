@@ -2,10 +2,12 @@
 
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
-import { measureOrder, type OrderAmounts, type OrderRequest } from '../../domain/placing.ts';
+import { type MeasuredRequest, measureOrder, type OrderAmounts } from '../../domain/placing.ts';
 import { hasCharacters, isValidText } from '../../domain/text.ts';
-import { type Decimal, formatDecimal, isPositive, parseDecimal } from '../../domain/units.ts';
+import { countOf, formatCount, isPositive, parseDecimal, toScaledDown } from '../../domain/units.ts';
+import { isAmbiguous, readAmount } from './typed-amount.ts';
 
 /** The form's texts, as typed. */
 export interface DraftTexts {
@@ -33,29 +35,13 @@ export interface Problem {
 
 export interface ReadDraft {
   /** Null while a field cannot be read. */
-  readonly request: OrderRequest | null;
+  readonly request: MeasuredRequest | null;
   /** Null while there is a problem. */
   readonly amounts: OrderAmounts | null;
   readonly problems: readonly Problem[];
 }
 
 const MAX_ID_CHARACTERS = 128;
-
-/** True for text like `1,999`, which means a thousand times as much in one country as in another. */
-const isAmbiguous = (text: string): boolean => /^[1-9]\d{0,2},\d{3}$/.test(text.trim());
-
-/** Reads a decimal as people type it: with a point or a comma, without separators. Undefined for other text. */
-export function readAmount(text: string): Decimal | undefined {
-  const trimmed = text.trim();
-  const isDecimal = /^\d*[.,]?\d*$/.test(trimmed) && !isAmbiguous(trimmed);
-  return isDecimal ? parseDecimal(trimmed.replace(',', '.')) : undefined;
-}
-
-/** Returns the exact text that is sent for what was typed. */
-export function plainAmount(text: string): string {
-  const decimal = readAmount(text);
-  return decimal === undefined ? text : formatDecimal(decimal);
-}
 
 /**
  * Returns the field of the form that shows a refusal of the API.
@@ -109,14 +95,14 @@ function fieldProblem(name: 'price' | 'size' | 'amount', text: string): Problem 
     return { ...problemAt(name, 'INVALID_ORDER', `${name} is required`), isMissing: true };
   }
   if (isAmbiguous(text))
-    return problemAt(name, 'VALIDATION_ERROR', `${name} is ambiguous: use a point, or no separator`);
-  const decimal = readAmount(text);
-  if (decimal === undefined)
     return problemAt(
       name,
       'VALIDATION_ERROR',
-      `${name} must be a decimal such as 1250.5, without separators`,
+      `${name} can be read in two ways: write ${text.trim().replace(',', '')} or ${text.trim().replace(',', '.')}`,
     );
+  const decimal = readAmount(text);
+  if (decimal === undefined)
+    return problemAt(name, 'VALIDATION_ERROR', `${name} must be a decimal such as 1250.5`);
   return isPositive(decimal) ? null : problemAt(name, 'INVALID_ORDER', `${name} must be positive`);
 }
 
@@ -126,20 +112,27 @@ function idProblem(id: string): Problem | null {
     : problemAt('clientOrderId', 'VALIDATION_ERROR', 'clientOrderId must have 1 to 128 characters');
 }
 
-/** True when the order spends a quote amount. */
-export const isQuoteOrder = ({ type, side, size, amount }: DraftTexts): boolean =>
-  type === 'market' && side === 'buy' && size.trim() === '' && amount.trim() !== '';
+/** True when the order is sized by a quote amount. */
+export const isByAmount = ({ size, amount }: DraftTexts): boolean =>
+  size.trim() === '' && amount.trim() !== '';
 
 /** @param market rules of the market that the order goes to */
 export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
-  const sizing = isQuoteOrder(texts) ? 'amount' : 'size';
+  const sizing = isByAmount(texts) ? 'amount' : 'size';
   const [sizeProblem, priceProblem] = [
     fieldProblem(sizing, texts[sizing]),
     texts.type === 'limit' ? fieldProblem('price', texts.price) : null,
   ];
   const unread = [priceProblem, sizeProblem, idProblem(texts.clientOrderId)].filter((one) => one !== null);
-  if (sizeProblem !== null) return { request: null, amounts: null, problems: unread };
-  const request = requestOf(texts, market, sizing, priceProblem === null ? texts.price : market.tick);
+  const isUnsized = sizing === 'amount' && priceProblem !== null;
+  if (sizeProblem !== null || isUnsized) return { request: null, amounts: null, problems: unread };
+  const price = priceProblem === null ? texts.price : market.tick;
+  const size = sizeOf(texts, market, sizing, price);
+  if (size === null) {
+    const small = problemAt('amount', 'QUOTE_AMOUNT_TOO_SMALL');
+    return { request: null, amounts: null, problems: [...unread, small] };
+  }
+  const request = requestOf(texts, size, price);
   const problems = [...unread, ...ruleProblems(request, market, sizing)];
   const measured = measureOrder(request, market);
   const isWhole = problems.length === 0 && 'amounts' in measured;
@@ -150,30 +143,39 @@ export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
   };
 }
 
-function requestOf(
-  texts: DraftTexts,
-  market: Market,
-  sizing: 'size' | 'amount',
-  price: string,
-): OrderRequest {
-  const { side, type, clientOrderId } = texts;
+type Sized = Pick<MeasuredRequest, 'size' | 'quoteAmount'>;
+
+/**
+ * Returns the size of the order. A quote amount at a limit price is turned into the whole steps that it pays for; a
+ * market order keeps it, because only the book tells how far it goes. Null when it pays for no step.
+ */
+function sizeOf(texts: DraftTexts, market: Market, sizing: 'size' | 'amount', price: string): Sized | null {
   const amount = readAmount(texts[sizing])!;
+  if (sizing === 'size') return { size: amount };
+  if (texts.type === 'market') return { quoteAmount: amount };
+  const { tick, step } = marketGrid(market);
+  // A price off the grid has a problem of its own, so that any size will do.
+  const ticks = countOf(readAmount(price)!, tick) ?? 1n;
+  const steps = toScaledDown(amount, market.quote.scale) / (ticks * market.quoteAtomsPerLot);
+  return steps === 0n ? null : { size: parseDecimal(formatCount(steps, step))! };
+}
+
+function requestOf(texts: DraftTexts, size: Sized, price: string): MeasuredRequest {
+  const { side, type } = texts;
   return {
-    market: market.symbol,
     side,
     type,
     reduceOnly: false,
     leverage: null,
     timeInForce: texts.timeInForce,
     postOnly: texts.postOnly,
-    clientOrderId: clientOrderId === '' ? null : clientOrderId,
     ...(type === 'limit' ? { price: readAmount(price)! } : {}),
-    ...(sizing === 'amount' ? { quoteAmount: amount } : { size: amount }),
+    ...size,
   };
 }
 
 /** Returns the refusal of the whole order and that of its size alone, so that one wrong field does not hide another. */
-function ruleProblems(request: OrderRequest, market: Market, sizing: 'size' | 'amount'): Problem[] {
+function ruleProblems(request: MeasuredRequest, market: Market, sizing: 'size' | 'amount'): Problem[] {
   const onGrid = { ...request, price: parseDecimal(market.tick)! };
   const asked = request.type === 'limit' ? [request, onGrid] : [request];
   const problems = new Map<string, Problem>();

@@ -5,7 +5,9 @@ import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import { END_REASONS } from '../../domain/order.ts';
 import { formatCount, formatScaled, type Grid } from '../../domain/units.ts';
-import { type DraftTexts, isQuoteOrder, plainAmount } from './draft-request.ts';
+import type { DraftTexts } from './draft-request.ts';
+import { alarmOf, type Impact, percentText } from './impact.ts';
+import type { OrderPlan } from './order-plan.ts';
 import type { Preview, Walk } from './preview.ts';
 
 interface Figure {
@@ -17,7 +19,12 @@ interface Figure {
 interface OrderWords {
   /** The order as one sentence. */
   readonly sentence: string;
+  /** Total, fee, and what is available afterwards. */
   readonly figures: readonly Figure[];
+  /** What becomes of the parts of the order. */
+  readonly details: readonly Figure[];
+  /** Distance of the fills from the mid in words; null for an order that takes nothing. */
+  readonly impact: { readonly alarm: 'usual' | 'high' | 'extreme'; readonly text: string } | null;
   /** Sentences on the book, and on figures that are bounds. */
   readonly notes: readonly string[];
   /** Reason why the order would not be accepted as things stand; null when there is none to be seen. */
@@ -40,7 +47,11 @@ const baseText = (market: Market, atoms: bigint): string =>
   `${formatScaled(atoms, market.base.scale)} ${market.base.symbol}`;
 
 /** Returns the average price of fills, rounded against the reader to two places beyond the tick's. */
-function averagePrice(market: Market, side: 'buy' | 'sell', walk: Walk): string {
+export function averagePrice(
+  market: Market,
+  side: 'buy' | 'sell',
+  walk: Pick<Walk, 'steps' | 'notionalAtoms'>,
+): string {
   const { tick } = marketGrid(market);
   const finer: Grid = { coefficient: tick.coefficient, places: tick.places + AVERAGE_PLACES };
   const lots = walk.steps * market.quoteAtomsPerLot;
@@ -51,58 +62,87 @@ function averagePrice(market: Market, side: 'buy' | 'sell', walk: Walk): string 
   return `${isExact ? '' : 'about '}${formatCount(rounded, finer)}`;
 }
 
-/** Returns the order as one sentence: `Buy 0.5 ETH at 2000.05 USDC or better, until cancelled.` */
-export function orderSentence(texts: DraftTexts, market: Market): string {
+/** Returns the order as it is sent as one sentence: `Buy 0.5 ETH at 2000.05 USDC or better, until cancelled.` */
+function orderSentence(market: Market, texts: DraftTexts, plan: OrderPlan, slippage: string): string {
   const verb = texts.side === 'buy' ? 'Buy' : 'Sell';
-  const [base, quote] = [market.base.symbol, market.quote.symbol];
-  if (isQuoteOrder(texts)) return `Buy ${base} for at most ${plainAmount(texts.amount)} ${quote}, fee apart.`;
-  const what = `${verb} ${plainAmount(texts.size)} ${base}`;
-  if (texts.type === 'market') {
-    const rest = texts.timeInForce === 'FOK' ? IN_FORCE.FOK : IN_FORCE.IOC;
-    return `${what} at the prices of the book; ${rest}.`;
-  }
-  const force = texts.postOnly ? 'as a maker only' : IN_FORCE[texts.timeInForce];
-  return `${what} at ${plainAmount(texts.price)} ${quote} or better, ${force}.`;
+  const { price, size, postOnly, timeInForce } = plan.order;
+  const force = postOnly ? 'as a maker only' : IN_FORCE[timeInForce ?? 'GTC'];
+  const what = `${verb} ${size} ${market.base.symbol} at ${price} ${market.quote.symbol} or better`;
+  const why = texts.type === 'market' ? ` (the worst price shown and ${slippage} %)` : '';
+  return `${what}${why}, ${force}.`;
 }
 
-/** @param availableAtoms of the asset that the order pays with; null while nobody is signed in */
-export function describeOrder(
-  market: Market,
-  texts: DraftTexts,
-  preview: Preview,
-  availableAtoms: bigint | null,
-): OrderWords {
+interface Described {
+  readonly market: Market;
+  readonly texts: DraftTexts;
+  readonly preview: Preview;
+  /** Of the asset that the order pays with; null while nobody is signed in. */
+  readonly availableAtoms: bigint | null;
+  /** Null for an order that cannot be sent. */
+  readonly plan: OrderPlan | null;
+  readonly impact: Impact | null;
+  /** Slippage of market orders in per cent. */
+  readonly slippage: string;
+}
+
+export function describeOrder(described: Described): OrderWords {
+  const { market, texts, preview, plan, impact, slippage } = described;
   return {
-    sentence: orderSentence(texts, market),
-    figures: figuresOf(market, texts, preview, availableAtoms),
+    sentence: plan === null ? 'The book has no order to meet.' : orderSentence(market, texts, plan, slippage),
+    figures: figuresOf(described),
+    details: detailsOf(described),
+    impact: impact && impactWords(texts, impact),
     notes: notesOf(market, texts, preview),
     warning: warningOf(preview),
   };
 }
 
-function figuresOf(
-  market: Market,
-  { side }: DraftTexts,
-  preview: Preview,
-  availableAtoms: bigint | null,
-): Figure[] {
-  const { walk, reservedAtoms, neededAtoms, receivedAtoms } = preview;
+function impactWords(
+  { type }: DraftTexts,
+  { averageBps, worstBps }: Impact,
+): NonNullable<OrderWords['impact']> {
+  const alarm = alarmOf(worstBps);
+  const words = { usual: '', high: ': high', extreme: ': very high' }[alarm];
+  const worst = type === 'market' ? 'worst' : 'limit';
+  const beyond = alarm === 'usual' || worstBps === averageBps ? '' : `, ${worst} ${percentText(worstBps)}`;
+  return { alarm, text: `Impact ${percentText(averageBps)}${beyond}${words}` };
+}
+
+/** Returns the three figures that decide: the total, the fee, and what is left. */
+function figuresOf({ market, texts: { side }, preview, availableAtoms, plan }: Described): Figure[] {
+  const { neededAtoms, receivedAtoms, restingSteps, walk } = preview;
+  const paidText = side === 'buy' ? quoteText : baseText;
+  const restAtoms = restingSteps * (plan?.priceTicks ?? 0n) * market.quoteAtomsPerLot;
+  const totalAtoms = side === 'buy' ? neededAtoms : receivedAtoms + restAtoms;
+  const left = availableAtoms === null ? null : availableAtoms - neededAtoms;
+  const leftText =
+    left === null ? NONE : left >= 0n ? paidText(market, left) : `${paidText(market, -left)} short`;
+  return [
+    { term: side === 'buy' ? 'Total to pay' : 'Total to receive', value: quoteText(market, totalAtoms) },
+    { term: `Fee (taker, ${market.feeBps} bps)`, value: quoteText(market, walk.feeAtoms) },
+    { term: 'Available after', value: leftText },
+  ];
+}
+
+/** Stands for a figure that is not known. */
+const NONE = '–';
+
+/** The terms of `figuresOf`, before there is an order. */
+export const EMPTY_FIGURES: readonly Figure[] = ['Total', 'Fee', 'Available after'].map((term) => ({
+  term,
+  value: NONE,
+}));
+
+function detailsOf({ market, texts: { side }, preview }: Described): Figure[] {
+  const { walk, reservedAtoms, receivedAtoms } = preview;
   const [paidText, gotText] = side === 'buy' ? [quoteText, baseText] : [baseText, quoteText];
   const paidAtoms =
     side === 'buy' ? walk.notionalAtoms + walk.feeAtoms : walk.steps * market.baseAtomsPerStep;
-  const figures = [
+  return [
     { term: side === 'buy' ? 'You pay at once' : 'You give at once', value: paidText(market, paidAtoms) },
     { term: 'You receive at once', value: gotText(market, receivedAtoms) },
-    {
-      term: `Fee (taker, ${market.feeBps} bps, each fill rounded up)`,
-      value: quoteText(market, walk.feeAtoms),
-    },
     { term: 'Reserved while it rests', value: paidText(market, reservedAtoms) },
   ];
-  if (availableAtoms === null) return figures;
-  const left = availableAtoms - neededAtoms;
-  const value = left >= 0n ? paidText(market, left) : `${paidText(market, -left)} short`;
-  return [...figures, { term: 'Available after', value }];
 }
 
 function notesOf(market: Market, texts: DraftTexts, preview: Preview): string[] {

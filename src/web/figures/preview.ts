@@ -10,7 +10,7 @@ import type { ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import { heldAtoms, type RejectReason } from '../../domain/order.ts';
-import { EXACT_LIMIT, feeAtomsOf, type OrderAmounts, type OrderRequest } from '../../domain/placing.ts';
+import { EXACT_LIMIT, feeAtomsOf, type MeasuredRequest, type OrderAmounts } from '../../domain/placing.ts';
 import { least } from '../../domain/units.ts';
 
 /** One price of the other side of the book. */
@@ -28,7 +28,7 @@ export interface OtherSide {
   readonly own: ReadonlyMap<bigint, bigint>;
 }
 
-export type Asked = Pick<OrderRequest, 'side' | 'type' | 'timeInForce' | 'postOnly'>;
+export type Asked = Pick<MeasuredRequest, 'side' | 'type' | 'timeInForce' | 'postOnly'>;
 
 /** The fills that the book offers. */
 export interface Walk {

@@ -1,7 +1,7 @@
 /** Arrow keys in an amount field: steps to the next multiple of the market's tick or step. */
 
-import { floorCountOf, formatCount, type Grid, isPositive } from '../../domain/units.ts';
-import { readAmount } from './draft-request.ts';
+import { floorCountOf, formatCount, formatDecimal, type Grid, isPositive } from '../../domain/units.ts';
+import { readAmount } from './typed-amount.ts';
 
 /**
  * Returns the next multiple of the grid above or below an amount, and never less than one unit.
@@ -12,14 +12,7 @@ export function stepped(text: string, grid: Grid, direction: 1 | -1, start: bigi
   const value = readAmount(text);
   if (value === undefined || !isPositive(value)) return formatCount(start > 0n ? start : 1n, grid);
   const floor = floorCountOf(value, grid);
-  const isBetween = formatCount(floor, grid) !== plain(text);
+  const isBetween = formatCount(floor, grid) !== formatDecimal(value);
   const next = direction === 1 ? floor + 1n : isBetween ? floor : floor - 1n;
   return formatCount(next > 0n ? next : 1n, grid);
 }
-
-/** Returns the amount without zeros at its ends, as `formatCount` writes it. */
-const plain = (text: string): string => {
-  const [whole = '', fraction = ''] = text.trim().replace(',', '.').split('.');
-  const digits = fraction.replace(/0+$/, '');
-  return `${whole.replace(/^0+(?=\d)/, '') || '0'}${digits === '' ? '' : `.${digits}`}`;
-};

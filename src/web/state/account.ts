@@ -107,6 +107,9 @@ export const balances: ReadonlySignal<Portfolio['balances']> = computed(
 /** Reason why the figures on the screen are outdated; null when the last read succeeded. */
 export const accountFault: Signal<string | null> = signal(null);
 
+/** Time of the latest complete read, by `performance.now()`; null until there is one. */
+export const readAt: Signal<number | null> = signal(null);
+
 /** The table on the screen. The history is read only while it is shown. */
 export const shownTable: Signal<ListName | 'balances'> = signal('orders');
 
@@ -144,8 +147,12 @@ async function readAll(asked: Session): Promise<void> {
   const results = await Promise.allSettled(reads);
   if (session.peek() !== asked) return;
   const failed = results.find((result) => result.status === 'rejected');
-  if (failed === undefined) accountFault.value = null;
-  else if (!endAfter(failed.reason, asked)) accountFault.value = textOf(failed.reason);
+  if (failed === undefined) {
+    batch(() => {
+      accountFault.value = null;
+      readAt.value = performance.now();
+    });
+  } else if (!endAfter(failed.reason, asked)) accountFault.value = textOf(failed.reason);
 }
 
 const textOf = (thrown: unknown): string =>
@@ -192,12 +199,21 @@ export async function loadMore(name: ListName): Promise<void> {
   }
 }
 
+/** Orders that were cancelled by a click on this page. */
+export const cancelledHere: Set<string> = new Set();
+
 function forget(ids: readonly string[]): void {
+  for (const id of ids) cancelledHere.add(id);
   lists.orders.pages.value = without(lists.orders.pages.peek(), new Set(ids));
 }
 
 /** Describes an order as its cancel button does: `buy 0.5 ETH at 2000`. */
-export const nameOfOrder = ({ side, remainingSize, market, price }: Order): string =>
+export const nameOfOrder = ({
+  side,
+  remainingSize,
+  market,
+  price,
+}: Pick<Order, 'side' | 'remainingSize' | 'market' | 'price'>): string =>
   `${side} ${remainingSize} ${market.split('/')[0]} at ${price}`;
 
 export async function cancelOrder(order: Order): Promise<void> {
@@ -241,7 +257,7 @@ export async function cancelEvery(market?: string): Promise<void> {
   }
 }
 
-const HIDDEN_PAUSE_MS = 30_000;
+const HIDDEN_PAUSE_MS = 10_000;
 /** Pause between reads while no frames come, as on the list of markets. */
 const FRAMELESS_PAUSE_MS = 5_000;
 
@@ -251,7 +267,9 @@ function clear(): void {
     portfolio.value = null;
     accountFault.value = null;
     cancelling.value = new Set();
+    readAt.value = null;
   });
+  cancelledHere.clear();
 }
 
 /** Polls while the page is open and somebody is signed in. */

@@ -1,4 +1,4 @@
-/** The one connection of the page to the service that serves it. */
+/** The service that serves the page: the connection to it, and what it offers. */
 
 import { type Connection, openConnection } from '../../client/index.ts';
 import { overviewAddress } from './selected-market.ts';
@@ -7,3 +7,7 @@ import { overviewAddress } from './selected-market.ts';
 export const connection: Connection = openConnection({
   baseUrl: new URL(overviewAddress(), location.href).href,
 });
+
+/** True when the service offers a throw-away wallet and test funds. */
+export const demoOffered: boolean =
+  document.querySelector<HTMLMetaElement>('meta[name="redbook-demo"]')?.content === 'true';

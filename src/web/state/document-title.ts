@@ -1,8 +1,13 @@
-/** The title of the document. The last price comes first, because a tab is narrow. */
+/**
+ * The title of the document: the number of unseen fills, and the last price, which comes early because a tab is narrow.
+ * A hidden page closes its stream, so its title has no price.
+ */
 
 import { effect } from '@preact/signals';
-import { frame } from './market-feed.ts';
+import { visible } from './clock.ts';
+import { frame, streamState } from './market-feed.ts';
 import { selectedTicker, symbolOf } from './selected-market.ts';
+import { unseenFills } from './tell.ts';
 
 const NAME = 'Redbook';
 
@@ -10,7 +15,9 @@ const NAME = 'Redbook';
 export function startDocumentTitle(): void {
   effect(() => {
     const symbol = selectedTicker.value === null ? null : symbolOf(selectedTicker.value);
-    const lastPrice = frame.value?.trades[0]?.price;
-    document.title = [lastPrice, symbol, NAME].filter((part) => part != null).join(' · ');
+    const isFresh = visible.value && streamState.value !== 'offline';
+    const lastPrice = isFresh ? frame.value?.trades[0]?.price : null;
+    const count = unseenFills.value === 0 ? '' : `(${unseenFills.value}) `;
+    document.title = count + [lastPrice, symbol, NAME].filter((part) => part != null).join(' · ');
   });
 }

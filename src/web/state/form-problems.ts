@@ -4,7 +4,7 @@
  */
 
 import { computed, signal } from '@preact/signals';
-import { type FormField, fieldOf, isQuoteOrder, type Problem } from '../figures/draft-request.ts';
+import { type FormField, fieldOf, isByAmount, type Problem } from '../figures/draft-request.ts';
 import { draftTexts, orderWords, reading } from './order-preview.ts';
 import { serverProblem } from './submissions.ts';
 
@@ -27,5 +27,5 @@ const expectedProblem = computed<Problem | null>(() => {
   const warning = orderWords.value?.warning ?? null;
   if (warning === null) return null;
   const { code, text } = warning;
-  return { field: fieldOf(code, text, isQuoteOrder(draftTexts.value)), code, message: text };
+  return { field: fieldOf(code, text, isByAmount(draftTexts.value)), code, message: text };
 });

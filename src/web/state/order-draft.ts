@@ -2,7 +2,6 @@
 
 import { batch, signal } from '@preact/signals';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
-import { plainAmount } from '../figures/draft-request.ts';
 
 /** The fields that take an amount. */
 export type AmountField = 'price' | 'size' | 'amount';
@@ -13,8 +12,10 @@ export const draft = {
   type: signal<OrderType>('limit'),
   price: signal(''),
   size: signal(''),
-  /** The quote amount that a market buy spends. The form keeps either this or the size empty. */
+  /** The quote amount that the order is worth. The form keeps either this or the size empty. */
   amount: signal(''),
+  /** Per cent of the available balance that the size was last set to. */
+  share: signal(0),
   timeInForce: signal<TimeInForce>('GTC'),
   postOnly: signal(false),
   clientOrderId: signal(''),
@@ -25,14 +26,12 @@ export const focusRequest = signal<AmountField | null>(null);
 
 export function chooseSide(side: Side): void {
   draft.side.value = side;
-  if (side === 'sell') draft.amount.value = '';
 }
 
 export function chooseType(type: OrderType): void {
   batch(() => {
     draft.type.value = type;
     if (type === 'market') draft.postOnly.value = false;
-    else draft.amount.value = '';
   });
 }
 
@@ -61,38 +60,45 @@ export function typeInto(field: AmountField, text: string): void {
   lastTypedAt = performance.now();
   batch(() => {
     draft[field].value = text;
+    if (field !== 'price') draft.share.value = 0;
     if (text === '') return;
     if (field === 'amount') draft.size.value = '';
     if (field === 'size') draft.amount.value = '';
   });
 }
 
-/** Puts the price of a book row into the form and makes the order a limit order. @param price decimal text */
-export function fillPrice(price: string): void {
+/** A row of the book that was clicked. */
+interface ClickedRow {
+  /** Decimal text. */
+  readonly price: string;
+  /** Sum of the sizes up to the row, when the reader clicked it. */
+  readonly size?: string;
+  /** Side of an order that takes the row, when the click chooses it. */
+  readonly side?: Side;
+}
+
+/** Puts a row of the book into the form and makes the order a limit order. */
+export function fillFromBook({ price, size, side }: ClickedRow): void {
   batch(() => {
     chooseType('limit');
-    draft.price.value = price;
+    if (side !== undefined) chooseSide(side);
+    typeInto('price', price);
+    if (size !== undefined) typeInto('size', size);
     focusRequest.value = 'size';
   });
 }
 
-/** Empties the amounts, as after a change of the market. */
-export function clearAmounts(): void {
-  batch(() => {
-    draft.price.value = '';
-    draft.size.value = '';
-    draft.amount.value = '';
-    draft.clientOrderId.value = '';
-  });
+/** What the reader typed, by field. */
+export interface Typed {
+  readonly size: string;
+  readonly amount: string;
 }
 
 /** Empties what an answered order leaves behind, unless the reader has typed something since. */
-export function clearSent(order: { readonly size?: string; readonly quoteAmount?: string }): void {
+export function clearSent({ size, amount }: Typed): void {
   batch(() => {
-    if (order.size !== undefined && plainAmount(draft.size.value) === order.size) draft.size.value = '';
-    if (order.quoteAmount !== undefined && plainAmount(draft.amount.value) === order.quoteAmount) {
-      draft.amount.value = '';
-    }
+    if (draft.size.value === size) draft.size.value = '';
+    if (draft.amount.value === amount) draft.amount.value = '';
     draft.clientOrderId.value = '';
   });
 }

@@ -4,14 +4,18 @@ import { computed } from '@preact/signals';
 import type { Market as Rules } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import type { Side } from '../../domain/order.ts';
-import { countOf, parseDecimal, toScaled } from '../../domain/units.ts';
+import { countOf, formatScaled, parseDecimal, toScaled } from '../../domain/units.ts';
 import { type DraftTexts, readDraft } from '../figures/draft-request.ts';
+import { questionBefore } from '../figures/guard.ts';
+import { impactOf, referenceOf } from '../figures/impact.ts';
 import { rulesOf } from '../figures/market-rules.ts';
+import { planOrder } from '../figures/order-plan.ts';
 import { describeOrder } from '../figures/order-words.ts';
 import { type OtherSide, previewOrder } from '../figures/preview.ts';
 import { balances, openOrders, portfolio } from './account.ts';
-import { currentMarket, frame } from './market-feed.ts';
+import { currentMarket, frame, streamState } from './market-feed.ts';
 import { draft } from './order-draft.ts';
+import { askAt, slippage } from './order-settings.ts';
 
 /** Rules of the selected market; null until they are known. */
 export const rules = computed(() => (currentMarket.value === null ? null : rulesOf(currentMarket.value)));
@@ -70,11 +74,63 @@ export const reading = computed(() =>
   rules.value === null ? null : readDraft(draftTexts.value, rules.value),
 );
 
-/** Words and figures of the order; null while the order cannot be read or the book is not known. */
-export const orderWords = computed(() => {
+/** The price that the order is compared with; null when the frame has none. */
+const reference = computed(() => {
+  const [market, shown] = [rules.value, frame.value];
+  if (market === null || shown === null) return null;
+  return referenceOf(shown.book, shown.trades[0]?.price, marketGrid(market).tick);
+});
+
+/** The order as it would be sent, and what it would do; null while the form cannot be read. */
+const planned = computed(() => {
   const [market, read] = [rules.value, reading.value];
-  if (market === null || read === null || read.amounts === null || frame.value === null) return null;
+  if (market === null || read === null || read.amounts === null) return null;
   const texts = draftTexts.value;
   const preview = previewOrder(market, texts, read.amounts, otherSide.value, availableAtoms.value);
-  return describeOrder(market, texts, preview, availableAtoms.value);
+  const plan = planOrder(market, texts, read.amounts, preview.walk, bpsOf(slippage.value));
+  const fair = reference.value;
+  const impact = plan && fair && impactOf(market, texts, preview.walk, plan, fair);
+  const described = { market, texts, preview, plan, impact, availableAtoms: availableAtoms.value };
+  return { ...described, words: describeOrder({ ...described, slippage: slippage.value }) };
 });
+
+const bpsOf = (percent: string): bigint => BigInt(Math.round(Number(percent) * 100));
+
+/** Size and quote amount of the order as texts, whichever of them was typed; null while they are not known. */
+export const worth = computed(() => {
+  if (planned.value === null || planned.value.plan === null) return null;
+  const { market, texts, preview, plan } = planned.value;
+  const { walk } = preview;
+  const restTicks = texts.type === 'limit' ? plan.priceTicks : 0n;
+  const restAtoms = (plan.sizeSteps - walk.steps) * restTicks * market.quoteAtomsPerLot;
+  return { size: plan.order.size, amount: formatScaled(walk.notionalAtoms + restAtoms, market.quote.scale) };
+});
+
+/** Words and figures of the order; null while the order cannot be read or the book is not known. */
+export const orderWords = computed(() => (frame.value === null ? null : (planned.value?.words ?? null)));
+
+/** The order that the button sends, and the question before it; null while there is none to send. */
+export const sendable = computed(() => {
+  if (planned.value === null || planned.value.plan === null) return null;
+  const { market, texts, preview, plan, impact, words } = planned.value;
+  const { type, side, size, amount } = texts;
+  const guarded = {
+    market,
+    type,
+    plan,
+    impact,
+    walk: preview.walk,
+    words: words.sentence,
+    isBookLive: streamState.value === 'live',
+  };
+  return {
+    order: plan.order,
+    words: words.sentence,
+    typed: { size, amount },
+    // Two market orders of the same draft may have other prices.
+    likeness: [market.symbol, side, type, type === 'limit' && plan.order.price, size, amount].join(' '),
+    question: questionBefore(guarded, askAt[type].value),
+  };
+});
+
+export type Sendable = NonNullable<typeof sendable.value>;

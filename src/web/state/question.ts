@@ -7,23 +7,31 @@ interface Question {
   readonly text: string;
   /** Words of the button that confirms the action. */
   readonly action: string;
+  /** True when the action can do no harm. */
+  readonly isSafe?: boolean;
+  /** Words of a button for another action. */
+  readonly other?: string;
 }
+
+type Answer = 'action' | 'other' | 'no';
 
 export const question: Signal<Question | null> = signal(null);
 
-let answer: (agreed: boolean) => void = () => {};
+let answer: (given: Answer) => void = () => {};
 
 /** Asks, and waits for the answer. A question that is already open is answered with no. */
-export function confirmed(asked: Question): Promise<boolean> {
-  answer(false);
+export function ask(asked: Question): Promise<Answer> {
+  answer('no');
   question.value = asked;
   return new Promise((resolve) => {
     answer = resolve;
   });
 }
 
-export function answerQuestion(agreed: boolean): void {
+export const confirmed = async (asked: Question): Promise<boolean> => (await ask(asked)) === 'action';
+
+export function answerQuestion(given: Answer): void {
   question.value = null;
-  answer(agreed);
+  answer(given);
   answer = () => {};
 }

@@ -15,6 +15,7 @@ import { discoveredWallets } from '../wallets/discovery.ts';
 import { isRefusal, walletFault } from '../wallets/wallet-fault.ts';
 import { announce } from './announcements.ts';
 import { connection } from './connection.ts';
+import { readStored, store } from './tab-storage.ts';
 
 export const session: Signal<Session | null> = signal(null);
 
@@ -48,24 +49,6 @@ interface StoredSession {
   readonly name: string;
   /** Reverse domain name of a browser wallet, or `demo`. */
   readonly origin: string;
-}
-
-/** Storage is refused in some private windows; the session then lasts as long as the page. */
-function readStored(key: string): string | null {
-  try {
-    return sessionStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-function store(key: string, value: string | null): void {
-  try {
-    if (value === null) sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, value);
-  } catch {
-    // As above.
-  }
 }
 
 let origin = '';

@@ -6,7 +6,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { announce } from './announcements.ts';
 import { kept } from './kept-choice.ts';
-import { marketSummary } from './market-summary.ts';
+import { marketSummary } from './market-feed.ts';
 import { chooseSide, chooseType, draft, focusRequest } from './order-draft.ts';
 
 /** `on`: single keys act. The choice is kept in this browser. */
@@ -28,6 +28,7 @@ export const KEYS: readonly (readonly [key: string, what: string])[] = [
 /** Keys that act inside a field or a dialog, or everywhere, and that cannot be switched off. */
 export const FIXED_KEYS: readonly (readonly [key: string, what: string])[] = [
   ['↑ ↓', 'In an amount: one tick or step up or down'],
+  ['Shift + Enter', 'In the book: fill the sum up to the row, too'],
   ['Enter', 'In the form: send the order'],
   ['Esc', 'Close a dialog'],
 ];

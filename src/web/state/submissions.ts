@@ -1,18 +1,15 @@
 /** Orders that were sent, with their outcomes. */
 
-import { type Signal, signal } from '@preact/signals';
-import {
-  type NewOrder,
-  type Order,
-  type OrderUnknown,
-  type Placed,
-  place,
-  RedbookError,
-} from '../../client/index.ts';
+import { effect, type Signal, signal } from '@preact/signals';
+import { type Order, type OrderUnknown, type Placed, place, RedbookError } from '../../client/index.ts';
 import { fieldOf, type Problem } from '../figures/draft-request.ts';
-import { refreshAccount } from './account.ts';
+import { rulesOf } from '../figures/market-rules.ts';
+import { progressOf } from '../figures/progress-words.ts';
+import { readAt, refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
+import { marketOf } from './markets.ts';
 import { clearSent, typedAt } from './order-draft.ts';
+import type { Sendable } from './order-preview.ts';
 import { endAfter, session } from './session.ts';
 import { askForTerms } from './terms.ts';
 
@@ -21,10 +18,24 @@ interface Submission {
   readonly key: number;
   /** The order as a sentence. */
   readonly words: string;
+  /** The same for orders of the same draft. */
+  readonly likeness: string;
   readonly stage: 'sending' | 'looking-up' | 'placed' | 'refused' | 'unknown';
   readonly text: string;
-  /** Looks up an order of unknown outcome once more. */
-  readonly lookUp: (() => Promise<void>) | null;
+  /** The order as the service knows it; absent until it is known. */
+  readonly orderId?: string;
+  /** Acts that can end an unknown outcome. */
+  readonly open: Open | null;
+}
+
+/** An order of unknown outcome. */
+interface Open {
+  /** Looks the order up once more. */
+  readonly lookUp: () => Promise<void>;
+  /** Looks it up, and says something only if the outcome is known now. */
+  readonly lookUpQuietly: () => Promise<void>;
+  /** Sends the same order under the same id: at most one of them is ever placed. */
+  readonly sendAgain: () => Promise<void>;
 }
 
 /** Newest first. */
@@ -46,11 +57,21 @@ let answeredAt = Number.NEGATIVE_INFINITY;
 export const isSecondPress = (): boolean =>
   performance.now() - answeredAt < DOUBLE_CLICK_MS && typedAt() < answeredAt;
 
-/** Returns an order with the same words whose outcome is not known yet. */
-export const unsettledLike = (words: string): boolean =>
-  submissions.value.some(
-    (one) => one.words === words && (one.stage === 'looking-up' || one.stage === 'unknown'),
-  );
+/** True for an order that was sent from this page, and whose result is on the screen. */
+export const isSubmitted = (orderId: string): boolean =>
+  submissions.peek().some((one) => one.orderId === orderId);
+
+/** Shows the present progress of an order with its sentence, as long as that is on the screen. */
+export function followSubmission({ id }: Order, text: string): void {
+  const shown = submissions.peek().find((one) => one.orderId === id);
+  if (shown !== undefined && !shown.text.endsWith(text)) show(shown.key, { text });
+}
+
+/** Returns an order of the same draft whose outcome is not known yet. */
+export const unsettledLike = (likeness: string): Submission | undefined =>
+  submissions
+    .peek()
+    .find((one) => one.likeness === likeness && (one.stage === 'looking-up' || one.stage === 'unknown'));
 
 function show(key: number, change: Partial<Submission>): void {
   submissions.value = submissions.value.map((one) => (one.key === key ? { ...one, ...change } : one));
@@ -73,15 +94,16 @@ function release(): void {
   answeredAt = performance.now();
 }
 
-/** Sends an order. A call while another one is unanswered sends nothing. @param words the order as a sentence */
-export async function submitOrder(order: NewOrder, words: string): Promise<void> {
+/** Sends an order. A call while another one is unanswered sends nothing. */
+export async function submitOrder(sendable: Sendable): Promise<void> {
   const asked = session.peek();
   if (asked === null || isSending.value) return;
   isSending.value = true;
   serverProblem.value = null;
   sent += 1;
   const key = sent;
-  const first: Submission = { key, words, stage: 'sending', text: 'sending…', lookUp: null };
+  const { words, likeness, order } = sendable;
+  const first: Submission = { key, words, likeness, stage: 'sending', text: 'sending…', open: null };
   submissions.value = [first, ...kept()];
   const startedAt = performance.now();
   const took = (): string => `answered in ${Math.max(1, Math.round(performance.now() - startedAt))} ms`;
@@ -97,7 +119,7 @@ export async function submitOrder(order: NewOrder, words: string): Promise<void>
         announce(`${words} ${text}`, 'alert');
       },
     });
-    settle({ key, words, order }, placed, isLookedUp ? 'found' : took());
+    settle({ key, ...sendable }, placed, isLookedUp ? 'found' : took());
     if (placed.outcome === 'refused') endAfter(placed.error, asked);
   } catch (thrown) {
     // Nothing was sent.
@@ -111,20 +133,19 @@ export async function submitOrder(order: NewOrder, words: string): Promise<void>
 }
 
 /** An order that was sent, and where it is shown. */
-interface Sent {
+interface Sent extends Sendable {
   readonly key: number;
-  readonly words: string;
-  readonly order: NewOrder;
 }
 
 /** @param how long the answer took, or that it was found */
 function settle(one: Sent, placed: Placed, how: string): void {
   switch (placed.outcome) {
     case 'placed': {
-      const text = `${how}: ${progressOf(placed.order)}`;
-      show(one.key, { stage: 'placed', text, lookUp: null });
+      const market = marketOf(placed.order.market);
+      const text = `${how}: ${progressOf(placed.order, market && rulesOf(market))}`;
+      show(one.key, { stage: 'placed', text, orderId: placed.order.id, open: null });
       announce(`${capital(text)}. ${one.words}`);
-      clearSent(one.order);
+      clearSent(one.typed);
       break;
     }
     case 'refused':
@@ -144,19 +165,48 @@ function leaveOpen(one: Sent, placed: OrderUnknown): void {
   const text = isPaused(error)
     ? `not placed: trading is paused, and there is no order with the id ${clientOrderId}`
     : `outcome unknown: no answer, and no order with the id ${clientOrderId} was found yet`;
-  const lookUp = async (): Promise<void> => {
-    show(one.key, { stage: 'looking-up', text: `looking it up (id ${clientOrderId})`, lookUp: null });
-    settle(one, await placed.lookUp().catch(() => placed), 'found');
+  const follow = async (doing: string, next: Promise<Placed>): Promise<void> => {
+    show(one.key, { stage: 'looking-up', text: `${doing} (id ${clientOrderId})`, open: null });
+    settle(one, await next.catch(() => placed), 'found');
     void refreshAccount();
   };
-  show(one.key, { stage: 'unknown', text, lookUp });
-  announce(`${capital(text)}. You can look it up again.`, 'alert');
+  let isLookedUp = false;
+  show(one.key, {
+    stage: 'unknown',
+    text,
+    open: {
+      lookUp: () => follow('looking it up', placed.lookUp()),
+      sendAgain: () => follow('sending the same order again', placed.sendAgain()),
+      async lookUpQuietly() {
+        if (isLookedUp) return;
+        isLookedUp = true;
+        const found = await placed.lookUp().catch(() => placed);
+        isLookedUp = false;
+        const isOpen = submissions.peek().some(({ key, stage }) => key === one.key && stage === 'unknown');
+        if (found.outcome !== 'unknown' && isOpen) settle(one, found, 'found');
+      },
+    },
+  });
+  announce(`${capital(text)}. It is looked up again as soon as the service answers.`, 'alert');
 }
 
-function refuse({ key, order }: Sent, { code, message }: RedbookError, how: string): void {
-  show(key, { stage: 'refused', text: `${how}: refused, ${code}`, lookUp: null });
-  const isQuote = order.quoteAmount !== undefined;
-  serverProblem.value = { field: fieldOf(code, message, isQuote), code, message };
+/** Pause between the look-ups of an order of unknown outcome. */
+const LOOKUP_PAUSE_MS = 10_000;
+
+/** Looks orders of unknown outcome up again when the service answers, for as long as the page is open. */
+export function startLookups(): void {
+  let before = Number.NEGATIVE_INFINITY;
+  effect(() => {
+    const at = readAt.value;
+    if (at === null || at - before < LOOKUP_PAUSE_MS) return;
+    before = at;
+    for (const { open } of submissions.peek()) void open?.lookUpQuietly();
+  });
+}
+
+function refuse({ key, typed }: Sent, { code, message }: RedbookError, how: string): void {
+  show(key, { stage: 'refused', text: `${how}: refused, ${code}`, open: null });
+  serverProblem.value = { field: fieldOf(code, message, typed.size === ''), code, message };
   if (code === 'STALE_TERMS_VERSION') void askForTerms();
   else if (code !== 'UNAUTHORIZED') announce(`Refused: ${message}.`, 'alert');
 }
@@ -167,7 +217,7 @@ function refuseId({ key }: Sent, order: Order, how: string): void {
   const at = type === 'limit' ? `at ${price}` : 'at the prices of the book';
   const other = `${side} ${size} ${market.split('/')[0]} ${at}, ${status.replaceAll('_', ' ')}`;
   const message = `this id stands for another order of ${new Date(createdAt).toLocaleString()}: ${other}. Nothing was placed`;
-  show(key, { stage: 'refused', text: `${how}: ${message}`, lookUp: null });
+  show(key, { stage: 'refused', text: `${how}: ${message}`, open: null });
   serverProblem.value = { field: 'clientOrderId', code: 'DUPLICATE_ORDER_ID', message };
   announce(`${capital(message)}.`, 'alert');
 }
@@ -176,22 +226,3 @@ function refuseId({ key }: Sent, order: Order, how: string): void {
 const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUSED';
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** Describes the progress of an order in words. */
-function progressOf({ status, filledSize, remainingSize }: Order): string {
-  switch (status) {
-    case 'resting':
-    case 'open':
-      return 'resting';
-    case 'partially_filled':
-      return `filled ${filledSize}, resting ${remainingSize}`;
-    case 'filled':
-      return `filled ${filledSize}`;
-    case 'partially_filled_cancelled':
-      return `filled ${filledSize}, dropped ${remainingSize}`;
-    case 'expired':
-      return 'expired, nothing was filled';
-    default:
-      return status;
-  }
-}

@@ -1,11 +1,11 @@
 /** The tables of the account. Every figure is the literal that the API gives. */
 
-import { computed } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Order } from '../../client/index.ts';
-import { END_REASONS } from '../../domain/order.ts';
 import { rulesOf } from '../figures/market-rules.ts';
+import { orderSums, statusText } from '../figures/progress-words.ts';
 import { unlistedReserves } from '../figures/unlisted-reserves.ts';
 import {
   balances,
@@ -219,12 +219,94 @@ function Unlisted() {
 
 // --- history, fills, balances -----------------------------------------------------------------------------
 
-const statusText = ({ status, reason }: Order): string => {
-  const text = status.replaceAll('_', ' ');
-  return reason === null ? text : `${text}: ${END_REASONS[reason]}`;
-};
+const HISTORY_COLUMNS = [
+  'Placed',
+  'Market',
+  'Side',
+  'Type',
+  'Price#',
+  'Size#',
+  'Filled#',
+  'Average#',
+  'Fee#',
+  'Ended',
+  'Status',
+];
 
-const HISTORY_COLUMNS = ['Placed', 'Market', 'Side', 'Type', 'Price#', 'Size#', 'Filled#', 'Status'];
+/** Ids of the orders whose fills are shown. */
+const unfolded = signal<ReadonlySet<string>>(new Set());
+
+function toggle(id: string): void {
+  const shown = new Set(unfolded.value);
+  if (!shown.delete(id)) shown.add(id);
+  unfolded.value = shown;
+}
+
+function HistoryRow({ order }: { order: Order }) {
+  const market = marketOf(order.market);
+  const sums = market === undefined ? null : orderSums(order, rulesOf(market));
+  const isUnfolded = unfolded.value.has(order.id);
+  const filled =
+    order.fills.length === 0 ? (
+      order.filledSize
+    ) : (
+      <button
+        type="button"
+        class="button quiet small"
+        aria-expanded={isUnfolded}
+        aria-label={`${order.filledSize}: fills of the order to ${order.side} ${order.size} ${order.market}`}
+        onClick={() => toggle(order.id)}
+      >
+        {order.filledSize}
+      </button>
+    );
+  return (
+    <>
+      <tr>
+        <Cell of="Placed">{timeText(order.createdAt)}</Cell>
+        <Cell of="Market">{order.market}</Cell>
+        <Cell of="Side" class={sideClass(order.side)}>
+          {order.side}
+        </Cell>
+        <Cell of="Type">
+          {order.timeInForce === 'GTC' ? order.type : `${order.type} ${order.timeInForce}`}
+        </Cell>
+        <Cell of="Price" number>
+          {order.price ?? 'market'}
+        </Cell>
+        <Cell of="Size" number>
+          {order.size}
+        </Cell>
+        <Cell of="Filled" number>
+          {filled}
+        </Cell>
+        <Cell of="Average" number>
+          {sums?.average ?? NONE}
+        </Cell>
+        <Cell of="Fee" number>
+          {sums?.fee ?? NONE}
+        </Cell>
+        <Cell of="Ended">{timeText(order.updatedAt)}</Cell>
+        <Cell of="Status">{statusText(order)}</Cell>
+      </tr>
+      {isUnfolded && (
+        <tr>
+          <td class="fills-of" colSpan={HISTORY_COLUMNS.length}>
+            <ul>
+              {order.fills.map(({ id, price, size, feeAmount, createdAt }) => (
+                <li key={id}>
+                  {timeText(createdAt)}: {size} at {price}, fee {feeAmount}
+                </li>
+              ))}
+            </ul>
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+const NONE = '–';
 
 export function HistoryTable() {
   const orders = history.value;
@@ -237,24 +319,7 @@ export function HistoryTable() {
         emptyText="No closed orders."
       >
         {orders.map((order) => (
-          <tr key={order.id}>
-            <Cell of="Placed">{timeText(order.createdAt)}</Cell>
-            <Cell of="Market">{order.market}</Cell>
-            <Cell of="Side" class={sideClass(order.side)}>
-              {order.side}
-            </Cell>
-            <Cell of="Type">{order.type}</Cell>
-            <Cell of="Price" number>
-              {order.price ?? 'market'}
-            </Cell>
-            <Cell of="Size" number>
-              {order.size}
-            </Cell>
-            <Cell of="Filled" number>
-              {order.filledSize}
-            </Cell>
-            <Cell of="Status">{statusText(order)}</Cell>
-          </tr>
+          <HistoryRow key={order.id} order={order} />
         ))}
       </Table>
       <MoreButton list="history" />

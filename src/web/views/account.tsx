@@ -1,8 +1,9 @@
 /** Open orders, order history, fills and balances of the signed-in wallet. */
 
 import { accountFault, openOrders, shownTable } from '../state/account.ts';
+import { demoOffered } from '../state/connection.ts';
 import { session } from '../state/session.ts';
-import { demoOffered } from '../state/settings.ts';
+import { unseenFills } from '../state/tell.ts';
 import { BalancesTable, FillsTable, HistoryTable, OpenOrdersTable } from './account-tables.tsx';
 import { DemoFunds } from './wallet-dialog.tsx';
 
@@ -73,6 +74,13 @@ function Tabs() {
           onClick={() => choose(tab)}
         >
           {name}
+          {tab === 'fills' && unseenFills.value > 0 && (
+            <span class="unseen">
+              {' '}
+              {unseenFills.value}
+              <span class="visually-hidden"> new</span>
+            </span>
+          )}
           {tab === 'orders' && openOrders.value.length > 0 && (
             <span class="count"> {openOrders.value.length}</span>
           )}

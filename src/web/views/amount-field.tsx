@@ -1,9 +1,11 @@
 /** A field for an amount: reads a point or a comma, and the arrow keys step on the market's grid. */
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Grid } from '../../domain/units.ts';
 import type { Problem } from '../figures/draft-request.ts';
 import { stepped } from '../figures/stepping.ts';
+import { withoutUnit } from '../figures/typed-amount.ts';
 import { type AmountField, draft, focusRequest, typeInto } from '../state/order-draft.ts';
 import { serverProblem } from '../state/submissions.ts';
 
@@ -16,9 +18,13 @@ interface AmountFieldProps {
   /** Value from which the arrow keys step in an empty field, in units of the grid. */
   readonly start: bigint;
   readonly problem: Problem | undefined;
+  /** Shown in the empty field. */
+  readonly hint?: string;
+  /** Buttons beside the label. */
+  readonly tools?: ComponentChildren;
 }
 
-export function AmountInput({ name, label, unit, grid, start, problem }: AmountFieldProps) {
+export function AmountInput({ name, label, unit, grid, start, problem, hint, tools }: AmountFieldProps) {
   const input = useRef<HTMLInputElement>(null);
   const id = `order-${name}`;
   const isWanted = focusRequest.value === name;
@@ -36,7 +42,8 @@ export function AmountInput({ name, label, unit, grid, start, problem }: AmountF
     <div class="field">
       <div class="field-head">
         <label for={id}>{label}</label>
-        <span class="muted" aria-hidden="true">
+        {tools}
+        <span class="muted unit-name" aria-hidden="true">
           {unit}
         </span>
       </div>
@@ -48,10 +55,11 @@ export function AmountInput({ name, label, unit, grid, start, problem }: AmountF
         inputMode="decimal"
         autoComplete="off"
         spellcheck={false}
+        placeholder={hint}
         value={draft[name].value}
         aria-invalid={problem !== undefined}
         aria-describedby={problem === undefined ? undefined : `${id}-problem`}
-        onInput={(event) => type(event.currentTarget.value)}
+        onInput={(event) => type(withoutUnit(event.currentTarget.value, unit))}
         onKeyDown={(event) => {
           const direction = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : null;
           if (direction === null || event.altKey || event.ctrlKey || event.metaKey) return;

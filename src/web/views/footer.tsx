@@ -1,7 +1,7 @@
 /** Attribution of the chart, and links to the documents of the API. */
 
 import { overviewAddress } from '../state/selected-market.ts';
-import { ReconcileBadge } from './reconcile-badge.tsx';
+import { ReconcileBadge } from './service-status.tsx';
 import { ShortcutsButton } from './shortcuts.tsx';
 
 export function Footer() {

@@ -1,11 +1,11 @@
-/** The table of markets with its search, on the overview and in the market picker. */
+/** The table of markets with its search, and the overview that shows it. The market picker shows it too. */
 
 import { useSignal } from '@preact/signals';
 import type { Market } from '../../client/index.ts';
 import { missingZeros } from '../figures/aligned-digits.ts';
 import { changeWords, searchMarkets } from '../figures/market-rows.ts';
 import { gridOfMarket, markets, marketsFailed, marketsRead, summaries, tickers } from '../state/markets.ts';
-import { marketAddress, selectedTicker, selectMarket, tickerOf } from '../state/selected-market.ts';
+import { marketAddress, selectedTicker, selectMarket, symbolOf, tickerOf } from '../state/selected-market.ts';
 
 /** Shown where there is no figure. */
 const NONE = '–';
@@ -116,5 +116,29 @@ function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Ma
         {volume}
       </td>
     </tr>
+  );
+}
+
+/** The overview: every market with price, change and volume of 24 hours. */
+export function MarketList() {
+  return (
+    <section class="panel market-list" aria-labelledby="market-list-heading">
+      <div class="panel-head">
+        <h1 id="market-list-heading">Markets</h1>
+      </div>
+      <MarketTable />
+    </section>
+  );
+}
+
+/** Shown in place of a market that does not exist. */
+export function UnknownMarket() {
+  return (
+    <>
+      <p class="note warn unknown-market" role="alert">
+        There is no market {symbolOf(selectedTicker.value ?? '')} here. Choose one of these markets.
+      </p>
+      <MarketList />
+    </>
   );
 }

@@ -3,31 +3,33 @@
 import type { Market as Rules } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import { countOf, formatCount, formatScaled, parseDecimal } from '../../domain/units.ts';
-import { readAmount } from '../figures/draft-request.ts';
+import { isByAmount } from '../figures/draft-request.ts';
+import { quotesOf } from '../figures/quotes.ts';
 import { shareSteps } from '../figures/shares.ts';
+import { readAmount } from '../figures/typed-amount.ts';
 import { announce } from '../state/announcements.ts';
+import { demoOffered } from '../state/connection.ts';
 import { problemAt, tellsMissing } from '../state/form-problems.ts';
 import { frame } from '../state/market-feed.ts';
 import { draft, focusRequest, typeInto } from '../state/order-draft.ts';
-import { availableAtoms, draftTexts, otherSide } from '../state/order-preview.ts';
+import { availableAtoms, draftTexts, otherSide, worth } from '../state/order-preview.ts';
 import { session } from '../state/session.ts';
-import { demoOffered } from '../state/settings.ts';
 import { serverProblem } from '../state/submissions.ts';
 import { AmountInput } from './amount-field.tsx';
 import { DemoFunds } from './wallet-dialog.tsx';
 
 export function Amounts({ market }: { market: Rules }) {
   const { tick, step, minSteps } = marketGrid(market);
-  const isMarket = draft.type.value === 'market';
   const book = frame.value?.book;
   const near = (draft.side.value === 'buy' ? book?.asks : book?.bids)?.[0]?.price;
   const best = near === undefined ? 1n : countOf(parseDecimal(near)!, tick)!;
   const [base, quote] = [market.base.symbol, market.quote.symbol];
   const atom = { coefficient: 1n, places: market.quote.scale };
+  const isAmount = isByAmount(draftTexts.value);
   return (
     <>
       <Available market={market} />
-      {!isMarket && (
+      {draft.type.value === 'limit' && (
         <AmountInput
           name="price"
           label="Price"
@@ -35,27 +37,54 @@ export function Amounts({ market }: { market: Rules }) {
           grid={tick}
           start={best}
           problem={problemAt('price')}
+          tools={<Quotes market={market} />}
         />
       )}
-      <AmountInput
-        name="size"
-        label="Size"
-        unit={base}
-        grid={step}
-        start={minSteps ?? 1n}
-        problem={isMarket && draft.amount.value !== '' ? undefined : problemAt('size')}
-      />
-      {isMarket && draft.side.value === 'buy' && (
+      <div class="sizes">
+        <AmountInput
+          name="size"
+          label="Size"
+          unit={base}
+          grid={step}
+          start={minSteps ?? 1n}
+          problem={isAmount ? undefined : problemAt('size')}
+          {...(isAmount && worth.value !== null && { hint: worth.value.size })}
+        />
         <AmountInput
           name="amount"
           label="Amount"
           unit={quote}
           grid={atom}
           start={1n}
-          problem={problemAt('amount')}
+          problem={isAmount ? problemAt('amount') : undefined}
+          {...(!isAmount && worth.value !== null && { hint: worth.value.amount })}
         />
-      )}
+      </div>
     </>
+  );
+}
+
+function Quotes({ market }: { market: Rules }) {
+  const { tick } = marketGrid(market);
+  return (
+    <span class="quotes">
+      {quotesOf(frame.value, draft.side.value, tick).map(({ name, title, price }) => (
+        <button
+          key={name}
+          type="button"
+          class="button quiet small"
+          aria-label={`Set the price to the ${title}`}
+          title={`Set the price to the ${title}`}
+          disabled={price === null}
+          onClick={() => {
+            serverProblem.value = null;
+            typeInto('price', price!);
+          }}
+        >
+          {name}
+        </button>
+      ))}
+    </span>
   );
 }
 
@@ -77,8 +106,18 @@ const SHARES = [25, 50, 75, 100] as const;
 /** Fills the size that a part of the available balance pays for. */
 export function Shares({ market }: { market: Rules }) {
   if (session.value === null) return null;
+  const { share } = draft;
   return (
     <fieldset class="shares" aria-label="Part of what is available">
+      <input
+        type="range"
+        min="0"
+        max="100"
+        aria-label="Per cent of what is available"
+        aria-valuetext={`${share.value} per cent`}
+        value={share.value}
+        onInput={(event) => fillShare(market, Number(event.currentTarget.value))}
+      />
       {SHARES.map((percent) => (
         <button key={percent} type="button" class="button small" onClick={() => fillShare(market, percent)}>
           {percent === 100 ? 'Max' : `${percent} %`}
@@ -90,11 +129,13 @@ export function Shares({ market }: { market: Rules }) {
 
 function fillShare(market: Rules, percent: number): void {
   const steps = stepsOfShare(market, percent);
-  if (typeof steps === 'string') announce(steps);
-  else {
-    serverProblem.value = null;
-    typeInto('size', formatCount(steps, marketGrid(market).step));
+  if (typeof steps === 'string') {
+    announce(steps);
+    return;
   }
+  serverProblem.value = null;
+  typeInto('size', steps === 0n ? '' : formatCount(steps, marketGrid(market).step));
+  draft.share.value = percent;
 }
 
 /** Returns the steps that a part of the available balance pays for, or the reason why there are none. */
@@ -111,5 +152,5 @@ function stepsOfShare(market: Rules, percent: number): bigint | string {
   }
   const limit = texts.type === 'limit' ? (ticks ?? null) : null;
   const steps = shareSteps(market, texts, limit, otherSide.value, available, percent);
-  return steps > 0n ? steps : `${percent} % of what is available does not pay for one step.`;
+  return steps > 0n || percent === 0 ? steps : `${percent} % of what is available does not pay for one step.`;
 }

@@ -17,7 +17,8 @@ import {
 import { openOrders } from '../state/account.ts';
 import { currentMarket, frame, streamState } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
-import { fillPrice } from '../state/order-draft.ts';
+import { fillFromBook } from '../state/order-draft.ts';
+import { bookClick } from '../state/order-settings.ts';
 import { selectedTicker } from '../state/selected-market.ts';
 import { BookScroll } from './book-scroll.ts';
 import { FeedState } from './feed-state.tsx';
@@ -105,7 +106,12 @@ function BookTable({ market }: { market: Market }) {
   const places = { price: tick.places, size: step.places };
   return (
     <Scroller name="Levels of the book" class="book-scroll">
-      <table ref={table} class={isLong(bids.rows, asks.rows) ? 'long' : undefined} onKeyDown={moveAmongRows}>
+      <table
+        ref={table}
+        class={isLong(bids.rows, asks.rows) ? 'long' : undefined}
+        onKeyDown={moveAmongRows}
+        onClick={clickRow}
+      >
         <caption class="visually-hidden">Order book</caption>
         <thead>
           <tr>
@@ -237,7 +243,6 @@ class Row extends Component<BookRowProps> {
             tabIndex={isBest ? 0 : -1}
             aria-label={own ? `${price}, yours` : undefined}
             data-zeros={missingZeros(price, pricePlaces)}
-            onClick={() => fillPrice(price)}
           >
             {price}
           </button>
@@ -252,6 +257,28 @@ class Row extends Component<BookRowProps> {
     );
   }
 }
+
+/**
+ * A click on a row fills its price, and the side that takes it if the reader wants so. A click on a size or a total also
+ * fills the sum up to the row, as Shift does with the price.
+ */
+function clickRow(event: MouseEvent): void {
+  const cell = (event.target as Element).closest('td');
+  const row = cell?.closest('tr');
+  const button = row?.querySelector<HTMLButtonElement>('.price button');
+  if (!cell || !row || !button || button.disabled) return;
+  const isSum = event.shiftKey || cell.cellIndex >= FIRST_SUM;
+  const isAsk = row.parentElement?.classList.contains('ask');
+  fillFromBook({
+    price: button.textContent ?? '',
+    ...(isSum && { size: row.cells[LAST_CELL]?.textContent ?? '' }),
+    ...(bookClick.value === 'takes' && { side: isAsk ? 'buy' : 'sell' }),
+  });
+}
+
+/** Cells of a row: a mark, price, size, total. */
+const FIRST_SUM = 2;
+const LAST_CELL = 3;
 
 /** Arrow keys, Home and End go from row to row, so that the Tab key need not pass through all of them. */
 function moveAmongRows(event: KeyboardEvent): void {

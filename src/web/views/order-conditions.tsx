@@ -1,10 +1,14 @@
-/** The conditions of the order form: time in force, post-only and the client order id. */
+/** The conditions of the order form: time in force, post-only, the client order id, and choices that are kept. */
 
-import { useState } from 'preact/hooks';
+import type { Signal } from '@preact/signals';
+import { useId, useState } from 'preact/hooks';
 import type { TimeInForce } from '../../domain/order.ts';
+import { ASK_AT, type AskAt } from '../figures/guard.ts';
 import { problemAt } from '../state/form-problems.ts';
 import { choosePostOnly, chooseTimeInForce, draft } from '../state/order-draft.ts';
+import { askAt, bookClick, SLIPPAGES, slippage } from '../state/order-settings.ts';
 import { serverProblem } from '../state/submissions.ts';
+import { chooseSigns, type SIGNALS, signs } from '../state/tell.ts';
 import { ProblemText } from './amount-field.tsx';
 
 const TIMES: readonly (readonly [TimeInForce, string])[] = [
@@ -13,15 +17,23 @@ const TIMES: readonly (readonly [TimeInForce, string])[] = [
   ['FOK', 'Fill or kill (FOK)'],
 ];
 
+/** A market order never rests. */
+const MARKET_TIMES: typeof TIMES = [
+  ['GTC', 'Immediate or cancel (IOC)'],
+  ['FOK', 'Fill or kill (FOK)'],
+];
+
 export function Conditions() {
   const problem = problemAt('timeInForce');
+  const isMarket = draft.type.value === 'market';
+  const chosen = draft.timeInForce.value;
   return (
     <div class="conditions">
       <div class="field">
         <label for="order-time-in-force">Time in force</label>
         <select
           id="order-time-in-force"
-          value={draft.timeInForce.value}
+          value={isMarket && chosen === 'IOC' ? 'GTC' : chosen}
           aria-invalid={problem !== undefined}
           aria-describedby={problem === undefined ? undefined : 'order-time-problem'}
           onChange={(event) => {
@@ -29,7 +41,7 @@ export function Conditions() {
             chooseTimeInForce(event.currentTarget.value as TimeInForce);
           }}
         >
-          {TIMES.map(([value, text]) => (
+          {(isMarket ? MARKET_TIMES : TIMES).map(([value, text]) => (
             <option key={value} value={value}>
               {text}
             </option>
@@ -37,7 +49,7 @@ export function Conditions() {
         </select>
         <ProblemText id="order-time-problem" problem={problem} />
       </div>
-      {draft.type.value === 'limit' && (
+      {!isMarket && (
         <label class="check">
           <input
             type="checkbox"
@@ -66,6 +78,7 @@ function Advanced() {
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>Advanced</summary>
+      <Choices />
       <div class="field">
         <label for="order-client-id">Client order id (optional)</label>
         <input
@@ -88,5 +101,73 @@ function Advanced() {
         </p>
       </div>
     </details>
+  );
+}
+
+/** The choices that guard the hand. */
+function Choices() {
+  const lossText = (from: AskAt): string => NAMED[from] ?? `from a loss of ${from} % on`;
+  const options = ASK_AT.map((from) => [from, lossText(from)] as const);
+  return (
+    <>
+      <Choice label="Ask before a limit order that takes" choice={askAt.limit} options={options} />
+      <Choice label="Ask before a market order" choice={askAt.market} options={options} />
+      <Choice
+        label="Slippage of market orders"
+        choice={slippage}
+        options={SLIPPAGES.map((percent) => [percent, `${percent} % beyond the worst price shown`])}
+      />
+      <div class="field">
+        <label for="order-signs">When an own order is filled or ends, also</label>
+        <select
+          id="order-signs"
+          value={signs.value}
+          onChange={(event) => chooseSigns(event.currentTarget.value as (typeof SIGNALS)[number])}
+        >
+          <option value="none">nothing</option>
+          <option value="sound">a sound</option>
+          <option value="notice">a notification of the system</option>
+          <option value="both">both</option>
+        </select>
+      </div>
+      <Choice
+        label="A click on the book"
+        choice={bookClick}
+        options={[
+          ['takes', 'chooses the side that takes the order'],
+          ['leaves', 'leaves the side as it is'],
+        ]}
+      />
+    </>
+  );
+}
+
+const NAMED: { readonly [Name in AskAt]?: string } = { always: 'always', never: 'never' };
+
+interface ChoiceProps<Value extends string> {
+  readonly label: string;
+  readonly choice: Signal<Value>;
+  readonly options: readonly (readonly [value: Value, text: string])[];
+}
+
+function Choice<Value extends string>({ label, choice, options }: ChoiceProps<Value>) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={choice.value}
+        onChange={(event) => {
+          choice.value = event.currentTarget.value as Value;
+        }}
+      >
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }

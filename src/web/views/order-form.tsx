@@ -2,23 +2,13 @@
 
 import { effect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import type { NewOrder } from '../../client/index.ts';
 import type { Market as Rules } from '../../domain/market.ts';
 import type { OrderType, Side } from '../../domain/order.ts';
-import { type DraftTexts, isQuoteOrder, plainAmount } from '../figures/draft-request.ts';
-import { orderSentence } from '../figures/order-words.ts';
 import { announce } from '../state/announcements.ts';
 import { problemAt, tellsMissing } from '../state/form-problems.ts';
-import {
-  type AmountField,
-  chooseSide,
-  chooseType,
-  clearAmounts,
-  draft,
-  focusRequest,
-} from '../state/order-draft.ts';
-import { draftTexts, orderWords, reading, rules } from '../state/order-preview.ts';
-import { confirmed } from '../state/question.ts';
+import { type AmountField, chooseSide, chooseType, draft, focusRequest } from '../state/order-draft.ts';
+import { orderWords, reading, rules, sendable } from '../state/order-preview.ts';
+import { ask, confirmed, question } from '../state/question.ts';
 import { selectedTicker } from '../state/selected-market.ts';
 import { session } from '../state/session.ts';
 import { isSecondPress, isSending, serverProblem, submitOrder, unsettledLike } from '../state/submissions.ts';
@@ -29,10 +19,9 @@ import { OrderPreview } from './order-preview.tsx';
 import { openSignIn } from './sign-in.tsx';
 import { Submissions } from './submissions.tsx';
 
-// Another market has other prices.
+// The problems are those of another market.
 effect(() => {
   void selectedTicker.value;
-  clearAmounts();
   tellsMissing.value = false;
   serverProblem.value = null;
 });
@@ -50,7 +39,7 @@ export function OrderForm() {
           noValidate
           onSubmit={(event) => {
             event.preventDefault();
-            void send(market);
+            void send();
           }}
         >
           <Kind />
@@ -145,9 +134,9 @@ function Submit({ market }: { market: Rules }) {
 
 const FIELDS: readonly AmountField[] = ['price', 'size', 'amount'];
 
-async function send(market: Rules): Promise<void> {
+async function send(): Promise<void> {
   if (session.value === null) return openSignIn();
-  if (isSending.value || isSecondPress()) return;
+  if (isSending.value || isSecondPress() || question.peek() !== null) return;
   const read = reading.value;
   const [first] = read?.problems ?? [];
   if (read === null || first !== undefined) {
@@ -155,28 +144,30 @@ async function send(market: Rules): Promise<void> {
     focusRequest.value = FIELDS.find((field) => field === first?.field) ?? null;
     return announce(`Not sent: ${first?.message ?? 'the market is not known yet'}.`, 'alert');
   }
-  const texts = draftTexts.value;
-  const words = orderSentence(texts, market);
-  if (unsettledLike(words) && !(await confirmed(secondTime(words)))) return;
+  // The order of this moment: what the question tells is what is sent.
+  const order = sendable.value;
+  if (order === null) return announce('Not sent: the book has no order that it could meet.', 'alert');
+  if (!(await isWanted(order.likeness, order.words))) return;
+  if (order.question !== null && !(await confirmed(order.question))) return;
   tellsMissing.value = false;
-  await submitOrder(newOrder(texts, market), words);
+  await submitOrder(order);
 }
 
-const secondTime = (words: string) => ({
-  title: 'Send a second order?',
-  text: `The outcome of the same order is not known yet: ${words} Sending it again may place two.`,
-  action: 'Send a second one',
-});
-
-function newOrder(texts: DraftTexts, market: Rules): NewOrder {
-  const { side, type, timeInForce, postOnly, clientOrderId } = texts;
-  return {
-    market: market.symbol,
-    side,
-    type,
-    timeInForce,
-    ...(type === 'limit' && { price: plainAmount(texts.price), postOnly }),
-    ...(isQuoteOrder(texts) ? { quoteAmount: plainAmount(texts.amount) } : { size: plainAmount(texts.size) }),
-    ...(clientOrderId !== '' && { clientOrderId }),
-  };
+/** Asks before a second order of the same draft. The offer is to send the first one again, which is safe. */
+async function isWanted(likeness: string, words: string): Promise<boolean> {
+  const unsettled = unsettledLike(likeness);
+  if (unsettled === undefined) return true;
+  const title = 'Send a second order?';
+  const text = `The outcome of the same order is not known yet: ${words} A second order may place two.`;
+  const { open } = unsettled;
+  if (open === null) return await confirmed({ title, text, action: 'Send a second one' });
+  const given = await ask({
+    title,
+    text,
+    isSafe: true,
+    action: 'Send the same order again (never places two)',
+    other: 'Send a second one',
+  });
+  if (given === 'action') void open.sendAgain();
+  return given === 'other';
 }

@@ -1,36 +1,56 @@
-/** Shows the cost and the effect of the order in the form, as the book stands. */
+/** Shows the cost and the effect of the order in the form, as the book stands. Its height is the same at all times. */
 
+import { EMPTY_FIGURES } from '../figures/order-words.ts';
 import { frameAgeMs, streamState } from '../state/market-feed.ts';
 import { orderWords } from '../state/order-preview.ts';
 
+interface FiguresProps {
+  readonly figures: readonly { readonly term: string; readonly value: string }[];
+}
+
+function Figures({ figures }: FiguresProps) {
+  return (
+    <dl class="figures">
+      {figures.map(({ term, value }) => (
+        <div key={term} class="figure">
+          <dt>{term}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 export function OrderPreview() {
   const words = orderWords.value;
-  if (words === null) {
-    return <p class="muted preview-empty">Type an order to see its exact cost before you send it.</p>;
-  }
-  const { figures, notes } = words;
   return (
     <div class="preview">
-      <dl class="figures">
-        {figures.map(({ term, value }) => (
-          <div key={term} class="figure">
-            <dt>{term}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-      {streamState.value !== 'live' && (
+      <Figures figures={words?.figures ?? EMPTY_FIGURES} />
+      <details class="preview-details">
+        <summary>
+          <span>Details</span>
+          {words?.impact != null && <span class={`impact ${words.impact.alarm}`}>{words.impact.text}</span>}
+        </summary>
+        {words === null ? (
+          <p class="muted">Type an order to see what it would do before you send it.</p>
+        ) : (
+          <>
+            <Figures figures={words.details} />
+            <ul class="preview-notes">
+              {words.notes.map((note) => (
+                <li key={note}>{note}</li>
+              ))}
+            </ul>
+          </>
+        )}
+      </details>
+      {words !== null && streamState.value !== 'live' && (
         <p class="note warn">
           The book is {streamState.value}
           {frameAgeMs.value === null ? '' : ` (${Math.round(frameAgeMs.value / 1000)} s old)`}: these figures
           may be wrong.
         </p>
       )}
-      <ul class="preview-notes">
-        {notes.map((note) => (
-          <li key={note}>{note}</li>
-        ))}
-      </ul>
     </div>
   );
 }

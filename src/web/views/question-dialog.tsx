@@ -6,13 +6,22 @@ import { Dialog } from './dialog.tsx';
 export function QuestionDialog() {
   const asked = question.value;
   return (
-    <Dialog open={asked !== null} title={asked?.title ?? ''} onClose={() => answerQuestion(false)}>
+    <Dialog open={asked !== null} title={asked?.title ?? ''} onClose={() => answerQuestion('no')}>
       <p>{asked?.text}</p>
       <div class="dialog-actions">
-        <button type="button" class="button" onClick={() => answerQuestion(false)}>
+        {asked?.other !== undefined && (
+          <button type="button" class="button danger" onClick={() => answerQuestion('other')}>
+            {asked.other}
+          </button>
+        )}
+        <button type="button" class="button" onClick={() => answerQuestion('no')}>
           No, go back
         </button>
-        <button type="button" class="button danger" onClick={() => answerQuestion(true)}>
+        <button
+          type="button"
+          class={asked?.isSafe === true ? 'button primary' : 'button danger'}
+          onClick={() => answerQuestion('action')}
+        >
           {asked?.action}
         </button>
       </div>

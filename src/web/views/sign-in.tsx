@@ -4,6 +4,7 @@ import { type Signal, signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Session } from '../../client/index.ts';
+import { demoOffered } from '../state/connection.ts';
 import {
   askedWallet,
   isDemoSession,
@@ -15,13 +16,11 @@ import {
   signOut,
   stopAsking,
 } from '../state/session.ts';
-import { demoOffered } from '../state/settings.ts';
 import type { DiscoveredWallet } from '../wallets/announcement.ts';
 import { discoveredWallets, discoverWallets } from '../wallets/discovery.ts';
 import { Dialog } from './dialog.tsx';
 import { focusIfLost } from './lost-focus.ts';
-import { StaySignedIn } from './stay-signed-in.tsx';
-import { WalletDialog } from './wallet-dialog.tsx';
+import { StaySignedIn, WalletDialog } from './wallet-dialog.tsx';
 
 /** True while the choice of wallets is open. */
 const signInOpen: Signal<boolean> = signal(false);

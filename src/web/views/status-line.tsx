@@ -22,6 +22,17 @@ export function StatusLine() {
     <div class="status-line">
       <p role="status">{current?.kind === 'status' ? current.text : ''}</p>
       <p role="alert">{current?.kind === 'alert' ? current.text : ''}</p>
+      {current !== null && (
+        <button
+          type="button"
+          class="button small"
+          onClick={() => {
+            announcement.value = null;
+          }}
+        >
+          Close the message
+        </button>
+      )}
     </div>
   );
 }

@@ -2,7 +2,6 @@
 
 import type { Execution } from '../../client/index.ts';
 import { missingZeros } from '../figures/aligned-digits.ts';
-import { keysOf } from '../figures/tape.ts';
 import { currentMarket, frame, streamState } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
 import { Scroller } from './scroller.tsx';
@@ -10,7 +9,6 @@ import { Scroller } from './scroller.tsx';
 export function Trades() {
   const market = currentMarket.value;
   const executions = frame.value?.trades ?? [];
-  const keys = keysOf(executions);
   const places = market === null ? null : gridOfMarket(market);
   return (
     <section class="panel trades" data-state={streamState.value} aria-labelledby="trades-heading">
@@ -35,9 +33,9 @@ export function Trades() {
             </tr>
           </thead>
           <tbody>
-            {executions.map((execution, at) => (
+            {executions.map((execution) => (
               <Row
-                key={keys[at]}
+                key={execution.id}
                 execution={execution}
                 pricePlaces={places?.tick.places ?? 0}
                 sizePlaces={places?.step.places ?? 0}

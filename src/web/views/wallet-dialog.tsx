@@ -2,12 +2,19 @@
 
 import { signal } from '@preact/signals';
 import type { Session } from '../../client/index.ts';
+import { demoOffered } from '../state/connection.ts';
 import { fundsNotice, getDemoFunds, isRequesting } from '../state/demo-funds.ts';
 import { confirmed } from '../state/question.ts';
-import { burnDemoWallet, exportDemoKey, isDemoSession, signOut, walletName } from '../state/session.ts';
-import { demoOffered } from '../state/settings.ts';
+import {
+  burnDemoWallet,
+  chooseStay,
+  exportDemoKey,
+  isDemoSession,
+  signOut,
+  staysSignedIn,
+  walletName,
+} from '../state/session.ts';
 import { Dialog } from './dialog.tsx';
-import { StaySignedIn } from './stay-signed-in.tsx';
 
 interface WalletDialogProps {
   readonly opened: Session;
@@ -95,5 +102,19 @@ function DemoKey({ onBurn }: { onBurn: () => void }) {
         />
       )}
     </div>
+  );
+}
+
+/** The box that keeps the session of this tab across reloads. */
+export function StaySignedIn() {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={staysSignedIn.value}
+        onChange={(event) => chooseStay(event.currentTarget.checked)}
+      />
+      Stay signed in in this tab
+    </label>
   );
 }

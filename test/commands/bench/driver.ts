@@ -6,8 +6,8 @@
 
 import { Redis } from 'ioredis';
 import type { LiveOrder } from '../../../src/domain/order.ts';
-import type { OrderRequest } from '../../../src/domain/placing.ts';
 import type { Engine, EngineImage, Placement } from '../../../src/engine/index.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
 import { marketSpec } from './market-spec.ts';
 

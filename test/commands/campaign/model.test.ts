@@ -39,7 +39,7 @@ describe('the model of a campaign', () => {
     expect(model.unknowns).to.equal(1);
   });
 
-  it('expects no order to be live that a cancel of all orders met', () => {
+  it('expects no live order that a cancel of all orders has met', () => {
     const model = modelOf(
       asked(1, order()),
       shown(1, 'resting'),
@@ -57,7 +57,7 @@ describe('the model of a campaign', () => {
     expect(told(lost)).to.include({ state: 'asked', id: undefined, ended: undefined });
   });
 
-  it('contradicts an id that stands for two orders', () => {
+  it('reports an id that stands for two orders', () => {
     const model = modelOf(asked(1, order()), shown(1, 'resting'), asked(2, order()), {
       ...{ entry: 'outcome', n: 2, is: 'ok', shown: [{ id: `1${ID.slice(1)}`, status: 'resting' }] },
     });

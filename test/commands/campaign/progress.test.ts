@@ -14,7 +14,7 @@ describe('the progress of a campaign', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-progress-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('has the rounds that held in an earlier run, and leaves a cluster alone that was killed in a loss', () => {
+  it('has the rounds that held in an earlier run, and ignores a cluster that was killed in a loss', () => {
     const first = openProgress(folder);
     first.note({ fault: 'kill', rounds: [1, 2], ...figures(30, ['a']) });
     first.begin({ fault: 'lose', round: 1, place: 'shared' });

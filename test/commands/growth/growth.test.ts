@@ -79,7 +79,7 @@ describe('the growth of reads', () => {
     expect(ratio([100], [320])).to.equal(undefined);
   });
 
-  it('is none where an index grew by a level', () => {
+  it('is none when an index grew by a level', () => {
     expect(isGrown({ name: '', found: [1, 1], figures: [2, 4] })).to.equal(false);
     expect(isGrown({ name: '', found: [100, 100], figures: [200, 290] })).to.equal(false);
     expect(isGrown({ name: '', found: [100, 100], figures: [200, 310] })).to.equal(true);
@@ -92,7 +92,7 @@ describe('an engine that grows', function () {
 
   afterEach(() => grown?.close());
 
-  it('holds live orders, the unsettled tail and bounded indexes, also after a run that broke off', async () => {
+  it('holds only live orders, the unsettled tail and bounded indexes, also after an aborted run', async () => {
     grown = await openGrown();
     const { engine } = grown.exchange;
     let left = 500;

@@ -16,8 +16,8 @@
  */
 
 import type { Side } from '../../../src/domain/order.ts';
-import type { OrderRequest } from '../../../src/domain/placing.ts';
 import { parseDecimal } from '../../../src/domain/units.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 
 const ORDERS_A_ROUND = 8;
 /** One script takes 64 orders of a market, so a step is one call for each market. */

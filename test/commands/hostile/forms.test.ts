@@ -68,16 +68,16 @@ describe('the forms of hostile logins and tokens', function () {
     }
   }
 
-  it('open no session by typed data, and leave the challenge as it is', () => {
+  it('open no session by typed data, and leave the challenge valid', () => {
     const issue = async (address: string): Promise<LoginTypedData> =>
       (await auth.challenge(address)).typedData;
     return tryAll('eip712', TYPED_MUTATIONS, issue, goodTyped, ofTyped);
   });
 
-  it('open no session by a SIWE message, and leave the nonce as it is', () =>
+  it('open no session by a SIWE message, and leave the nonce valid', () =>
     tryAll('siwe', SIWE_MUTATIONS, (address) => auth.nonce(address), goodSiwe, ofSiwe));
 
-  it('are no token of a session, and a token made by the rules is', async () => {
+  it('are rejected as session tokens, while a valid token is accepted', async () => {
     const { address } = ethersSigner(keyOf(runSeed(), 0, 'victim'));
     const victim = { address: address.toLowerCase(), token: '' };
     victim.token = validForgery(victim);

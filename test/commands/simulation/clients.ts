@@ -4,7 +4,7 @@
  */
 
 import { OperatorRefusal, Refusal } from '../../../src/domain/errors.ts';
-import type { OrderRequest } from '../../../src/domain/placing.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import { atMarket, limit } from '../../engine/fixture.ts';
 import { type Journal, Violation } from './journal.ts';
 import { candleDifference, figuresDifference } from './market-figures.ts';

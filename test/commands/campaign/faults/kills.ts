@@ -90,18 +90,20 @@ const toldToStop: Fault = {
   },
 };
 
-const killEngine: Fault = {
-  name: 'kill the engine Redis',
-  rounds: 50,
-  restEvery: 5,
-  mayBreak: NOTHING,
+const killServer = (
+  name: string,
+  server: 'engine' | 'queue' | 'postgres',
+  rounds: number,
+  own: Pick<Fault, 'mayBreak' | 'forgetsLimits'> = { mayBreak: NOTHING },
+): Fault => ({
+  ...{ name, rounds, restEvery: 5, ...own },
   async inject({ cluster, dice }) {
     await moment(dice, MAX_MOMENT_MS);
-    await cluster.engine.kill();
+    await cluster[server].kill();
     await moment(dice, MAX_MOMENT_MS);
-    return () => cluster.engine.start();
+    return () => cluster[server].start();
   },
-};
+});
 
 const SHORT_LIVES = 6;
 
@@ -139,60 +141,22 @@ const killEngineAndApi: Fault = {
   },
 };
 
-const killQueue: Fault = {
-  name: 'kill the queue Redis',
-  rounds: 20,
-  restEvery: 5,
-  mayBreak: QUEUE_FORGETS,
-  forgetsLimits: true,
-  async inject({ cluster, dice }) {
-    await moment(dice, MAX_MOMENT_MS);
-    await cluster.queue.kill();
-    await moment(dice, MAX_MOMENT_MS);
-    return () => cluster.queue.start();
-  },
-};
-
-const killPostgres: Fault = {
-  name: 'kill Postgres',
-  rounds: 45,
-  restEvery: 5,
-  mayBreak: NOTHING,
-  async inject({ cluster, dice }) {
-    await moment(dice, MAX_MOMENT_MS);
-    await cluster.postgres.kill();
-    await moment(dice, MAX_MOMENT_MS);
-    return () => cluster.postgres.start();
-  },
-};
-
 /** SIGSTOP: it hangs, keeps its connections and locks, and goes on later where it was. */
-const hang = (what: string, stop: (scene: Scene) => Promise<() => Promise<void>>): Fault => ({
+const hang = (what: string, role: Role, minMs: number): Fault => ({
   name: `${what} hangs`,
   rounds: 10,
   mayBreak: NOTHING,
-  inject: stop,
+  async inject({ cluster, dice }) {
+    const pid = cluster.processes.pidOf(dice.pick(cluster.of(role)));
+    process.kill(pid, 'SIGSTOP');
+    await sleep(minMs + dice.below(HANG_MS));
+    return async () => {
+      process.kill(pid, 'SIGCONT');
+    };
+  },
 });
 
 const HANG_MS = 3_500;
-
-const hangSettlement = hang('settlement', async ({ cluster, dice }) => {
-  const pid = cluster.processes.pidOf(cluster.of('settlement')[0]!);
-  process.kill(pid, 'SIGSTOP');
-  await moment(dice, HANG_MS);
-  return async () => {
-    process.kill(pid, 'SIGCONT');
-  };
-});
-
-const hangApi = hang('an api', async ({ cluster, dice }) => {
-  const pid = cluster.processes.pidOf(dice.pick(cluster.of('api')));
-  process.kill(pid, 'SIGSTOP');
-  await sleep(1_000 + dice.below(HANG_MS));
-  return async () => {
-    process.kill(pid, 'SIGCONT');
-  };
-});
 
 export const KILLS: readonly Fault[] = [
   killOf('api', 200),
@@ -202,11 +166,11 @@ export const KILLS: readonly Fault[] = [
   killAll,
   powerCut,
   toldToStop,
-  killEngine,
+  killServer('kill the engine Redis', 'engine', 50),
   killEngineAgain,
   killEngineAndApi,
-  killQueue,
-  killPostgres,
-  hangSettlement,
-  hangApi,
+  killServer('kill the queue Redis', 'queue', 20, { mayBreak: QUEUE_FORGETS, forgetsLimits: true }),
+  killServer('kill Postgres', 'postgres', 45),
+  hang('settlement', 'settlement', 0),
+  hang('an api', 'api', 1_000),
 ];

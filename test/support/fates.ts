@@ -1,6 +1,6 @@
 /** Faults that a request or its answer can meet between a client and the service. */
 
-import type { Random } from '../support/seed.ts';
+import type { Random } from './seed.ts';
 
 export type Fate =
   | { readonly kind: 'pass'; readonly delayMs: number }
@@ -52,3 +52,61 @@ export const drawFate = (random: Random, faultiness: number): Fate =>
   random.chance(faultiness) ? random.pick(FAULTS)(random) : { kind: 'pass', delayMs: random.below(50) };
 
 export const FAULT_COUNT = FAULTS.length;
+
+/** How a network carries one request and its answer. */
+export interface Way<Answer> {
+  /** The service receives the request, with its session or with one that has ended. */
+  arrive(hasSession: boolean): Promise<Answer>;
+  answer(answer: Answer): void;
+  /** The client receives the first half of the answer. */
+  half(answer: Answer): void;
+  twice(answer: Answer): void;
+  /** The client's connection breaks. */
+  cut(): void;
+  wait(ms: number): Promise<unknown>;
+  /** The answer of a proxy. */
+  proxied(status: number): Answer;
+}
+
+/** Carries a request and its answer as its fate wants it. */
+export async function carry<Answer>(fate: Fate, way: Way<Answer>): Promise<void> {
+  const arrive = (): Promise<Answer> => way.arrive(true);
+  switch (fate.kind) {
+    case 'pass':
+      return way.answer(await arrive());
+    case 'lose request':
+      return;
+    case 'refuse connection':
+      return way.cut();
+    case 'delay request':
+      await way.wait(fate.delayMs);
+      return way.answer(await arrive());
+    case 'lose answer':
+      return void (await arrive());
+    case 'cut answer':
+      await arrive();
+      return way.cut();
+    case 'half answer':
+      return way.half(await arrive());
+    case 'delay answer': {
+      const late = await arrive();
+      await way.wait(fate.delayMs);
+      return way.answer(late);
+    }
+    case 'repeat request':
+      await arrive();
+      await way.wait(fate.delayMs);
+      return way.answer(await arrive());
+    case 'repeat answer':
+      return way.twice(await arrive());
+    case 'proxy answer':
+      if (fate.arrives) await arrive();
+      return way.answer(way.proxied(fate.status));
+    case 'end session':
+      return way.answer(await way.arrive(false));
+  }
+}
+
+export const PROXY_TEXT = '<html>a proxy’s own words</html>';
+export const proxyHeaders = (status: number): Record<string, string> =>
+  status === 429 ? { 'Retry-After': '1' } : {};

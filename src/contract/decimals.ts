@@ -2,7 +2,15 @@
 
 import { z } from 'zod';
 import { type Decimal, isPositive, parseDecimal } from '../domain/units.ts';
-import { NumberLiteral } from './json.ts';
+
+/** A number in a request, as text of the same value. */
+export class NumberLiteral {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
 
 /** JSON Schema of a decimal. Zod cannot derive it, because a function does the check. */
 const DECIMAL_JSON = {

@@ -1,0 +1,96 @@
+/** Schemas of orders, fills and wallet trades in replies: docs/api.md 2.5 to 2.7. */
+
+import { z } from 'zod';
+import { nextCursor } from '../contract/cursor.ts';
+import { marketSymbol, side, timestamp, wallet } from '../contract/values.ts';
+import { FIELDS, ORDER_EXAMPLE, SHOWN, schemasOf } from './fields.ts';
+import { execution, FILL, orderId, tradeId } from './fill.ts';
+
+export { fillSchema } from './fill.ts';
+
+export const orderSchema = z.strictObject(schemasOf(SHOWN, 'reply')).meta({ examples: [ORDER_EXAMPLE] });
+
+const rejectReason = z.enum(['POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED']);
+
+export const placementSchema = orderSchema
+  .extend({
+    accepted: z
+      .boolean()
+      .describe('false if the matching engine refused the order; its status is then `rejected`'),
+    order: orderSchema.describe('the same order again'),
+    rejectCode: rejectReason
+      .optional()
+      .describe('present only if this request was refused; absent on a replay'),
+    rejectReason: rejectReason.optional().describe('equal to `rejectCode`'),
+  })
+  .meta({
+    description: 'The order. Its fields are repeated at the top level.',
+    examples: [{ ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE }],
+  });
+
+export const ordersSchema = z.strictObject({ orders: z.array(orderSchema).max(100), nextCursor });
+
+export const orderReplySchema = z.strictObject({ order: orderSchema });
+
+export const closedOrderSchema = z
+  .strictObject({
+    id: orderId,
+    clientOrderId: FIELDS.clientOrderId.reply.unwrap().nullable(),
+    market: marketSymbol,
+    status: z.enum(['cancelled', 'partially_filled_cancelled']),
+    reason: FIELDS.reason.reply,
+  })
+  .meta({
+    examples: [
+      {
+        id: FILL.orderId,
+        clientOrderId: 'my-order-1',
+        market: 'ETH/USDC',
+        status: 'partially_filled_cancelled',
+        reason: 'user_cancelled',
+      },
+    ],
+  });
+
+export const closedOrdersSchema = z.strictObject({
+  cancelled: z.array(closedOrderSchema),
+  count: z.int().min(0),
+});
+
+export const cancelAfterSchema = z.strictObject({
+  cancelAt: timestamp
+    .nullable()
+    .describe('time at which the orders will be cancelled; null while the switch is off'),
+});
+
+export const walletTradeSchema = z
+  .strictObject({
+    id: tradeId,
+    orderId: orderId.describe("id of the wallet's order"),
+    market: marketSymbol,
+    side: side.describe('side of the wallet'),
+    ...execution,
+    counterparty: wallet,
+    createdAt: timestamp,
+  })
+  .meta({
+    description: "A trade, seen from the wallet's side.",
+    examples: [
+      {
+        id: FILL.id,
+        orderId: FILL.orderId,
+        market: 'ETH/USDC',
+        side: 'buy',
+        role: 'taker',
+        price: 2000,
+        size: 0.4,
+        notional: 800,
+        feeAmount: 0.8,
+        feeAsset: 'USDC',
+        counterparty: '0x52908400098527886e0f7030069857d2e4169ee7',
+        createdAt: FILL.createdAt,
+      },
+    ],
+  });
+
+export const walletTradesSchema = z.strictObject({ trades: z.array(walletTradeSchema).max(500), nextCursor });

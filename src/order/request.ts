@@ -1,0 +1,26 @@
+/** The request that places an order. `src/http/openapi/order-bodies.ts` documents the shapes that it takes. */
+
+import { z } from 'zod';
+import { optional } from '../contract/fields.ts';
+import { REQUESTED, schemasOf } from './fields.ts';
+
+export const requestMembers = schemasOf(REQUESTED, 'request');
+
+const { size, quoteAmount } = requestMembers;
+
+export const orderRequestSchema = z
+  .object({ ...requestMembers, size: optional(size), quoteAmount: optional(quoteAmount) })
+  .refine(
+    ({ size, quoteAmount }) => (size === undefined) !== (quoteAmount === undefined),
+    'give exactly one of size and quoteAmount',
+  )
+  .refine(
+    ({ quoteAmount, type, side }) => quoteAmount === undefined || (type === 'market' && side === 'buy'),
+    'quoteAmount is only for market buys',
+  );
+
+type Admitted = z.output<typeof orderRequestSchema>;
+type Absent = { [Name in keyof Admitted]: undefined extends Admitted[Name] ? Name : never }[keyof Admitted];
+
+/** An order as the schema admits it: finite numbers, not yet checked against any rule. */
+export type OrderRequest = Readonly<Omit<Admitted, Absent> & Partial<Pick<Admitted, Absent>>>;
