@@ -9,7 +9,7 @@ import { validateHeaderName } from 'node:http';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { StartRefusal } from './domain/errors.ts';
-import { type RedisAddress, readRedisAddress } from './redis/address.ts';
+import { type RedisAddress, readRedisAddress, serverName } from './redis/address.ts';
 
 export interface Config {
   /** 0 means any free port. */
@@ -50,6 +50,10 @@ export interface Config {
   readonly engineDurability: (typeof DURABILITIES)[number];
   readonly maxFillsPerOrder: number;
   readonly maxFillsPerReply: number;
+  /** The next three apply where `redisUrl` names copies. */
+  readonly engineMinCopies: number;
+  readonly engineDownAfterMs: number;
+  readonly engineCopyLateMs: number;
   readonly drainMs: number;
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
@@ -198,9 +202,17 @@ const SETTINGS = {
     name: 'REDIS_URL',
     default: null,
     defaultNote: 'own Redis (`all` only)',
-    meaning: 'URL of the engine’s Redis, 7 or newer; comma-separated URLs for a cluster',
+    meaning:
+      'URL of the engine’s Redis, 7 or newer; comma-separated URLs for a cluster; `redis+copies://host,host,host` ' +
+      'for an engine with copies, `redis+durable://host` for a service that keeps each write by itself',
     // Sentinels are not allowed: they may promote a replica that lacks acknowledged writes.
-    ...redisAt(SERVER_OR_CLUSTER, 'server', 'cluster'),
+    ...redisAt(
+      `${SERVER_OR_CLUSTER}; redis+copies://user:password@host:port,host:port,host:port for two to seven copies; ` +
+        'redis+durable://user:password@host:port',
+      'server',
+      'cluster',
+      'copies',
+    ),
     secret: true,
   },
   queueRedisUrl: {
@@ -365,6 +377,24 @@ const SETTINGS = {
     meaning: 'maximum fills shown of all orders in one reply',
     ...wholeNumber(1, 100_000),
   },
+  engineMinCopies: {
+    name: 'ENGINE_LEAST_COPIES',
+    default: '2',
+    meaning: 'minimum copies that have an order before it is answered, the primary included',
+    ...wholeNumber(1, 7),
+  },
+  engineDownAfterMs: {
+    name: 'ENGINE_DOWN_AFTER_MS',
+    default: '5000',
+    meaning: 'time before another copy replaces a silent primary, in milliseconds',
+    ...wholeNumber(500, 600_000),
+  },
+  engineCopyLateMs: {
+    name: 'ENGINE_COPY_LATE_MS',
+    default: '10000',
+    meaning: 'time before answers no longer wait for a silent copy, in milliseconds',
+    ...wholeNumber(500, 600_000),
+  },
   drainMs: {
     name: 'DRAIN_MS',
     default: '10000',
@@ -450,6 +480,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   if (port !== 0 && metricsPort === port) {
     throw new ConfigError(`METRICS_PORT must be another port than PORT; both are ${port}.`);
   }
+  checkCopies(set);
   const ownServers = !redisUrl || !databaseUrl;
   const host = set.host ?? (redisUrl || databaseUrl ? undefined : OWN_HOST);
   return {
@@ -460,6 +491,30 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     webHosts: set.webHosts ?? (ownServers ? webHostsOn(port) : []),
     blockedCountries: set.blockedCountries ?? [],
   };
+}
+
+/** @throws ConfigError unless the engine's copies, if there are any, are servers of their own */
+function checkCopies({ redisUrl = '', queueRedisUrl, engineMinCopies }: Given): void {
+  const { kind, endpoints = [] } = readRedisAddress(redisUrl) ?? {};
+  if (kind !== 'copies') return;
+  const names = endpoints.map(serverName);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined)
+    throw new ConfigError(`REDIS_URL must name each copy once; it names ${twice} twice.`);
+  if (engineMinCopies > names.length)
+    throw new ConfigError(
+      `ENGINE_LEAST_COPIES must be at most the number of copies that REDIS_URL names, ${names.length}; it is ${engineMinCopies}.`,
+    );
+  if (queueRedisUrl === undefined)
+    throw new ConfigError(
+      'QUEUE_REDIS_URL is required where REDIS_URL names copies: no copy can hold the queue.',
+    );
+  const queue = readRedisAddress(queueRedisUrl)?.endpoints.map(serverName) ?? [];
+  const shared = queue.find((name) => names.includes(name));
+  if (shared !== undefined)
+    throw new ConfigError(
+      `QUEUE_REDIS_URL must name another server than the copies of REDIS_URL; both name ${shared}.`,
+    );
 }
 
 /**

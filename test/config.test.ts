@@ -45,6 +45,9 @@ describe('configuration', () => {
       claimFilterBytes: 16777216,
       maxFillsPerOrder: 1000,
       maxFillsPerReply: 5000,
+      engineMinCopies: 2,
+      engineDownAfterMs: 5000,
+      engineCopyLateMs: 10000,
       drainMs: 10000,
       wsMaxClients: 10000,
       wsMaxClientsPerAddress: 100,
@@ -80,6 +83,9 @@ describe('configuration', () => {
       ENGINE_DURABILITY: 'trusted',
       MAX_FILLS_PER_ORDER: '21',
       MAX_FILLS_PER_REPLY: '22',
+      ENGINE_LEAST_COPIES: '1',
+      ENGINE_DOWN_AFTER_MS: '3000',
+      ENGINE_COPY_LATE_MS: '4000',
       DRAIN_MS: '0',
       WS_MAX_CLIENTS: '30',
       WS_MAX_CLIENTS_PER_ADDRESS: '40',
@@ -114,6 +120,9 @@ describe('configuration', () => {
       claimFilterBytes: 65_536,
       maxFillsPerOrder: 21,
       maxFillsPerReply: 22,
+      engineMinCopies: 1,
+      engineDownAfterMs: 3_000,
+      engineCopyLateMs: 4_000,
       drainMs: 0,
       wsMaxClients: 30,
       wsMaxClientsPerAddress: 40,
@@ -167,6 +176,9 @@ describe('configuration', () => {
     ['CLAIM_FILTER_BYTES', '32768', '100000', '2147483648', '16MiB', '65536.0'],
     ['MAX_FILLS_PER_ORDER', '0', '100001'],
     ['MAX_FILLS_PER_REPLY', '0', '1e3'],
+    ['ENGINE_LEAST_COPIES', '0', '8'],
+    ['ENGINE_DOWN_AFTER_MS', '499', '5s'],
+    ['ENGINE_COPY_LATE_MS', '0', '1e4'],
     ['DRAIN_MS', '1s', '-1'],
     ['EVENTS_STAY_MS', '9999', '86400001', '10m'],
     ['ENGINE_DURABILITY', 'always'],
@@ -185,6 +197,41 @@ describe('configuration', () => {
 
   it('covers every variable with an invalid value above', () => {
     expect(wrong.map(([name]) => name).sort()).to.deep.equal(CONFIG_TABLE.map(({ name }) => name).sort());
+  });
+
+  it('rejects copies that are not servers of their own, in one sentence', () => {
+    const copies = {
+      ...OWN,
+      REDIS_URL: 'redis+copies://one,two:7000,three',
+      QUEUE_REDIS_URL: 'redis://queue',
+    };
+    expect(readConfig(copies).redisUrl).to.equal(copies.REDIS_URL);
+    const cases: [Record<string, string>, string][] = [
+      [
+        { REDIS_URL: 'redis+copies://one,one:6379' },
+        'REDIS_URL must name each copy once; it names one:6379 twice.',
+      ],
+      [
+        { QUEUE_REDIS_URL: '' },
+        'QUEUE_REDIS_URL is required where REDIS_URL names copies: no copy can hold the queue.',
+      ],
+      [
+        { QUEUE_REDIS_URL: 'redis://two:7000' },
+        'QUEUE_REDIS_URL must name another server than the copies of REDIS_URL; both name two:7000.',
+      ],
+      [
+        { ENGINE_LEAST_COPIES: '4' },
+        'ENGINE_LEAST_COPIES must be at most the number of copies that REDIS_URL names, 3; it is 4.',
+      ],
+    ];
+    for (const [wrong, sentence] of cases)
+      expect(complaint(() => readConfig({ ...copies, ...wrong }))).to.equal(sentence);
+    for (const REDIS_URL of [
+      'redis+copies://one',
+      'redis+copies://one,two/0',
+      'redis+copies://1,2,3,4,5,6,7,8',
+    ])
+      expect(complaint(() => readConfig({ ...copies, REDIS_URL }))).to.match(/^REDIS_URL must be /);
   });
 
   it('allows the faucet only with its own servers', () => {

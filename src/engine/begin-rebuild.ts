@@ -87,7 +87,7 @@ export async function beginRebuild(
   core.scripts.formatReplaced();
   const { current, next } = readFilterState(reply.filter);
   const left = [current, ...(next === null ? [] : [next])].flatMap(filterKeys);
-  await core.scripts.call(() => core.redis.unlink(KEYS.events, ...content, ...left));
+  await core.scripts.callAnyFormat(() => core.redis.unlink(KEYS.events, ...content, ...left));
   return { token, keepsSwitches: reply.replaces };
 }
 

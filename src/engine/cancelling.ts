@@ -17,6 +17,7 @@ import { neverSent } from './failures.ts';
 import { marketKeys } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { Stale, sequenceIn } from './outcomes.ts';
+import type { Hold } from './script-runner.ts';
 import { CANCEL_ORDERS, FIND_LIVE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
 
@@ -36,6 +37,12 @@ interface LivePage {
   readonly references: readonly Buffer[];
   /** Like that of `CancelledPage`. */
   readonly next: Buffer | null;
+}
+
+/** Outcome of one request. */
+interface Outcome {
+  readonly bytes: Buffer;
+  readonly hold: Hold | undefined;
 }
 
 /** Wallet and market whose orders are closed; null: any. */
@@ -59,7 +66,7 @@ const OPERATORS = '';
 export class OrderCancels {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
-  readonly #queue = new CommandQueue<Buffer, Buffer>({
+  readonly #queue = new CommandQueue<Buffer, Outcome>({
     run: (market, requests) => this.#call(market, requests),
     late: neverSent,
     // A request costs a turn for each order that it names.
@@ -81,6 +88,18 @@ export class OrderCancels {
       ? await this.close({ wallet, symbol: null }, cause, reference.marketNumber, [reference.bytes])
       : [];
     if (closed === undefined) throw new Refusal('ORDER_NOT_FOUND');
+    return closed;
+  }
+
+  /**
+   * Cancels named orders of a wallet: those of one market as one change. Ids that name no live order of the wallet are
+   * left out.
+   */
+  async cancelNamed(wallet: string, orderIds: readonly string[]): Promise<ClosedOrder[]> {
+    const references = [...new Set(orderIds)].flatMap((id) => readOrderId(id)?.bytes ?? []);
+    const closed: ClosedOrder[] = [];
+    for (const [number, group] of byMarketNumber(references))
+      closed.push(...(await this.close({ wallet, symbol: null }, 'user_cancelled', number, group)));
     return closed;
   }
 
@@ -189,7 +208,8 @@ export class OrderCancels {
       cause: CAUSES.indexOf(cause),
       references,
     });
-    const outcome = await this.#queue.add(market, request, ticket);
+    const { bytes: outcome, hold } = await this.#queue.add(market, request, ticket);
+    if (hold !== undefined && outcome[0] !== CLOSE_OUTCOMES.stale) await hold();
     switch (outcome[0]) {
       case CLOSE_OUTCOMES.closed:
         return readClosed(outcome.subarray(RECORDS_AT), () => market, cause);
@@ -204,7 +224,7 @@ export class OrderCancels {
     }
   }
 
-  async #call(market: Market, requests: Buffer[]): Promise<(Buffer | typeof UNTOUCHED)[]> {
+  async #call(market: Market, requests: Buffer[]): Promise<(Outcome | typeof UNTOUCHED)[]> {
     const { epoch, minSequence, tenure } = this.#core.lifecycle;
     const call = CANCELLING_CALL.pack({
       epoch,
@@ -215,11 +235,12 @@ export class OrderCancels {
       maxOrders: MAX_ORDERS_OF_CALL,
       rules: rulesText(market),
     });
-    const outcomes = await this.#core.scripts.run(CANCEL_ORDERS, { ...marketKeys(market), call, requests });
-    return outcomes.map((outcome) => {
-      if (outcome[0] === CLOSE_OUTCOMES.untouched) return UNTOUCHED;
-      if (outcome[0] === CLOSE_OUTCOMES.closed) this.#core.lifecycle.saw(sequenceIn(outcome), tenure);
-      return outcome;
+    const input = { ...marketKeys(market), call, requests };
+    const { reply, hold } = await this.#core.scripts.runUnheld(CANCEL_ORDERS, input);
+    return reply.map((bytes) => {
+      if (bytes[0] === CLOSE_OUTCOMES.untouched) return UNTOUCHED;
+      if (bytes[0] === CLOSE_OUTCOMES.closed) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
+      return { bytes, hold };
     });
   }
 }

@@ -3,16 +3,21 @@
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import { loadScript, type Script } from '../redis/lua.ts';
+import type { CopyRounds } from './copies/rounds.ts';
 import type { EpochNotes } from './epoch-notes.ts';
 import { FilterInForce } from './filter-in-force.ts';
 import { EngineLifecycle } from './lifecycle.ts';
 import { Stale } from './outcomes.ts';
-import { ScriptRunner } from './script-runner.ts';
+import { type Hold, ScriptRunner } from './script-runner.ts';
 
 export interface CoreOptions {
   readonly redis: Redis;
   /** Tests may leave them out: then a server that lacks the last epoch begins it again. */
   readonly epochs?: EpochNotes;
+  /** Present where the engine has copies: whatever it tells is handed on when they have it. */
+  readonly rounds?: CopyRounds | undefined;
+  /** True where the service of the engine's Redis keeps each write by itself; tests leave it out. */
+  readonly isDurable?: boolean;
   /** Loads a script. Tests pass altered scripts. */
   readonly load?: (name: string) => Script;
   /** Bytes of the claim filter of a new engine and of a rebuilt filter; a power of two. */
@@ -39,6 +44,8 @@ export class EngineCore {
   constructor({
     redis,
     epochs,
+    rounds,
+    isDurable = false,
     load = loadScript,
     claimFilterBytes,
     trustsServer = false,
@@ -46,10 +53,22 @@ export class EngineCore {
     observe = () => undefined,
   }: CoreOptions) {
     this.redis = redis;
-    this.scripts = new ScriptRunner(redis, { load, observe, warn });
+    const holding = rounds && (() => this.#hold(rounds));
+    this.scripts = new ScriptRunner(redis, { load, observe, warn, holding });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);
     const { scripts, filter } = this;
-    this.lifecycle = new EngineLifecycle({ redis, scripts, filter, epochs, warn, trustsServer });
+    const server = { trustsServer, isDurable, hasCopies: rounds !== undefined };
+    this.lifecycle = new EngineLifecycle({ redis, scripts, filter, epochs, warn, ...server });
+  }
+
+  /** @throws Refusal SERVICE_UNAVAILABLE while the engine is not open, or its copies cannot be asked */
+  #hold(rounds: CopyRounds): Hold {
+    const { tenure } = this.lifecycle;
+    const connection = rounds.begin(this.lifecycle.position.runId);
+    return () => {
+      this.lifecycle.checkTenure(tenure);
+      return rounds.cover(connection, this.lifecycle.position);
+    };
   }
 
   /**

@@ -29,7 +29,7 @@ export async function noteBegun(notes: EpochNotes | undefined, begun: BegunEpoch
 /**
  * Notes the epoch in force if Postgres lacks its note. A failure to note it is tried again later.
  * @param highest the highest epoch that Postgres has noted
- * @returns true if another server has the epoch
+ * @returns true if another server has the epoch, or a later one
  */
 export async function isNotedElsewhere(
   notes: EpochNotes,
@@ -38,5 +38,5 @@ export async function isNotedElsewhere(
 ): Promise<boolean> {
   if (highest === null || highest.epoch < epoch)
     return (await notes.note({ epoch, server }).catch(() => server)) !== server;
-  return highest.epoch === epoch && highest.server !== server;
+  return highest.epoch > epoch || highest.server !== server;
 }

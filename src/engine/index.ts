@@ -27,6 +27,9 @@ export {
   writeBookMember,
   writeLiveMember,
 } from './codec.ts';
+export { giveList, rankOfPrimary } from './copies/list.ts';
+export { CopyRounds } from './copies/rounds.ts';
+export { lookAt, noteVerified, order, type SeenServer, unfitness } from './copies/server.ts';
 export type { DueCancel } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
 export type { EpochNotes } from './epoch-notes.ts';

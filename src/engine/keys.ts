@@ -11,6 +11,8 @@ const key = (...parts: readonly string[]): string => [TAG, ...parts].join(':');
 export const KEYS = {
   /** Hash: format, state, switches, versions of markets, last prices, holds; `engine_state.lua` lists its fields. */
   engine: key('engine'),
+  /** Hash, only where the engine has copies: version and names of their list, `verified`, `round`. */
+  copies: key('copies'),
   /** Hash: the future engine, until its rebuild is complete. */
   rebuilding: key('rebuilding'),
   /** Stream: the outbox. */

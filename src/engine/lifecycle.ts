@@ -11,7 +11,13 @@ import { writeFilterState } from './filter-layout.ts';
 import { KEYS } from './keys.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import { OPEN_EPOCH } from './scripts.ts';
-import { checkServerSettings, rewriteLog, wrongSettings } from './server-settings.ts';
+import {
+  checkNoCopies,
+  checkServerSettings,
+  checkVersion,
+  rewriteLog,
+  wrongSettings,
+} from './server-settings.ts';
 import { ENGINE_FORMAT, MAX_EPOCH, readState } from './state.ts';
 
 /** The knowledge of Postgres when an engine is opened. */
@@ -27,6 +33,10 @@ interface LifecycleOptions {
   readonly epochs: EpochNotes | undefined;
   readonly warn: (message: string) => void;
   readonly trustsServer: boolean;
+  /** True where this process waits for the copies of the engine. */
+  readonly hasCopies: boolean;
+  /** True where the service keeps each write by itself, and has no settings or file of its own to look at. */
+  readonly isDurable: boolean;
 }
 
 /** Reads of an engine that was replaced meanwhile are repeated up to this number of times. */
@@ -37,6 +47,8 @@ export class EngineLifecycle {
   readonly #scripts: ScriptRunner;
   readonly #filter: FilterInForce;
   readonly #warn: (message: string) => void;
+  readonly #hasCopies: boolean;
+  readonly #isDurable: boolean;
   readonly #epochs: EpochNotes | undefined;
   readonly #trustsServer: boolean;
   #epoch: number | undefined;
@@ -49,7 +61,10 @@ export class EngineLifecycle {
   #wasOpen = false;
   readonly #listeners = new Set<() => void>();
 
-  constructor({ redis, scripts, filter, epochs, warn, trustsServer }: LifecycleOptions) {
+  constructor(options: LifecycleOptions) {
+    const { redis, scripts, filter, epochs, warn, trustsServer } = options;
+    this.#hasCopies = options.hasCopies;
+    this.#isDurable = options.isDurable;
     this.#redis = redis;
     this.#scripts = scripts;
     this.#filter = filter;
@@ -65,6 +80,11 @@ export class EngineLifecycle {
     if (this.#epoch === undefined)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is not open yet');
     return this.#epoch;
+  }
+
+  /** What this process knows of the open engine; throws SERVICE_UNAVAILABLE while it is not open. */
+  get position(): { readonly epoch: number; readonly runId: string; readonly sequence: number } {
+    return { epoch: this.epoch, runId: this.#runId!, sequence: this.#sequence };
   }
 
   /** Sequence of the last event that this process knows; an engine without it holds older data. */
@@ -121,12 +141,13 @@ export class EngineLifecycle {
   async open(known: KnownPosition | undefined): Promise<BegunEpoch | null> {
     const tenure = this.#tenure;
     await this.checkServer();
+    if (!this.#hasCopies) await checkNoCopies(this.#redis);
     const runId = await this.#readRunId();
-    this.#checkTenure(tenure);
+    this.checkTenure(tenure);
     let reply = await this.#openEpoch(runId, known, '');
     if (reply.outcome === 'rewrite') {
-      await this.#scripts.callAnyFormat(() => rewriteLog(this.#redis, this.#warn));
-      this.#checkTenure(tenure);
+      if (!this.#isDurable) await this.#scripts.callAnyFormat(() => rewriteLog(this.#redis, this.#warn));
+      this.checkTenure(tenure);
       reply = await this.#openEpoch(runId, known, '1');
     }
     this.#scripts.formatReplaced();
@@ -134,7 +155,7 @@ export class EngineLifecycle {
       if (reply.lacksNoted) this.#lacked = known.begun ?? null;
       const begun: BegunEpoch = { epoch: reply.epoch, server: runId };
       await noteBegun(this.#epochs, begun);
-      this.#checkTenure(tenure);
+      this.checkTenure(tenure);
       reply = await this.#openEpoch(runId, { ...known, begun }, '1');
     }
     switch (reply.outcome) {
@@ -142,7 +163,7 @@ export class EngineLifecycle {
         // Postgres may have been put back to an earlier moment.
         if (known !== undefined && reply.epoch > (known.begun?.epoch ?? 0))
           await noteBegun(this.#epochs, { epoch: reply.epoch, server: runId });
-        this.#checkTenure(tenure);
+        this.checkTenure(tenure);
         return this.#opened(reply, runId);
       case 'format':
         throw this.#foundFormat(reply.format);
@@ -171,7 +192,8 @@ export class EngineLifecycle {
     return lacked;
   }
 
-  #checkTenure(tenure: number): void {
+  /** @throws Refusal SERVICE_UNAVAILABLE when another engine may answer by now */
+  checkTenure(tenure: number): void {
     if (tenure !== this.#tenure)
       throw new Refusal(
         'SERVICE_UNAVAILABLE',
@@ -198,7 +220,7 @@ export class EngineLifecycle {
 
   /**
    * Notes the epoch in force in a Postgres that lacks its note, because it was put back to an earlier moment. Trading
-   * goes on meanwhile. Closes the engine if another server has the epoch.
+   * goes on meanwhile. Closes the engine if another server has the epoch, or a later one.
    * @param begun the highest epoch that Postgres has noted
    */
   async noteEpoch(begun: BegunEpoch | null): Promise<void> {
@@ -210,7 +232,9 @@ export class EngineLifecycle {
 
   /** @throws EngineMisconfigured when the server's settings could lose what it has answered */
   checkServer = (): Promise<void> =>
-    checkServerSettings(this.#redis, { isTrusted: this.#trustsServer, warn: this.#warn });
+    this.#isDurable
+      ? checkVersion(this.#redis)
+      : checkServerSettings(this.#redis, { isTrusted: this.#trustsServer, warn: this.#warn });
 
   /**
    * Checks if another release wrote the engine in another format; works before the engine is open.
@@ -233,7 +257,7 @@ export class EngineLifecycle {
 
   /** Returns the run id of the server, which changes at each of its starts. */
   serverRunId(): Promise<string> {
-    return this.#scripts.call(() => this.#readRunId());
+    return this.#scripts.callAnyFormat(() => this.#readRunId());
   }
 
   async #readRunId(): Promise<string> {
@@ -249,7 +273,8 @@ export class EngineLifecycle {
   async inspect(settled?: Cursor): Promise<void> {
     await this.confirm(settled);
     const tenure = this.#tenure;
-    const wrong = await this.#scripts.call(() => wrongSettings(this.#redis));
+    if (this.#isDurable) return;
+    const wrong = await this.#scripts.callAnyFormat(() => wrongSettings(this.#redis));
     if (wrong !== undefined && wrong.length > 0 && tenure === this.#tenure) this.#lose();
   }
 

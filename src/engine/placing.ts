@@ -27,6 +27,7 @@ import {
   PLACING_REPLY,
   type PlacingCall,
 } from './placing-call.ts';
+import type { Hold } from './script-runner.ts';
 import { PLACE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
 
@@ -84,6 +85,7 @@ interface Outcome {
   readonly timeMs: number;
   /** Number of makers that the order met without a fill. */
   readonly metInVain: number;
+  readonly hold: Hold | undefined;
 }
 
 const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
@@ -114,6 +116,8 @@ export class PlacingCalls {
    */
   async place(market: Market, order: WaitingOrder, ticket: Ticket): Promise<Placement | Stale> {
     const outcome = await this.#queue.add(market, order, ticket);
+    // Outside the queue, whose next call has left by now.
+    if (outcome.hold !== undefined && codeOf(outcome) !== OUTCOMES.stale) await outcome.hold();
     switch (codeOf(outcome)) {
       case OUTCOMES.placed:
         return placedOf(market, order, outcome);
@@ -146,7 +150,7 @@ export class PlacingCalls {
     if (sent.length === 0) return packed as Error[];
     const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, minSequence, layout: filter.text });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
-    const reply = await this.#core.scripts.run(PLACE_ORDERS, input);
+    const { reply, hold } = await this.#core.scripts.runUnheld(PLACE_ORDERS, input);
     const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);
     const metInVain = readMetInVain(reply.shared);
     let next = 0;
@@ -157,7 +161,7 @@ export class PlacingCalls {
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
       if (bytes[0] === OUTCOMES.placed) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
-      return { bytes, epoch: epochNow, timeMs, metInVain: met };
+      return { bytes, epoch: epochNow, timeMs, metInVain: met, hold };
     });
   }
 

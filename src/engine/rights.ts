@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { loadScript } from '../redis/lua.ts';
 import { LoadedCall } from '../redis/script-call.ts';
+import { KEYS } from './keys.ts';
 import { CHECK_RIGHTS } from './scripts.ts';
 
 const USERS = 'k8s/shared/users.acl';
@@ -15,6 +16,8 @@ const usersFile = readFileSync(new URL(`../../${USERS}`, import.meta.url), 'utf8
 
 /** Rights that a process does without, with a warning, or that only another command or a cluster needs. */
 const OPTIONAL = ['config|get', 'bgrewriteaof', 'client|setname', 'client|list', 'cluster|slots'];
+/** Rights that only an engine with copies needs. */
+const OF_COPIES = ['role', 'wait', 'replicaof', 'watch', 'unwatch', 'multi', 'exec', 'client|kill'];
 /** A script is running, and Redis looks for the keys of these behind the arguments of the check. */
 const RUNNING = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro'];
 /** Commands on channels. All others are on keys. */
@@ -35,11 +38,14 @@ export class MissingRights extends OperatorRefusal {
   }
 }
 
-/** @throws MissingRights unless the connection may do what the file grants to the user; no user, no check */
-export async function checkRights(redis: Redis, user: string): Promise<void> {
+/**
+ * @param hasCopies false: rights that only copies need may be missing
+ * @throws MissingRights unless the connection may do what the file grants to the user; no user, no check
+ */
+export async function checkRights(redis: Redis, user: string, hasCopies = false): Promise<void> {
   const line = usersFile.split('\n').find((one) => one.startsWith(`user ${user} `));
   if (line === undefined) return;
-  const groups = groupsOf(line);
+  const groups = hasCopies ? groupsOf(line) : groupsOf(line).map(withoutCopies);
   const asked = line.includes(' +eval ') ? askScript(redis, groups) : tryReads(redis, groups);
   const refused = await asked.catch((error) => {
     throw namedRight(error);
@@ -68,6 +74,12 @@ const groupsOf = (line: string): Group[] =>
       })),
       channels: [...group.matchAll(/ &(\S+)/g)].map(([, channel]) => channel!),
     }));
+
+const withoutCopies = ({ granted, keys, channels }: Group): Group => ({
+  granted: granted.filter((name) => !OF_COPIES.includes(name)),
+  keys: keys.filter(({ key }) => key !== KEYS.copies),
+  channels,
+});
 
 async function askScript(redis: Redis, groups: readonly Group[]): Promise<string[]> {
   const script = new LoadedCall(CHECK_RIGHTS, loadScript(CHECK_RIGHTS.name));

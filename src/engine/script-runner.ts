@@ -5,12 +5,22 @@ import type { Script } from '../redis/lua.ts';
 import { type InputOf, LoadedCall, type ReplyOf, type ScriptCall } from '../redis/script-call.ts';
 import { asUnavailable, type EngineFormat, EventRefused, HIGHER_ID } from './failures.ts';
 import { KEYS } from './keys.ts';
-import { BEGIN_REBUILD, FIXED_KEYS, OPEN_EPOCH } from './scripts.ts';
+import { BEGIN_REBUILD, END_REBUILD, FILL_REBUILD, FIXED_KEYS, OPEN_EPOCH } from './scripts.ts';
 
 /** Scripts that may run on an engine of another format, because they detect or replace it. */
 const FOR_ANY_FORMAT = new Set<unknown>([OPEN_EPOCH, BEGIN_REBUILD]);
+/** Scripts that open or fill an engine. Nobody is told anything of it before it is open. */
+const BEFORE_OPEN = new Set<unknown>([OPEN_EPOCH, BEGIN_REBUILD, FILL_REBUILD, END_REBUILD]);
+
+/** Waits until the copies of the engine have what a reply tells. */
+export type Hold = () => Promise<void>;
 
 interface RunnerOptions {
+  /**
+   * Called before a command is sent, where the engine has copies.
+   * @throws Refusal SERVICE_UNAVAILABLE while its reply could not be handed on; nothing was sent
+   */
+  readonly holding?: (() => Hold) | undefined;
   readonly load: (name: string) => Script;
   readonly observe: (script: string, seconds: number) => void;
   readonly warn: (message: string) => void;
@@ -39,19 +49,34 @@ export class ScriptRunner {
   }
 
   /**
-   * Runs a script.
+   * Runs a script, and hands its reply on when the copies of the engine have what it tells.
    * @throws Refusal SERVICE_UNAVAILABLE when its outcome is unknown; EngineFormat
    */
   async run<Call extends ScriptCall<string, string, unknown>>(
     call: Call,
     input: InputOf<Call>,
   ): Promise<ReplyOf<Call>> {
+    const { reply, hold } = await this.runUnheld(call, input);
+    if (hold !== undefined) await hold();
+    return reply;
+  }
+
+  /**
+   * Runs a script. The caller must call `hold`, where it is given, before it tells anybody of the reply. It may send
+   * the next script meanwhile.
+   * @throws like `run`
+   */
+  async runUnheld<Call extends ScriptCall<string, string, unknown>>(
+    call: Call,
+    input: InputOf<Call>,
+  ): Promise<{ readonly reply: ReplyOf<Call>; readonly hold: Hold | undefined }> {
     if (this.#otherFormat !== undefined && !FOR_ANY_FORMAT.has(call)) throw this.#otherFormat;
     let loaded = this.#scripts.get(call) as LoadedCall<Call> | undefined;
     if (loaded === undefined) {
       loaded = new LoadedCall(call, this.#options.load(call.name), FIXED_KEYS);
       this.#scripts.set(call, loaded as LoadedCall<never>);
     }
+    const hold = BEFORE_OPEN.has(call) ? undefined : this.#options.holding?.();
     const begun = performance.now();
     let reply: unknown;
     try {
@@ -63,7 +88,7 @@ export class ScriptRunner {
     } finally {
       this.#options.observe(call.name, (performance.now() - begun) / 1000);
     }
-    return loaded.read(reply);
+    return { reply: loaded.read(reply), hold };
   }
 
   /**
@@ -80,13 +105,16 @@ export class ScriptRunner {
     return new EventRefused('SERVICE_UNAVAILABLE', message, { cause });
   }
 
-  /** Runs a plain command; its failures are treated like a script's. */
+  /** Runs a plain command; its reply is held, and its failures are treated, like a script's. */
   async call<T>(command: () => Promise<T>): Promise<T> {
     if (this.#otherFormat !== undefined) throw this.#otherFormat;
-    return this.callAnyFormat(command);
+    const hold = this.#options.holding?.();
+    const reply = await this.callAnyFormat(command);
+    if (hold !== undefined) await hold();
+    return reply;
   }
 
-  /** Like `call`, also on an engine of another format. */
+  /** Like `call`, also on an engine of another format or one that is not open. The reply tells nothing of its events. */
   async callAnyFormat<T>(command: () => Promise<T>): Promise<T> {
     try {
       return await command();

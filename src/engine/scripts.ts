@@ -10,6 +10,7 @@ import { currentOutcomes, outcomes } from './outcomes.ts';
 /** Keys that are the same in every call, by the names that the headers give them. */
 export const FIXED_KEYS = {
   engine: KEYS.engine,
+  copies: KEYS.copies,
   rebuilding: KEYS.rebuilding,
   events: KEYS.events,
   markets: KEYS.markets,
@@ -309,6 +310,13 @@ export const NUMBER_FILTER = describeScript({
   keys: [],
   args: ['epoch'],
   read: outcomes({ numbered: ([generation]: [Buffer]) => Number(generation), stale: () => null }),
+});
+
+export const SET_COPIES = describeScript({
+  name: 'set_copies',
+  keys: [],
+  args: ['version', 'names'],
+  read: outcomes({ set: () => true, later: () => false }),
 });
 
 export const SET_FILTER = describeScript({

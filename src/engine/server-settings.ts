@@ -3,6 +3,8 @@
  */
 
 import type { Redis } from 'ioredis';
+import { readList } from './copies/list.ts';
+import { KEYS } from './keys.ts';
 
 /** Thrown when the server's settings could break what the engine's clients were promised. */
 export class EngineMisconfigured extends Error {
@@ -20,6 +22,15 @@ const REQUIRED: Readonly<Record<string, { value: string; why: string }>> = {
   'maxmemory-policy': { value: 'noeviction', why: 'an evicted key is a lost balance or book' },
 };
 
+/** Required of a node of a cluster. */
+const OF_CLUSTER = {
+  'cluster-replica-no-failover': {
+    value: 'yes',
+    why: 'the cluster would promote a replica that lacks answered orders',
+  },
+};
+const READ = [...Object.keys(REQUIRED), 'cluster-enabled', ...Object.keys(OF_CLUSTER)];
+
 /**
  * @param trust.isTrusted true if a server that does not let its settings be read (a managed one) is accepted, with a
  *   warning that names them
@@ -29,10 +40,7 @@ export async function checkServerSettings(
   redis: Redis,
   trust: { readonly isTrusted: boolean; readonly warn: (message: string) => void },
 ): Promise<void> {
-  const version = /^redis_version:(\d+)\S*/m.exec(await redis.info('server'));
-  if (Number(version?.[1]) < OLDEST_MAJOR) {
-    throw new EngineMisconfigured(`the engine needs Redis ${OLDEST_MAJOR} or newer; this is ${version?.[0]}`);
-  }
+  await checkVersion(redis);
   const wrong = await wrongSettings(redis);
   if (wrong === undefined) {
     const list = Object.entries(REQUIRED).map(([name, { value }]) => `${name} ${value}`);
@@ -46,20 +54,44 @@ export async function checkServerSettings(
     throw new EngineMisconfigured(`the engine's Redis is set wrongly: ${wrong.join('; ')}`);
 }
 
+/** @throws EngineMisconfigured when the server is too old */
+export async function checkVersion(redis: Redis): Promise<void> {
+  const version = /^redis_version:(\d+)\S*/m.exec(await redis.info('server'));
+  if (Number(version?.[1]) < OLDEST_MAJOR)
+    throw new EngineMisconfigured(`the engine needs Redis ${OLDEST_MAJOR} or newer; this is ${version?.[0]}`);
+}
+
+/**
+ * A process that did not wait for the copies of an engine would answer what they lack.
+ * @throws EngineMisconfigured when the engine has copies
+ */
+export async function checkNoCopies(redis: Redis): Promise<void> {
+  const { names } = readList('', await redis.hget(KEYS.copies, 'names').catch(unlessForbidden));
+  if (names.length < 2) return;
+  throw new EngineMisconfigured(
+    `the engine has copies (${names.join(', ')}): name them in REDIS_URL as redis+copies://, or drop them by 'copies drop'`,
+  );
+}
+
+/** @returns null for the error of a user that may not read the list, because its file is of an earlier release */
+function unlessForbidden(error: unknown): null {
+  if (error instanceof Error && error.message.startsWith('NOPERM')) return null;
+  throw error;
+}
+
 /** @returns a sentence for each setting to change; undefined if the server does not let its settings be read */
 export async function wrongSettings(redis: Redis): Promise<string[] | undefined> {
   const found = await readSettings(redis);
-  return (
-    found &&
-    Object.entries(REQUIRED)
-      .filter(([name, { value }]) => found.get(name) !== value)
-      .map(([name, { value, why }]) => `${name} is ${found.get(name)}, must be ${value} (${why})`)
-  );
+  if (found === undefined) return undefined;
+  const required = found.get('cluster-enabled') === 'yes' ? { ...REQUIRED, ...OF_CLUSTER } : REQUIRED;
+  return Object.entries(required)
+    .filter(([name, { value }]) => found.get(name) !== value)
+    .map(([name, { value, why }]) => `${name} is ${found.get(name)}, must be ${value} (${why})`);
 }
 
 async function readSettings(redis: Redis): Promise<Map<string, string> | undefined> {
   try {
-    const list = (await redis.config('GET', ...Object.keys(REQUIRED))) as string[];
+    const list = (await redis.config('GET', ...READ)) as string[];
     const settings = new Map<string, string>();
     for (let at = 0; at < list.length; at += 2) settings.set(list[at]!, list[at + 1]!);
     return settings;

@@ -4,6 +4,7 @@ import { type Audit, audit } from './audit.ts';
 import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
 import { type Checks, checks } from './checks/index.ts';
+import { type CopyRegister, copyRegister } from './copies.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
 import { type Journal, journal } from './journal.ts';
 import { migrate } from './migrate.ts';
@@ -21,6 +22,7 @@ export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
+export type { CopiesRow, CopyRegister } from './copies.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
@@ -39,6 +41,7 @@ export { type Dimension, TURNOVER_DIMENSIONS, type TurnoverSpan } from './turnov
 export interface Ledger {
   readonly settlement: Settlement;
   readonly epochs: EpochRegister;
+  readonly copies: CopyRegister;
   readonly orders: OrderQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
@@ -63,6 +66,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   return {
     settlement: settlement(pools),
     epochs: epochRegister(pools),
+    copies: copyRegister(pools),
     orders: orderQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),

@@ -7,6 +7,7 @@ import { LedgerDiverged } from '../ledger/index.ts';
 import { addAccountCommands } from './account.ts';
 import { addAssetCommands } from './asset.ts';
 import { addClaimsCommands } from './claims.ts';
+import { addCopiesCommands } from './copies.ts';
 import { addLedgerCommands } from './ledger.ts';
 import { addMarketCommands } from './market.ts';
 import { addOrderCommands } from './order.ts';
@@ -36,6 +37,7 @@ const NOUNS = [
   addTermsCommands,
   addLedgerCommands,
   addClaimsCommands,
+  addCopiesCommands,
   addStatusCommand,
 ];
 

@@ -1,6 +1,7 @@
 /** Services that the operator's commands need from their process. */
 
 import type { Servers } from '../books/servers.ts';
+import type { SeenServer } from '../engine/index.ts';
 
 /**
  * Services that are opened for one command and closed after it. A call to an unavailable server rejects with `Refusal`
@@ -15,6 +16,8 @@ export interface OperatorServices extends Servers {
   readonly replicas?: () => Promise<Readonly<Record<string, number>>>;
   /** Age of the newest market snapshot in milliseconds; null while there is none. */
   readonly snapshotAgeMs?: () => Promise<number | null>;
+  /** Looks at the copies of the engine, by name; undefined for one that does not answer. Absent without copies. */
+  readonly copies?: (() => Promise<ReadonlyMap<string, SeenServer | undefined>>) | undefined;
   /** One sentence for each unavailable server, with the setting that names it. */
   readonly troubles?: () => string[];
   close(): Promise<void>;

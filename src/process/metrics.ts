@@ -17,6 +17,8 @@ export interface Metrics {
   countOrder(outcome: string, code?: string): void;
   /** Records the time of a script. The engine calls it as its `observe`. */
   observeScript(script: string, seconds: number): void;
+  /** Records a round of the engine's copies, and whether it was whole. */
+  observeRound(seconds: number, isWhole: boolean): void;
   /** Counts a request to a limited route by its bucket and decision. */
   countLimited(bucket: string, decision: string): void;
   /**
@@ -49,6 +51,7 @@ export function openMetrics(): Metrics {
     ...requestMetrics(registers),
     ...orderMetrics(registers),
     ...scriptMetrics(registers),
+    ...roundMetrics(registers),
     ...limitMetrics(registers),
     gauge(name, help, read, label) {
       new Gauge({
@@ -141,6 +144,18 @@ function scriptMetrics(registers: Registry[]): Pick<Metrics, 'observeScript'> {
   });
   const child = remembered((script: string) => scripts.series(script));
   return { observeScript: (script, seconds) => child(script).observe(seconds) };
+}
+
+function roundMetrics(registers: Registry[]): Pick<Metrics, 'observeRound'> {
+  const rounds = new LatencyHistogram({
+    name: 'redbook_engine_round_seconds',
+    help: 'Time in which the copies of the engine confirmed what it answered, by outcome: whole or failed.',
+    labelNames: ['outcome'],
+    buckets: SCRIPT_BUCKETS,
+    registers,
+  });
+  const child = remembered((outcome: string) => rounds.series(outcome));
+  return { observeRound: (seconds, isWhole) => child(isWhole ? 'whole' : 'failed').observe(seconds) };
 }
 
 function limitMetrics(registers: Registry[]): Pick<Metrics, 'countLimited'> {

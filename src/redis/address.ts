@@ -1,4 +1,7 @@
-/** Parses a Redis address from a setting: one server, a cluster, or the primary that Sentinels name. */
+/**
+ * Parses a Redis address from a setting: one server, a cluster, the primary that Sentinels name, or the primary among
+ * copies that Postgres names.
+ */
 
 export interface HostPort {
   readonly host: string;
@@ -8,9 +11,11 @@ export interface HostPort {
 export interface RedisAddress {
   /**
    * `server`: its only endpoint. `cluster`: endpoints of some nodes, which know the others. `sentinel`: endpoints of
-   * Sentinels, which know the primary.
+   * Sentinels, which know the primary. `copies`: endpoints of all copies, one of which is the primary.
    */
-  readonly kind: 'server' | 'cluster' | 'sentinel';
+  readonly kind: 'server' | 'cluster' | 'sentinel' | 'copies';
+  /** True if the service keeps each answered write by itself, also when another server takes over. */
+  readonly durable?: true;
   readonly endpoints: readonly HostPort[];
   readonly tls: boolean;
   /** User of the Redis server. Sentinels are queried without a user. */
@@ -23,10 +28,19 @@ export interface RedisAddress {
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
+const MAX_COPIES = 7;
+
+/** Name of a server for Postgres, lists of copies and operators: `host:port`. */
+export const serverName = ({ host, port }: HostPort): string => `${host}:${port}`;
 
 /** @returns undefined if the text has none of these forms */
 export function readRedisAddress(text: string): RedisAddress | undefined {
   if (/^rediss?\+sentinel:/.test(text)) return readSentinels(text);
+  if (/^rediss?\+copies:/.test(text)) return readCopies(text);
+  if (/^rediss?\+durable:/.test(text)) {
+    const server = text.includes(',') ? undefined : readServer(text.replace('+durable', ''));
+    return server && { ...server, durable: true };
+  }
   const servers = text.split(',').map(readServer);
   const [first] = servers;
   if (first === undefined) return undefined;
@@ -68,7 +82,17 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Parses a list of Sentinels. A URL allows only one host, so each host is parsed as a separate server URL. */
+/** Parses a list of copies. A URL allows only one host, so each host is parsed as a separate server URL. */
+function readCopies(text: string): RedisAddress | undefined {
+  const [, scheme, user = '', hosts] = /^(rediss?)\+copies:\/\/([^@/]*@)?([^@/]+)\/?$/.exec(text) ?? [];
+  const servers = hosts?.split(',').map((host) => readServer(`${scheme}://${user}${host}`)) ?? [];
+  const [first] = servers;
+  if (first === undefined || servers.length < 2 || servers.length > MAX_COPIES) return undefined;
+  if (servers.includes(undefined)) return undefined;
+  return { ...first, kind: 'copies', endpoints: servers.flatMap((server) => server!.endpoints) };
+}
+
+/** Like `readCopies`, for Sentinels. */
 function readSentinels(text: string): RedisAddress | undefined {
   const [, tls, user = '', hosts, primaryName] =
     /^redis(s?)\+sentinel:\/\/([^@/]*@)?([^@/]+)\/([\w.-]+)$/.exec(text) ?? [];

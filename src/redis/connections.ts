@@ -2,12 +2,19 @@
 
 import { Redis, type RedisOptions } from 'ioredis';
 import { type HostPort, type RedisAddress, readRedisAddress } from './address.ts';
+import { findPrimary } from './copies-primary.ts';
+import { endpointOf, foundServerConnector } from './found-server.ts';
 import { SentinelPrimaryConnector } from './sentinel-primary.ts';
-import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
+import { findSlotOwner, type SlotRange } from './slot-owner.ts';
 
 /** Timeout after which a dependency counts as unavailable, so that clients get a 503 within three seconds. */
 const ANSWER_WITHIN_MS = 2_000;
 const MAX_PAUSE_MS = 1_000;
+/** Timeout after which a copy counts as silent for now. */
+const COPY_ANSWERS_WITHIN_MS = 1_000;
+const COPY_PAUSE_MS = 200;
+/** Pause of a connection beside another one that is not there. */
+const BESIDE_PAUSE_MS = 50;
 
 /** Options of ioredis without the one whose type its own constructor rejects. */
 export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -41,6 +48,9 @@ const HONEST = {
   failoverDetector: true,
 } satisfies ServerOptions;
 
+/** A search for the primary among copies goes on without those that hang. */
+const LOOKING: ServerOptions = { connectTimeout: 500, commandTimeout: 500 };
+
 /** True if the server answers that it is not the right one to ask. The command did not run. */
 const isWrongServer = (error: Error): boolean => /^(MOVED|READONLY|CLUSTERDOWN)\b/.test(error.message);
 
@@ -50,6 +60,9 @@ export interface RedisServer {
   readonly ca?: string | undefined;
 }
 
+/** Ranks a server of a list of copies: undefined for a replica; a later primary has a higher rank. */
+export type Rank = (server: Redis) => Promise<number | undefined>;
+
 /** Called with the error of each failed connection attempt, and with null after each success. */
 export type ConnectionListener = (trouble: Error | null) => void;
 
@@ -58,9 +71,39 @@ function tellOutages(redis: Redis, tell: ConnectionListener): void {
   redis.on('ready', () => tell(null));
 }
 
-/** Makes a connection for commands. A lost connection is reported and fails the commands in flight. */
-export function connectRedis(server: RedisServer | string, name: string, tell: ConnectionListener): Redis {
-  return connect(server, HONEST, name, tell);
+/**
+ * Makes a connection for commands. A lost connection is reported and fails the commands in flight.
+ * @param rankOf needed for copies
+ */
+export function connectRedis(
+  server: RedisServer | string,
+  name: string,
+  tell: ConnectionListener,
+  rankOf?: Rank,
+): Redis {
+  return connect({ ...HONEST, ...serverOptions(server, rankOf) }, name, tell);
+}
+
+/** Makes a connection that leads to the server of another one, after each of its own breaks. */
+export function connectBeside(
+  other: Redis,
+  server: RedisServer,
+  name: string,
+  tell: ConnectionListener,
+): Redis {
+  const { login, database } = readPlace(server);
+  const find = async () => endpointOf(other);
+  const Connector = foundServerConnector({ find, pauseMs: () => BESIDE_PAUSE_MS, tls: login.tls });
+  return connect({ ...HONEST, ...login, db: database, Connector }, name, tell);
+}
+
+/** Makes a connection to one server of a list, whatever its role is. */
+export function connectServer(place: RedisServer, server: HostPort, name: string): Redis {
+  const { login, database } = readPlace(place);
+  const impatient = { commandTimeout: COPY_ANSWERS_WITHIN_MS, connectTimeout: COPY_ANSWERS_WITHIN_MS };
+  const pauseMs = { retryStrategy: () => COPY_PAUSE_MS, socketTimeout: 2 * COPY_ANSWERS_WITHIN_MS };
+  const options = { ...HONEST, ...login, ...server, db: database, ...impatient, ...pauseMs };
+  return connect({ ...options, enableReadyCheck: false }, name, () => undefined);
 }
 
 /** Makes a connection for pub/sub. After a reconnect, its user must subscribe again. */
@@ -69,22 +112,12 @@ export function connectSubscriber(
   name: string,
   tell: ConnectionListener,
 ): Redis {
-  return connect(server, { ...HONEST, autoResubscribe: false }, name, tell);
+  return connect({ ...HONEST, autoResubscribe: false, ...serverOptions(server) }, name, tell);
 }
 
-function connect(
-  server: RedisServer | string,
-  how: ServerOptions,
-  name: string,
-  tell: ConnectionListener,
-): Redis {
+function connect(options: ServerOptions, name: string, tell: ConnectionListener): Redis {
   const connectionName = `redbook-${name}`;
-  const redis = new Redis({
-    ...how,
-    ...serverOptions(server),
-    reconnectOnError: isWrongServer,
-    connectionName,
-  });
+  const redis = new Redis({ ...options, reconnectOnError: isWrongServer, connectionName });
   tellOutages(redis, tell);
   return redis;
 }
@@ -101,9 +134,16 @@ export const queueConnection = (server: RedisServer | string): ServerOptions => 
 });
 
 /**
- * Returns the ioredis options for a URL. They lead to one server, which is looked up in a cluster or at the Sentinels.
+ * Returns the ioredis options for a URL. They lead to one server, which is looked up in a cluster, at the Sentinels or
+ * among copies.
+ * @param rankOf needed for copies
  */
-export function serverOptions(server: RedisServer | string): ServerOptions {
+export function serverOptions(server: RedisServer | string, rankOf?: Rank): ServerOptions {
+  const { address, login, database } = readPlace(server);
+  return { ...login, db: database, ...wayTo(address, login, rankOf) };
+}
+
+function readPlace(server: RedisServer | string) {
   const { url, ca } = typeof server === 'string' ? { url: server } : server;
   const address = readRedisAddress(url);
   if (address === undefined) throw new Error('not the URL of a Redis');
@@ -114,22 +154,31 @@ export function serverOptions(server: RedisServer | string): ServerOptions {
     ...(password === undefined ? {} : { password }),
     ...(tls === undefined ? {} : { tls }),
   };
-  return { ...login, db: database, ...wayTo(address, login) };
+  return { address, login, database };
 }
 
-function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOptions): ServerOptions {
+function wayTo(
+  { kind, endpoints, primaryName }: RedisAddress,
+  login: ServerOptions,
+  rankOf: Rank = async () => undefined,
+): ServerOptions {
+  const through = { pauseMs: KEPT.retryStrategy, tls: login.tls };
   switch (kind) {
     case 'server':
       return { ...endpoints[0]! };
-    case 'cluster':
-      return {
-        Connector: slotOwnerConnector({
-          nodes: endpoints,
-          slotsOf: (node) => slotsOf(node, login),
-          pauseMs: KEPT.retryStrategy,
-          tls: login.tls,
-        }),
-      };
+    case 'cluster': {
+      const slotsOf = (node: HostPort): Promise<readonly SlotRange[]> =>
+        asked(node, login, (redis) => redis.cluster('SLOTS'));
+      const find = findSlotOwner({ nodes: endpoints, slotsOf });
+      return { Connector: foundServerConnector({ ...through, find }) };
+    }
+    case 'copies': {
+      const find = findPrimary({
+        servers: endpoints,
+        rankOf: (server) => asked(server, { ...login, ...LOOKING }, rankOf),
+      });
+      return { Connector: foundServerConnector({ ...through, find }) };
+    }
     case 'sentinel':
       return {
         Connector: SentinelPrimaryConnector,
@@ -142,12 +191,13 @@ function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOpti
   }
 }
 
-async function slotsOf(node: HostPort, login: ServerOptions): Promise<readonly SlotRange[]> {
-  const asked = { enableOfflineQueue: true, enableReadyCheck: false, retryStrategy: () => null };
-  const redis = new Redis({ ...HONEST, ...login, ...node, ...asked });
+/** Asks a server something on a connection of its own. */
+async function asked<T>(node: HostPort, how: ServerOptions, ask: (redis: Redis) => Promise<T>): Promise<T> {
+  const once = { enableOfflineQueue: true, enableReadyCheck: false, retryStrategy: () => null };
+  const redis = new Redis({ ...HONEST, ...how, ...node, ...once });
   redis.on('error', () => undefined); // each command fails with the error
   try {
-    return await redis.cluster('SLOTS');
+    return await ask(redis);
   } finally {
     redis.disconnect();
   }

@@ -8,11 +8,9 @@
  * connection, which fails the commands in flight and closes the engine.
  */
 
-import { createConnection } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { AbstractConnector, Command, type RedisOptions } from 'ioredis';
+import { Command } from 'ioredis';
 import type { HostPort } from './address.ts';
+import type { Find } from './found-server.ts';
 import { TAG } from './tag.ts';
 
 /** Slot of every Redbook key, because all keys have this tag. */
@@ -40,46 +38,19 @@ interface SlotOwnerOptions {
   readonly nodes: readonly HostPort[];
   /** Runs CLUSTER SLOTS on a node. */
   readonly slotsOf: (node: HostPort) => Promise<readonly SlotRange[]>;
-  readonly pauseMs: (attempt: number) => number;
-  readonly tls?: ConnectionOptions | undefined;
 }
 
-/** Makes a `Connector` for ioredis. */
-export function slotOwnerConnector(options: SlotOwnerOptions): NonNullable<RedisOptions['Connector']> {
-  const { nodes, slotsOf, pauseMs, tls } = options;
-  return class SlotOwnerConnector extends AbstractConnector {
-    constructor(redisOptions: unknown) {
-      super((redisOptions as { disconnectTimeout: number }).disconnectTimeout);
-    }
-
-    /** Rejects replicas. A node with outdated information may name one. */
-    override check(info: { role?: string }): boolean {
-      return info.role === undefined || info.role === 'master';
-    }
-
-    override async connect(tell: (event: string, error: Error) => void) {
-      this.connecting = true;
-      const { host, port } = await this.#find(tell);
-      this.stream = tls ? connectTls({ host, port, ...tls }) : createConnection({ host, port });
-      this.stream.once('error', (error) => {
-        this.firstError = error;
-      });
-      return this.stream;
-    }
-
-    /** Retries without a limit, because ioredis does not reconnect after a connector has failed. */
-    async #find(tell: (event: string, error: Error) => void): Promise<HostPort> {
-      for (let attempt = 1; ; attempt += 1) {
-        for (const node of nodes) {
-          if (!this.connecting) throw new Error('Connection is closed.');
-          try {
-            return ownerOf(await slotsOf(node), node);
-          } catch (error) {
-            tell('error', error as Error);
-          }
-        }
-        await sleep(pauseMs(attempt));
+/** Returns a search for the owner of our slot. */
+export const findSlotOwner =
+  ({ nodes, slotsOf }: SlotOwnerOptions): Find =>
+  async (isWanted, tell) => {
+    for (const node of nodes) {
+      if (!isWanted()) return undefined;
+      try {
+        return ownerOf(await slotsOf(node), node);
+      } catch (error) {
+        tell(error as Error);
       }
     }
+    return undefined;
   };
-}

@@ -2,10 +2,11 @@
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { checkRights, type Engine, type EpochNotes, openEngine } from '../engine/index.ts';
+import { checkRights, type Engine, openEngine, rankOfPrimary } from '../engine/index.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
 import { type Metrics, openMetrics } from '../process/metrics.ts';
+import { readRedisAddress } from '../redis/address.ts';
 import {
   connectRedis,
   connectSubscriber,
@@ -14,6 +15,7 @@ import {
   type ServerOptions,
 } from '../redis/connections.ts';
 import { readScripts } from '../redis/lua.ts';
+import { type EngineCopies, hasCopies, openCopies } from './engine-copies.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
 import { warnOfEviction } from './queue-eviction.ts';
@@ -43,6 +45,8 @@ export interface Connections {
   /** Opens a separate pub/sub connection to the queue's Redis. */
   openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
+  /** Absent where the engine has no copies, and where nothing of it is handed on. */
+  readonly copies: EngineCopies | undefined;
   close(): Promise<void>;
 }
 
@@ -60,7 +64,8 @@ export interface Backends extends Connections {
   readonly marketData: MarketData;
 }
 
-const engineAt = ({ redisUrl, redisCa }: RedisConfig): RedisServer => ({ url: redisUrl, ca: redisCa });
+/** Where the engine is. */
+export const engineAt = ({ redisUrl, redisCa }: RedisConfig): RedisServer => ({ url: redisUrl, ca: redisCa });
 const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): RedisServer => ({
   url: queueRedisUrl ?? redisUrl,
   ca: redisCa,
@@ -75,13 +80,26 @@ export function openConnections(
   config: RedisConfig,
   logger: Logger,
   outages = openOutages(logger, passwordsOf(config)),
-  epochs?: EpochNotes,
+  ledger?: Pick<Ledger, 'epochs' | 'copies'>,
 ): Connections {
   readScripts();
   const metrics = openMetrics();
   const names = serverNames(config);
   const engineTold = outages.listener(names.engine, OF_ENGINE);
-  const engineRedis = connectRedis(engineAt(config), `${role}-engine`, engineTold);
+  const engineRedis = connectRedis(engineAt(config), `${role}-engine`, engineTold, rankOfPrimary);
+  const copies =
+    ledger && hasCopies(config)
+      ? openCopies({
+          at: engineAt(config),
+          name: `${role}-rounds`,
+          engineRedis,
+          register: ledger.copies,
+          minCopies: config.engineMinCopies,
+          metrics,
+          tell: engineTold,
+        })
+      : undefined;
+  const epochs = copies?.epochs ?? ledger?.epochs;
   const queueTold = outages.listener(names.queue, 'queue');
   const queueRedis = connectRedis(queueAt(config), `${role}-queue`, queueTold);
   if (names.queue !== names.engine) warnOfEviction(queueRedis, names.queue, logger);
@@ -90,6 +108,8 @@ export function openConnections(
   const engine = openEngine({
     redis: engineRedis,
     ...(epochs && { epochs }),
+    rounds: copies?.rounds,
+    isDurable: readRedisAddress(config.redisUrl)?.durable === true,
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,
@@ -108,6 +128,7 @@ export function openConnections(
     engineRedis,
     queueRedis,
     engine,
+    copies,
     queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
     openSubscriber(purpose) {
@@ -119,6 +140,7 @@ export function openConnections(
     async close() {
       rights.stop();
       outages.close();
+      copies?.close();
       for (const redis of [engineRedis, queueRedis, ...subscribers]) redis.disconnect();
     },
   };
@@ -132,8 +154,8 @@ export function openBackends(
   outages = openOutages(logger, passwordsOf(config)),
 ): Backends {
   const ledger = openLedger({ databaseUrl: config.databaseUrl });
-  const connections = openConnections(role, config, logger, outages, ledger.epochs);
-  const { engine, engineRedis, names } = connections;
+  const connections = openConnections(role, config, logger, outages, ledger);
+  const { engine, engineRedis, copies, names } = connections;
   let migrating: Promise<void> | undefined;
   connections.metrics.gauge(
     'redbook_engine_open',
@@ -147,12 +169,14 @@ export function openBackends(
     logger,
     names,
     outages,
-    checkRights: () => checkRights(engineRedis, `engine-${role}`),
+    checkRights: () => checkRights(engineRedis, `engine-${role}`, copies !== undefined),
+    checkPrimary: copies?.checkPrimary,
   });
   return {
     ...connections,
     ledger,
-    engineState: gate.state,
+    engineState: () =>
+      gate.state() === 'ok' && copies?.rounds.trouble !== undefined ? 'waits for copies' : gate.state(),
     engineOpened: gate.opened,
     migrated() {
       migrating ??= untilMigrated({ engine, ledger, outages, names });

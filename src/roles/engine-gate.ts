@@ -62,12 +62,15 @@ export function keepEngineOpen(parts: {
   readonly logger: Logger;
   /** Throws MissingRights while the user of Redis lacks some. */
   readonly checkRights?: () => Promise<void>;
+  /** Makes sure that the connection leads to the named primary, where the engine has copies. */
+  readonly checkPrimary?: (() => Promise<void>) | undefined;
   /** Milliseconds between attempts to open an engine that an operator must repair or rebuild. */
   readonly retryRefusedMs?: number;
   readonly names?: Pick<ServerNames, 'engine' | 'postgres'>;
   readonly outages?: Outages;
 }): EngineGate {
-  const { redis, engine, ledger, logger, checkRights, retryRefusedMs = RETRY_REFUSED_MS } = parts;
+  const { redis, engine, ledger, logger, checkRights, checkPrimary } = parts;
+  const { retryRefusedMs = RETRY_REFUSED_MS } = parts;
   const { names = NAMES, outages = openOutages(logger, []) } = parts;
   let stopped = false;
   let opening = false;
@@ -92,6 +95,7 @@ export function keepEngineOpen(parts: {
       if (tenure !== engine.lifecycle.tenure) continue;
       try {
         await checkRights?.();
+        await checkPrimary?.();
         const lost = await engine.lifecycle.open(known);
         refused = undefined;
         for (const server of [names.engine, names.postgres]) outages.clear(server, USER);

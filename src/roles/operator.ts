@@ -1,14 +1,17 @@
 /** Connects one operator's command to the configured servers, or to those of the all-in-one on this machine. */
 
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
-import { checkRights } from '../engine/index.ts';
+import { checkRights, lookAt, type SeenServer } from '../engine/index.ts';
 import { framesAgeMs } from '../feed/index.ts';
 import type { OperatorServices } from '../operator/services.ts';
 import { openWakeUps } from '../queue/index.ts';
-import { openBackends } from './backends.ts';
+import { readRedisAddress, serverName } from '../redis/address.ts';
+import { connectServer } from '../redis/connections.ts';
+import { type Backends, engineAt, openBackends } from './backends.ts';
 import { loadEmbedded } from './own-servers.ts';
 import type { ServedConfig } from './served-config.ts';
 
@@ -17,6 +20,8 @@ const PATIENCE_MS = 10_000;
 /** Time after which an unavailable server is reported, since it may never come back. */
 const OUTAGE_PATIENCE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
+/** Timeout after which a copy counts as away. */
+const COPY_PATIENCE_MS = 2_000;
 
 /** @throws ConfigError if no servers are named and none run here */
 async function locateServers(config: Config): Promise<ServedConfig> {
@@ -41,6 +46,26 @@ async function countReplicas(engineRedis: Redis): Promise<Record<string, number>
   return Object.fromEntries(
     [...new Set(others)].map((role) => [role, others.filter((one) => one === role).length]),
   );
+}
+
+/** Looks at each server that REDIS_URL names, whether it is a copy or not. */
+export async function lookAtCopies({
+  config,
+}: Backends): Promise<ReadonlyMap<string, SeenServer | undefined>> {
+  const at = engineAt(config);
+  const seen = readRedisAddress(at.url)!.endpoints.map(async (endpoint) => {
+    const redis = connectServer(at, endpoint, 'operator-copies');
+    try {
+      if (redis.status !== 'ready')
+        await once(redis, 'ready', { signal: AbortSignal.timeout(COPY_PATIENCE_MS) });
+      return [serverName(endpoint), await lookAt(redis)] as const;
+    } catch {
+      return [serverName(endpoint), undefined] as const;
+    } finally {
+      redis.disconnect();
+    }
+  });
+  return new Map(await Promise.all(seen));
 }
 
 export async function openOperatorServices(config: Config): Promise<OperatorServices> {
@@ -68,6 +93,7 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
     queueCounts: () => queue.counts(),
     replicas: () => countReplicas(engineRedis),
     snapshotAgeMs: () => framesAgeMs(queueRedis),
+    copies: backends.copies && (() => lookAtCopies(backends)),
     troubles: () => outages.sentences(),
     async close() {
       await queue.close();

@@ -4,11 +4,12 @@
 
 import { oneAtATime } from '../domain/shared-read.ts';
 import type { Engine, FilterLoad } from '../engine/index.ts';
-import type { LastReconcile, Ledger } from '../ledger/index.ts';
+import type { CopiesRow, LastReconcile, Ledger } from '../ledger/index.ts';
 import type { Metrics, Reading } from '../process/metrics.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
 import { createSettlementWorker } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
+import { type CopiesKeeper, keepCopies } from './copies-keeper.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
 
@@ -21,6 +22,8 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   const run = async (): Promise<void> => {
     if (engine.lifecycle.isOpen()) await settlement.run();
   };
+  const keeper = keepCopies(backends);
+  addCopiesMetrics(metrics, keeper);
   const worker = openSettlementWorker({ connection: queueOptions, run, onError });
   const queue = openWakeUps({ connection: queueOptions, onError });
   metrics.gauge('redbook_settlement_lag_events', 'Engine events that are not in Postgres yet.', async () => {
@@ -44,8 +47,32 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
     async stop() {
       await worker.close();
       await queue.close();
+      await keeper?.stop();
     },
   };
+}
+
+/** Exports the copies of the engine; without copies the gauges have no value. */
+function addCopiesMetrics(metrics: Metrics, keeper: CopiesKeeper | undefined): void {
+  const ofTheRow =
+    (read: (row: CopiesRow) => Reading): (() => Promise<Reading>) =>
+    async () =>
+      keeper?.row === undefined ? {} : read(keeper.row);
+  metrics.gauge(
+    'redbook_engine_copies',
+    'Copies of the engine that have every answered order, the primary included.',
+    ofTheRow(({ members }) => members.length),
+  );
+  metrics.gauge(
+    'redbook_engine_copies_configured',
+    'Servers that REDIS_URL names as copies.',
+    async () => keeper?.size ?? {},
+  );
+  metrics.gauge(
+    'redbook_engine_failover_timestamp_seconds',
+    'Unix time at which another primary was named last; absent before the first.',
+    ofTheRow(({ namedAt }) => (namedAt === null ? {} : namedAt.getTime() / 1_000)),
+  );
 }
 
 /** Exports the result of the last reconcile. The command that reconciles ends, but this process keeps running. */

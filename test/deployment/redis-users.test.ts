@@ -43,7 +43,14 @@ interface Work {
 
 /** Commands of each connection, and of finding the right node of a cluster. */
 const CONNECT = ['info', 'client|setname', 'cluster|slots'];
-const OPEN: Work = { scripts: ['open_epoch'], commands: ['config|get', 'bgrewriteaof'] };
+const OPEN: Work = {
+  scripts: ['open_epoch', 'set_copies'],
+  commands: ['config|get', 'bgrewriteaof', 'role', 'wait', 'hmget'],
+};
+/** Commands of those that keep the copies of an engine. */
+const KEEP: Work = {
+  commands: ['replicaof', 'watch', 'unwatch', 'multi', 'exec', 'client|kill', 'time', 'hget', 'hset'],
+};
 const MARKETS = ['hget', 'hvals'];
 const ADD_JOBS = ['addStandardJob'];
 const DO_JOBS = words(`
@@ -62,9 +69,10 @@ const WORK: Record<string, readonly Work[]> = {
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'zrange', 'time'],
     },
   ],
-  'engine-stream': [{ commands: ['hget'] }],
+  'engine-stream': [{ commands: ['hget', 'role'] }],
   'engine-settlement': [
     OPEN,
+    KEEP,
     { scripts: ['trim_settled'], commands: ['hmget', 'hvals', 'xrange', 'getrange'] },
   ],
   'engine-snapshot': [
@@ -184,6 +192,7 @@ describe('the users of Redis', () => {
     ['engine-stream', 'EVAL', 'return 1', '0'],
     ['engine-settlement', 'HINCRBY', '{redbook}:balances:ETH', 'house', '1'],
     ['engine-settlement', 'HGETALL', '{redbook}:balances:ETH'],
+    ['engine-api', 'REPLICAOF', 'NO', 'ONE'],
     ['engine-snapshot', 'XTRIM', '{redbook}:events', 'MAXLEN', '0'],
     ['engine-snapshot', 'EVAL', 'return 1', '1', '{redbook}:book:ETH/USDC:bids'],
     ['engine-operator', 'FLUSHDB'],

@@ -63,6 +63,19 @@ create table daily_balances (
   constraint daily_balances_pkey PRIMARY KEY (end_ms, account, asset)
 );
 
+create table engine_copies (
+  shard smallint default 0 not null,
+  server text collate "C" not null,
+  version integer default 1 not null,
+  epoch integer default 0 not null,
+  begun_on text collate "C" not null,
+  members text[] collate "C" not null,
+  joining text[] collate "C" default '{}'::text[] not null,
+  named_at timestamp with time zone,
+  constraint engine_copies_pkey PRIMARY KEY (shard),
+  constraint engine_copies_shard_check CHECK (shard = 0)
+);
+
 create table engine_cursor (
   only_row boolean default true not null,
   epoch bigint not null,
@@ -348,6 +361,11 @@ comment on column candles.timeframe is '1m, 1h or 1D';
 comment on column chain_links.sequence is 'The last event of the batch.';
 comment on column closings.digest is 'SHA-256 of the balances of the closing.';
 comment on column closings.sequence is 'The last booked event before the end; 0: none.';
+comment on column engine_copies.epoch is 'The last epoch that began while the engine had copies; begun_on is its server.';
+comment on column engine_copies.joining is 'Servers that answers wait for already, and that may not be named yet.';
+comment on column engine_copies.members is 'Servers that have every answered order, and may be named.';
+comment on column engine_copies.named_at is 'When another server was named last.';
+comment on column engine_copies.server is 'The primary, by the name that REDIS_URL gives it: no epoch begins elsewhere.';
 comment on column engine_cursor.digest is 'SHA-256 of that event: the same place must always hold the same content.';
 comment on column engine_cursor.head is 'Head of the chain after that event, in base64.';
 comment on column engine_cursor.orders is 'Orders that were ever settled; no row of theirs is ever deleted.';
@@ -371,6 +389,7 @@ comment on table chain_links is 'The first four characters of the head of each e
 comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
 comment on table closings is 'Months (UTC) that were closed.';
 comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';
+comment on table engine_copies is 'Servers of an engine that has copies; one row for each engine.';
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';

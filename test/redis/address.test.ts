@@ -48,6 +48,29 @@ describe('the address of a Redis', () => {
     expect(readRedisAddress('rediss+sentinel://one/queue')).to.deep.include({ kind: 'sentinel', tls: true });
   });
 
+  it('is a list of copies, one of which is the primary', () => {
+    expect(readRedisAddress('rediss+copies://api:se%2Fcret@one,[::1]:7000,three')).to.deep.equal({
+      kind: 'copies',
+      tls: true,
+      database: 0,
+      username: 'api',
+      password: 'se/cret',
+      endpoints: [node('one', 6379), node('::1', 7000), node('three', 6379)],
+    });
+  });
+
+  it('is one server that keeps each write by itself', () => {
+    expect(readRedisAddress('rediss+durable://api:secret@one')).to.deep.equal({
+      kind: 'server',
+      durable: true,
+      tls: true,
+      database: 0,
+      username: 'api',
+      password: 'secret',
+      endpoints: [node('one', 6379)],
+    });
+  });
+
   for (const text of [
     '',
     'redis://',
@@ -65,6 +88,10 @@ describe('the address of a Redis', () => {
     'redis+sentinel://one,,two/queue',
     'redis+sentinel://one/queue/0',
     'sentinel://one/queue',
+    'redis+copies://one',
+    'redis+copies://one,',
+    'redis+copies://one,two/1',
+    'redis+durable://one,two',
   ])
     it(`may not be ${JSON.stringify(text)}`, () => expect(readRedisAddress(text)).to.equal(undefined));
 });

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { type Engine, EngineBehind, openEngine } from '../../src/engine/index.ts';
+import { type Engine, EngineBehind, EngineMisconfigured, openEngine } from '../../src/engine/index.ts';
 import { openFollower, openPublisher, writeMessage } from '../../src/feed/index.ts';
 import { GENERAL, marketChannel } from '../../src/feed/keys.ts';
 import { openRequestLogs } from '../../src/http/limits/request-log.ts';
@@ -93,6 +93,20 @@ describe('a Redis that takes over', function () {
     expect(await trade(engine))
       .to.be.above(first)
       .and.at.least(2 * 2 ** 37);
+  });
+
+  it('does not open in a cluster that may promote a replica by itself', async () => {
+    const { url, nodes } = await cluster('promotes');
+    const admin = openRedis(nodes[1]!.url);
+    await admin.config('SET', 'cluster-replica-no-failover', 'no');
+    admin.disconnect();
+    const redis = connect('engine-all', url);
+    await ready(redis);
+    const opening = openEngine({ redis, ...LIMITS }).lifecycle.open({ epoch: 0, sequence: 0 });
+    expect(await opening.catch((error: unknown) => error))
+      .to.be.instanceOf(EngineMisconfigured)
+      .with.property('message')
+      .that.includes('cluster-replica-no-failover is no, must be yes');
   });
 
   it('does not open when it lacks events that Postgres has', async () => {

@@ -6,7 +6,14 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import pg from 'pg';
 import { Refusal } from '../../src/domain/errors.ts';
-import { type Engine, EngineExhausted, type EpochNotes, openEngine } from '../../src/engine/index.ts';
+import {
+  type Engine,
+  EngineExhausted,
+  EngineMisconfigured,
+  type EpochNotes,
+  giveList,
+  openEngine,
+} from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
@@ -224,6 +231,62 @@ describe('epochs that Postgres has noted', function () {
     expect(engine.lifecycle.isOpen()).to.equal(false);
     await guard();
     expect(await epochNow()).to.equal(2);
+  });
+
+  it('close an engine as soon as another server has a later one', async () => {
+    await guard();
+    await ledger.epochs.note({ epoch: 2, server: 'another' });
+    await engine.lifecycle.noteEpoch((await ledger.epochs.position()).begun);
+    expect(engine.lifecycle.isOpen()).to.equal(false);
+  });
+
+  it('begin on a service that keeps each write by itself, and shows neither settings nor its file', async () => {
+    const start: typeof startRedisServer = (path, asked) => startRedisServer(path, { ...asked, settings });
+    const settings = ['rename-command CONFIG ""', 'rename-command BGREWRITEAOF ""'];
+    const service = await freshRedisServer({}, start);
+    const own = openRedis(service.url.replace('redis://', 'redis+durable://'), undefined, {
+      enableOfflineQueue: false,
+      retryStrategy: () => 20,
+    });
+    own.on('error', () => undefined);
+    const warned: string[] = [];
+    const warn = (message: string): void => void warned.push(message);
+    const open = openEngine({ redis: own, ...LIMITS, epochs: ledger.epochs, isDurable: true, warn });
+    const begins = (): Promise<void> =>
+      eventually('it is open', async () => {
+        await open.lifecycle.open(await ledger.epochs.position());
+        await open.lifecycle.inspect();
+        return true;
+      });
+    await begins();
+    await publishPlain(open, M);
+    await service.kill();
+    await service.start();
+    await begins();
+    expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1, 2]);
+    expect(warned).to.deep.equal([]);
+    own.disconnect();
+  });
+
+  it('begin without a row of copies, a list or a round where one server is named', async () => {
+    await guard();
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 100n });
+    await sell();
+    expect(await query(databaseUrl, 'select from engine_copies')).to.have.length(0);
+    expect(await redis.exists(KEYS.copies)).to.equal(0);
+    const sent = await redis.info('commandstats');
+    for (const command of ['wait', 'waitaof', 'role', 'replicaof'])
+      expect(sent).not.to.include(`cmdstat_${command}:`);
+  });
+
+  it('begin on no engine with copies that the process would not wait for', async () => {
+    await giveList(redis, { version: 1, names: ['one:6379', 'two:6379'] });
+    const opening = engine.lifecycle.open(await ledger.epochs.position());
+    expect(await opening.catch((error: unknown) => error))
+      .to.be.instanceOf(EngineMisconfigured)
+      .with.property('message')
+      .that.includes('the engine has copies (one:6379, two:6379)');
   });
 
   it('end before the prefix bytes that are reserved', async () => {

@@ -5,7 +5,7 @@ import { type Bounds, explore, type Rules, SOUND } from './model.ts';
 
 const NONE: Bounds = { orders: 1, crashes: 0, namings: 0, changes: 0, cuts: 0, wholeCopies: 0 };
 /** States that are visited where the model has more than a test can wait for. */
-const SOME = 30_000;
+const SOME = 20_000;
 const MOST = 300_000;
 
 describe('the model of the copies', function () {
@@ -27,7 +27,14 @@ describe('the model of the copies', function () {
     });
 
   const sentinels: Partial<Rules> = { promoter: 'the longest', epochsBeginOnMembersOnly: false };
-  const BROKEN_CASES: [name: string, rules: Partial<Rules>, bounds: Partial<Bounds>, promise: string][] = [
+  /** Steps that a trace does without may be left out, so that it is found sooner. */
+  const BROKEN_CASES: [
+    name: string,
+    rules: Partial<Rules>,
+    bounds: Partial<Bounds>,
+    promise: string,
+    idle?: RegExp,
+  ][] = [
     [
       'nobody is waited for',
       { ...sentinels, waitsFor: 'nobody', settlementWaits: false },
@@ -69,12 +76,14 @@ describe('the model of the copies', function () {
       { joinsAfterRound: false },
       { namings: 1, changes: 2 },
       'an answered order is gone',
+      /settlement|follow|keepers/,
     ],
     [
       'late keepers are not fenced',
       { keepersAreFenced: false },
       { namings: 2 },
       'no member has every answered order',
+      /settlement|epoch/,
     ],
     [
       'others follow a server before it is a primary',
@@ -87,6 +96,7 @@ describe('the model of the copies', function () {
       { oldPrimaryLeavesAtNote: false },
       { namings: 2 },
       'no member has every answered order',
+      /settlement|notes/,
     ],
     [
       'epochs are not noted',
@@ -99,11 +109,12 @@ describe('the model of the copies', function () {
       { copiesAreOnDisk: false },
       { namings: 1, crashes: 1, wholeCopies: 1 },
       'an answered order is gone',
+      /settlement|told|keepers/,
     ],
   ];
-  for (const [name, rules, bounds, promise] of BROKEN_CASES)
+  for (const [name, rules, bounds, promise, idle] of BROKEN_CASES)
     it(`breaks when ${name}`, () => {
-      const found = explore({ ...SOUND, ...rules }, { ...NONE, ...bounds }, MOST);
+      const found = explore({ ...SOUND, ...rules }, { ...NONE, ...bounds }, MOST, idle);
       expect(found.broken).to.equal(promise);
     });
 });

@@ -1,0 +1,14 @@
+#!lua
+--[[
+Gives the primary the list of its copies, in rising versions: a list that comes late changes nothing.
+
+KEYS  copies
+ARGV  version   version of the row in Postgres
+      names     names of the servers that must have an order before it is answered, blanks between
+Replies  { set } | { later } when the server has this version or a later one
+]]
+
+local version = tonumber(redis.call('HGET', KEYS.copies, 'version') or '0')
+if version >= tonumber(ARGV.version) then return { 'later' } end
+redis.call('HSET', KEYS.copies, 'version', ARGV.version, 'names', ARGV.names)
+return { 'set' }

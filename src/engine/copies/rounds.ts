@@ -1,0 +1,226 @@
+/**
+ * Tells when every copy has on its disk what the primary had executed at a moment. A round reads the state of the engine
+ * and the list of its copies, writes something small, waits for the copies, and compares what each named one has. It
+ * covers all replies that came before it began.
+ *
+ * WAIT counts copies and does not name them, so the names and offsets come from ROLE. After a read alone, newer servers
+ * answer WAIT at once with the copies of the last write, so a round writes.
+ */
+
+import type { Redis } from 'ioredis';
+import { Refusal } from '../../domain/errors.ts';
+import { serverName } from '../../redis/address.ts';
+import { endpointOf } from '../../redis/found-server.ts';
+import { KEYS } from '../keys.ts';
+import { readState } from '../state.ts';
+import { type CopyList, LIST_FIELDS, readList } from './list.ts';
+import { fullCopiesIn, type Role, readRole } from './server.ts';
+
+/** Together with a round under way and the command itself, it stays below the time within which clients get an answer. */
+const ROUND_MS = 700;
+/** Pause between looks at copies that lack something, while a server that is no copy has it already. */
+const LOOK_AGAIN_MS = 20;
+
+/** What a process knows of the engine that answered it. */
+export interface Position {
+  readonly epoch: number;
+  readonly runId: string;
+  /** Sequence of the last event that it knows. */
+  readonly sequence: number;
+}
+
+/** A whole round. */
+export interface Round extends Position {
+  readonly list: CopyList;
+}
+
+interface Waiter {
+  readonly connection: number;
+  resolve(round: Round): void;
+  reject(error: unknown): void;
+}
+
+interface RoundsOptions {
+  /** A connection for rounds alone, because WAIT blocks it. */
+  readonly redis: Redis;
+  /** Least number of copies, the primary included. */
+  readonly minCopies: number;
+  /** Called with the duration of each round, and whether it was whole. */
+  readonly observe?: (seconds: number, isWhole: boolean) => void;
+}
+
+export class CopyRounds {
+  readonly #redis: Redis;
+  readonly #minCopies: number;
+  readonly #observe: (seconds: number, isWhole: boolean) => void;
+  /** Number of the connection. A primary that becomes a replica ends all connections. */
+  #connection = 0;
+  #runId: string | undefined;
+  #waitsForDisks = false;
+  #waiting: Waiter[] = [];
+  #isBusy = false;
+  /** Number of rounds that began. */
+  #rounds = 0;
+  /** Number of copies that the last list named besides the primary. */
+  #others = 1;
+  #trouble: string | undefined;
+
+  constructor({ redis, minCopies, observe = () => undefined }: RoundsOptions) {
+    this.#redis = redis;
+    this.#minCopies = minCopies;
+    this.#observe = observe;
+    redis.on('close', () => {
+      this.#connection += 1;
+      this.#runId = undefined;
+    });
+    redis.on('ready', () => void this.#identify().catch(() => redis.disconnect(true)));
+    if (redis.status === 'ready') void this.#identify().catch(() => redis.disconnect(true));
+  }
+
+  /** Returns why the last round was not whole; undefined after one that was. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /**
+   * Notes that a command is about to be sent.
+   * @param runId of the server that it is sent to
+   * @returns the number of the connection, for `cover`
+   * @throws Refusal SERVICE_UNAVAILABLE while no round could cover it; nothing was sent
+   */
+  begin(runId: string): number {
+    if (this.#runId === runId && this.#redis.status === 'ready') return this.#connection;
+    // The other connection may have moved on to another server.
+    if (this.#runId !== undefined) this.#redis.disconnect(true);
+    this.#runId = undefined;
+    throw new Refusal(
+      'SERVICE_UNAVAILABLE',
+      'the copies of the matching engine cannot be asked, and nothing was done: try again',
+    );
+  }
+
+  /**
+   * Resolves once every copy has what the server had executed before this call.
+   * @throws Refusal SERVICE_UNAVAILABLE when the copies do not confirm it in time: the outcome is unknown
+   */
+  async cover(connection: number, { epoch, runId, sequence }: Position): Promise<void> {
+    const round = await this.#next(connection);
+    if (round.runId !== runId || round.epoch !== epoch || round.sequence < sequence)
+      throw unknown('the engine was replaced meanwhile');
+  }
+
+  /** Runs a round that begins after this call. @throws Refusal SERVICE_UNAVAILABLE when it is not whole */
+  prove(): Promise<Round> {
+    return this.#next(this.#connection);
+  }
+
+  #next(connection: number): Promise<Round> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ connection, resolve, reject });
+      if (this.#isBusy) return;
+      this.#isBusy = true;
+      // Everything that came in this turn shares the round.
+      setImmediate(() => void this.#run());
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      const [connection, begun] = [this.#connection, performance.now()];
+      try {
+        const round = await this.#round(begun + ROUND_MS);
+        this.#trouble = undefined;
+        for (const one of waiting)
+          if (one.connection === connection) one.resolve(round);
+          else one.reject(unknown('the connection broke'));
+      } catch (error) {
+        this.#trouble = error instanceof Error ? error.message : String(error);
+        for (const { reject } of waiting) reject(error);
+      }
+      this.#observe((performance.now() - begun) / 1000, this.#trouble === undefined);
+    }
+    this.#isBusy = false;
+  }
+
+  async #identify(): Promise<void> {
+    const connection = this.#connection;
+    const info = await this.#redis.info('server');
+    if (connection !== this.#connection) return;
+    this.#runId = /^run_id:(\w+)/m.exec(info)?.[1];
+    const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(info) ?? [];
+    this.#waitsForDisks = Number(major) > 7 || (Number(major) === 7 && Number(minor) >= 2);
+  }
+
+  async #round(untilMs: number): Promise<Round> {
+    const [redis, runId, endpoint] = [this.#redis, this.#runId, endpointOf(this.#redis)];
+    if (runId === undefined || endpoint === undefined) throw unknown('their primary is away');
+    this.#rounds += 1;
+    // The state is read before the write, so what it shows lies before the first offset.
+    const first = redis.pipeline();
+    first.hgetBuffer(KEYS.engine, 'state').hmget(KEYS.copies, ...LIST_FIELDS, 'verified');
+    first.role().hset(KEYS.copies, 'round', this.#rounds);
+    const [replies, seen] = await Promise.all([
+      repliesOf(first.exec()),
+      this.#wait(this.#others, untilMs - performance.now()),
+    ]);
+    const [version, names, verified] = replies[1] as (string | null)[];
+    const list = readList(version, names);
+    const { offset } = readRole(replies[2]);
+    const own = serverName(endpoint);
+    if (!list.names.includes(own)) throw unknown(`${own} has no list that names it`);
+    if (list.names.length < this.#minCopies) throw unknown(`there are only ${list.names.length}`);
+    const others = list.names.filter((name) => name !== own);
+    this.#others = others.length;
+    let now = seen;
+    for (;;) {
+      const lacking = others.filter((name) => (now.role.replicas.get(name) ?? -1) < offset);
+      // A server that was copied whole acknowledges before its own file has anything, so a keeper verifies it.
+      const isVerified = verified === `${runId} ${now.fullCopies}`;
+      if (lacking.length === 0 && now.acknowledged >= others.length && isVerified) break;
+      const leftMs = untilMs - performance.now();
+      if (leftMs < 1 || !isVerified)
+        throw unknown(isVerified ? `${lacking.join(', ')} does not confirm` : 'one was just copied whole');
+      now = await this.#wait(now.role.replicas.size + 1, Math.min(LOOK_AGAIN_MS, leftMs));
+    }
+    return { ...readState(replies[0] as Buffer | null), runId, list };
+  }
+
+  /** Waits for a number of copies, and looks at all of them. */
+  async #wait(count: number, maxMs: number) {
+    const waitMs = Math.max(1, Math.floor(maxMs));
+    const pipeline = this.#redis.pipeline();
+    if (this.#waitsForDisks) pipeline.call('WAITAOF', 1, count, waitMs);
+    else pipeline.wait(count, waitMs);
+    const asked = pipeline.role().info('stats').exec();
+    const [waited, role, stats] = await repliesOf(asked).catch((error) => {
+      // Its user may lack the right. The engine's settings flush a copy's file before it acknowledges in any case.
+      if (/NOPERM|unknown command/.test(String(error.cause))) this.#waitsForDisks = false;
+      throw error;
+    });
+    const acknowledged = Array.isArray(waited) ? (waited[0] === 1 ? waited[1] : -1) : waited;
+    const found: { acknowledged: number; role: Role; fullCopies: string } = {
+      acknowledged: acknowledged as number,
+      role: readRole(role),
+      fullCopies: fullCopiesIn(stats as string),
+    };
+    if (!found.role.isPrimary) throw unknown('this server is no primary');
+    return found;
+  }
+}
+
+async function repliesOf(asked: Promise<[Error | null, unknown][] | null>): Promise<unknown[]> {
+  const replies = await asked.catch((cause) => {
+    throw unknown('their primary is away', cause);
+  });
+  return (replies ?? []).map(([error, reply]) => {
+    if (error !== null) throw unknown('their primary does not answer', error);
+    return reply;
+  });
+}
+
+const unknown = (why: string, cause?: unknown): Refusal =>
+  new Refusal('SERVICE_UNAVAILABLE', `the copies of the matching engine do not confirm it: ${why}`, {
+    cause,
+  });

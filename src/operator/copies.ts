@@ -1,0 +1,189 @@
+/** Shows the copies of the engine, and changes which of them count and which one is the primary. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { OperatorRefusal } from '../domain/errors.ts';
+import type { SeenServer } from '../engine/index.ts';
+import type { CopiesRow } from '../ledger/index.ts';
+import { column, formatCounted, renderFacts, renderTable } from '../terminal/table.ts';
+import type { OperatorServices } from './services.ts';
+import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
+
+/** Longest wait for the epoch that follows a naming. */
+const NAMED_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 200;
+
+type Seen = ReadonlyMap<string, SeenServer | undefined>;
+
+export function addCopiesCommands(program: Command, perform: RunCommand): void {
+  const copies = addNoun(program, 'copies', 'show and change the copies of the engine');
+  const withRow = (
+    work: (row: CopiesRow, seen: Seen, services: OperatorServices) => Promise<CommandResult>,
+  ) =>
+    perform(async (services) => {
+      const seen = await look(services);
+      const row = await services.ledger.copies.read();
+      if (row === undefined) throw refused('NO_COPIES', 'no copies have begun yet: start settlement first');
+      return work(row, seen, services);
+    });
+  copies
+    .command('show', { isDefault: true })
+    .description('show the primary, the copies, and how far each is')
+    .action(() => withRow(async (row, seen) => shownCopies(row, seen)));
+  copies
+    .command('name <server>')
+    .description('make another copy the primary; orders wait for some seconds, and none is lost')
+    .action((server: string) => withRow((row, seen, services) => name(server, row, seen, services)));
+  copies
+    .command('drop <server>')
+    .description('answer without a copy that is silent, or that REDIS_URL no longer names')
+    .action((server: string) => withRow((row, seen, services) => drop(server, row, seen, services)));
+  copies
+    .command('force <server>')
+    .description('make a server the only copy, although it may lack answered orders')
+    .option('--confirm <server>', 'the name of the server again')
+    .action((server: string, { confirm }: { confirm?: string }) =>
+      withRow((row, seen, services) => force(server, confirm, row, seen, services)),
+    );
+  copies
+    .command('adopt')
+    .description('take the primary from the servers, after Postgres was put back to an earlier moment')
+    .action(() => perform(async (services) => adopt(await look(services), services)));
+}
+
+const refused = (code: string, message: string): OperatorRefusal => new OperatorRefusal(code, message);
+
+async function look({ copies }: OperatorServices): Promise<Seen> {
+  if (copies === undefined) throw refused('NO_COPIES', 'REDIS_URL names no copies (redis+copies://)');
+  return copies();
+}
+
+const versionsOf = (seen: Seen): number[] => [...seen.values()].map((server) => server?.version ?? 0);
+
+function roleOf(name: string, { server, members, joining }: CopiesRow, seen: SeenServer | undefined): string {
+  if (seen === undefined) return 'away';
+  if (name === server) return seen.isPrimary ? 'primary' : 'named';
+  if (members.includes(name)) return 'copy';
+  return joining.includes(name) ? 'joining' : 'none';
+}
+
+function shownCopies(row: CopiesRow, seen: Seen): CommandResult {
+  const newest = seen.get(row.server)?.sequence;
+  const names = new Set([...seen.keys(), ...row.members]);
+  const servers = [...names].map((server) => {
+    const found = seen.get(server);
+    const lagEvents = found === undefined || newest === undefined ? null : newest - found.sequence;
+    return { server, role: roleOf(server, row, found), offset: found?.offset ?? null, lagEvents };
+  });
+  const { version, members, joining, namedAt } = row;
+  const lastFailover = namedAt?.toISOString() ?? null;
+  const counted = (value: number | null): string => (value === null ? '' : formatCounted(value));
+  return {
+    document: { primary: row.server, version, members, joining, servers, lastFailover },
+    text: (paint) =>
+      `${renderFacts(
+        [
+          ['primary', row.server],
+          ['copies', `${members.length} of ${names.size}, version ${version}`],
+          ['named', lastFailover ?? 'never'],
+        ],
+        paint,
+      )}\n${renderTable(
+        [column('server'), column('role'), column('offset', 'right'), column('lag in events', 'right')],
+        servers.map((one) => [one.server, one.role, counted(one.offset), counted(one.lagEvents)]),
+        paint,
+      )}`,
+  };
+}
+
+async function name(
+  server: string,
+  row: CopiesRow,
+  seen: Seen,
+  { ledger }: OperatorServices,
+): Promise<CommandResult> {
+  if (server === row.server) return shortResult(`${server} is the primary`, { primary: server });
+  if (!row.members.includes(server) || seen.get(server) === undefined)
+    throw refused('NO_COPY', `${server} is no copy that answers; 'copies' shows them`);
+  if ((await ledger.copies.name(row, server)) === undefined)
+    throw refused('COPIES_CHANGED', 'the copies changed meanwhile, and nothing was done: try again');
+  const untilMs = Date.now() + NAMED_WITHIN_MS;
+  while (Date.now() < untilMs) {
+    const now = await ledger.copies.read();
+    if (now !== undefined && now.epoch > row.epoch) {
+      if (now.begunOn !== server) throw refused('COPIES_CHANGED', `${now.begunOn} is the primary by now`);
+      return shortResult(`${server} is the primary, in epoch ${now.epoch}`, {
+        primary: server,
+        epoch: now.epoch,
+      });
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
+  throw refused(
+    'NOT_YET_PRIMARY',
+    `${server} is named, and no epoch has begun on it yet: does settlement run?`,
+  );
+}
+
+async function drop(
+  server: string,
+  row: CopiesRow,
+  seen: Seen,
+  { ledger }: OperatorServices,
+): Promise<CommandResult> {
+  if (server === row.server) throw refused('IS_PRIMARY', `${server} is the primary: name another one first`);
+  if (seen.get(server) !== undefined)
+    throw refused(
+      'WOULD_JOIN_AGAIN',
+      `${server} answers and would join again: stop it, or leave it out of REDIS_URL`,
+    );
+  if (!row.members.includes(server) && !row.joining.includes(server))
+    throw refused('NO_COPY', `${server} is no copy; 'copies' shows them`);
+  const left = await ledger.copies.leave(row, server);
+  if (left === undefined)
+    throw refused('COPIES_CHANGED', 'the copies changed meanwhile, and nothing was done: try again');
+  return shortResult(`${server} is no copy any more`, { members: left.members });
+}
+
+async function force(
+  server: string,
+  confirm: string | undefined,
+  row: CopiesRow,
+  seen: Seen,
+  { ledger }: OperatorServices,
+): Promise<CommandResult> {
+  const found = seen.get(server);
+  if (found === undefined || found.epoch === 0)
+    throw refused('NO_COPY', `${server} does not answer, or has no engine`);
+  const settled = await ledger.settlement.cursor();
+  const behind = Math.max(0, settled.sequence - found.sequence);
+  const epochs = row.epoch > found.epoch ? `epochs ${found.epoch + 1} to ${row.epoch}` : `epoch ${row.epoch}`;
+  const loss = row.members.includes(server)
+    ? 'it is a copy, so it has every answered order'
+    : `answered orders of ${epochs} after event ${found.sequence} may be lost` +
+      (behind > 0 ? `; Postgres has ${behind} later events, so the engine will not open on it` : '');
+  if (confirm !== server)
+    throw refused(
+      'CONFIRM',
+      `${server} becomes the only copy: ${loss}. Repeat the command with --confirm ${server}`,
+    );
+  const version = Math.max(row.version, ...versionsOf(seen));
+  await ledger.copies.reset({ server, version, epoch: found.epoch });
+  return shortResult(`${server} is the only copy: ${loss}`, { primary: server, loss });
+}
+
+async function adopt(seen: Seen, { ledger }: OperatorServices): Promise<CommandResult> {
+  const row = await ledger.copies.read();
+  const version = Math.max(...versionsOf(seen));
+  if (version === 0) throw refused('NO_COPIES', 'no server has a list of copies');
+  if (row !== undefined && row.version >= version)
+    return shortResult('Postgres knows the latest list of the servers', { primary: row.server });
+  const [server, found] = [...seen].find(([, one]) => one?.isPrimary && one.version === version) ?? [];
+  if (server === undefined || found === undefined)
+    throw refused(
+      'NO_PRIMARY',
+      `no primary has the latest list, version ${version}: start the server that has it`,
+    );
+  await ledger.copies.reset({ server, version, epoch: found.epoch });
+  return shortResult(`${server} is the primary; the other copies join again`, { primary: server });
+}

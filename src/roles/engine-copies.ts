@@ -1,0 +1,82 @@
+/** The engine's copies as each process sees them: its rounds, its notes of epochs, and the primary that it looks for. */
+
+import type { Redis } from 'ioredis';
+import { Refusal } from '../domain/errors.ts';
+import { CopyRounds, type EpochNotes, giveList } from '../engine/index.ts';
+import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
+import type { Metrics } from '../process/metrics.ts';
+import { readRedisAddress, serverName } from '../redis/address.ts';
+import { type ConnectionListener, connectBeside, type RedisServer } from '../redis/connections.ts';
+import { endpointOf } from '../redis/found-server.ts';
+
+export interface EngineCopies {
+  readonly rounds: CopyRounds;
+  /** Notes epochs on the named primary alone. */
+  readonly epochs: EpochNotes;
+  /**
+   * Makes sure that the engine's connection leads to the named primary, and that the primary has its list.
+   * @throws Refusal SERVICE_UNAVAILABLE after it has left another server, to look again
+   */
+  checkPrimary(): Promise<void>;
+  close(): void;
+}
+
+interface CopiesOptions {
+  readonly at: RedisServer;
+  readonly name: string;
+  readonly engineRedis: Redis;
+  readonly register: CopyRegister;
+  readonly minCopies: number;
+  readonly metrics: Metrics;
+  readonly tell: ConnectionListener;
+}
+
+export const hasCopies = ({ redisUrl }: { readonly redisUrl: string }): boolean =>
+  readRedisAddress(redisUrl)?.kind === 'copies';
+
+/** Returns the names that answers must wait for. */
+export const listOf = ({ version, members, joining }: CopiesRow) => ({
+  version,
+  names: [...members, ...joining],
+});
+
+export function openCopies(options: CopiesOptions): EngineCopies {
+  const { at, name, engineRedis, register, minCopies, metrics, tell } = options;
+  const roundsRedis = connectBeside(engineRedis, at, name, tell);
+  const rounds = new CopyRounds({ redis: roundsRedis, minCopies, observe: metrics.observeRound });
+  const nameOf = (): string => {
+    const endpoint = endpointOf(engineRedis);
+    return endpoint === undefined ? '' : serverName(endpoint);
+  };
+  const refused = (text: string): Refusal => new Refusal('SERVICE_UNAVAILABLE', text);
+  return {
+    rounds,
+    epochs: {
+      async note(begun) {
+        const server = nameOf();
+        const row = await register.read();
+        if (row?.server !== server) throw refused(`${server} is not the named primary of the engine`);
+        await giveList(engineRedis, listOf(row));
+        const noted = await register.note(begun, row);
+        if (noted === undefined) throw refused(`epoch ${begun.epoch} may not begin on ${server}`);
+        const now = await register.read();
+        if (now?.server === server) await giveList(engineRedis, listOf(now));
+        return noted;
+      },
+    },
+    async checkPrimary() {
+      // An epoch with a note opens also while Postgres is away: rounds fail on a server that the copies have left.
+      const row = await register.read().catch(() => null);
+      if (row === null) return;
+      const server = nameOf();
+      if (row?.server === server) return giveList(engineRedis, listOf(row));
+      engineRedis.disconnect(true);
+      throw refused(
+        row === undefined
+          ? 'no primary of the engine is named yet: settlement names the first one'
+          : `${row.server} is the named primary of the engine, and this is ${server}`,
+      );
+    },
+    close: () => roundsRedis.disconnect(),
+  };
+}
