@@ -22,6 +22,7 @@ import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
+export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { CopiesRow, CopyRegister } from './copies.ts';
 export { LedgerDiverged } from './diverged.ts';
