@@ -5,9 +5,10 @@ import { Refusal } from '../../domain/errors.ts';
 import { findOrder } from '../../history/order-history.ts';
 import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
-import { marketsOf } from '../replies/market.ts';
+import { findMarkets } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 import { jsonForSeveral, type Reply } from '../replies/reply.ts';
+import { findOrderId } from './find-order-id.ts';
 
 export const getOrder: WalletEndpoint = {
   request: orderByIdRequest,
@@ -22,25 +23,16 @@ export const getOrderByClientId: WalletEndpoint = {
   async handle(call) {
     const id = checked(orderByClientIdRequest, call.params).clientOrderId;
     return call.reads.orders.read(call.wallet, `client id ${id}`, async () => {
-      const orderId = await orderIdOf(call, id);
+      const orderId = await findOrderId(call, id);
       return reply(call, orderId);
     });
   },
 };
 
-/**
- * Postgres is asked only if the engine does not know the id. The engine drops an id some time after Postgres has it.
- */
-async function orderIdOf({ services, wallet }: WalletCall, id: string): Promise<string | null> {
-  const found = await services.engine.orders.find(wallet, id);
-  if (found.outcome === 'claimed') return found.orderId;
-  return found.outcome === 'unchecked' ? services.ledger.orders.idByClientId(wallet, id) : null;
-}
-
 async function reply({ services, wallet }: WalletCall, orderId: string | null): Promise<Reply> {
   const found = orderId === null ? undefined : await findOrder(services, wallet, orderId);
   if (found === undefined) throw new Refusal('NOT_FOUND', 'the wallet has no such order');
   const { order, shown } = found;
-  const marketOf = await marketsOf(services.engine, [order]);
+  const marketOf = await findMarkets(services.engine, [order]);
   return jsonForSeveral(`{"order":${orderReply(order, shown, marketOf(order))}}`);
 }
