@@ -65,7 +65,7 @@ export function atomsOf(amount: Decimal, { symbol, scale }: Asset): bigint {
 }
 
 /** @throws OperatorRefusal UNKNOWN_ASSET */
-export async function assetOf(engine: Engine, symbol: string): Promise<Asset> {
+export async function findAsset(engine: Engine, symbol: string): Promise<Asset> {
   const found = (await engine.assets.all()).find((asset) => asset.symbol === symbol);
   if (found !== undefined) return found;
   throw new OperatorRefusal(

@@ -19,7 +19,7 @@ export async function rebuildEngine({ engine, ledger }: Servers): Promise<Rebuil
   await ledger.migrate();
   return ledger.settlement.atRest(async (rest) => {
     const { epoch, sequence, timeMs } = rest.cursor;
-    const image = await imageOf(ledger, { epoch, sequence, timeMs: timeMs ?? 0 });
+    const image = await readImage(ledger, { epoch, sequence, timeMs: timeMs ?? 0 });
     return engine.rebuilds.run({ ...image, fence: rest.fence });
   });
 }
@@ -34,7 +34,7 @@ async function hasOtherFormat(engine: Engine): Promise<boolean> {
   }
 }
 
-async function imageOf(
+async function readImage(
   ledger: Ledger,
   cursor: Cursor & { timeMs: number },
 ): Promise<Omit<EngineImage, 'fence'>> {
@@ -47,7 +47,7 @@ async function imageOf(
     assets: await ledger.state.assets(),
     lastPrices: new Map(lastTrades.map(({ market, priceTicks }) => [market, priceTicks])),
     liveOrders: () => ledger.state.liveOrders(cursor.sequence),
-    async *balancesOf(asset) {
+    async *readBalances(asset) {
       for await (const balance of ledger.state.balances(asset, cursor.sequence))
         if (balance.account !== CUSTODY) yield balance;
     },

@@ -9,7 +9,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { assetOf, atomsOf, moveUnlessKnown } from '../books/movements.ts';
+import { atomsOf, findAsset, moveUnlessKnown } from '../books/movements.ts';
 import type { Servers } from '../books/servers.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { parseDecimal } from '../domain/units.ts';
@@ -48,7 +48,7 @@ export function openFaucet(services: Servers, creditsInAll = CREDITS_IN_ALL): Fa
   async function take(wallet: string, asset: string, reference: string): Promise<string | null> {
     const known = takers.get(reference);
     if (known !== undefined) return known;
-    const { scale } = await assetOf(services.engine, asset);
+    const { scale } = await findAsset(services.engine, asset);
     const amountAtoms = atomsOf(parseDecimal(FAUCET_AMOUNTS[asset]!)!, { symbol: asset, scale });
     const movement = { kind: 'credited', wallet, asset, amountAtoms, reference } as const;
     const earlier = await moveUnlessKnown(services, movement, scale);

@@ -147,6 +147,16 @@ export class Refusal extends Error {
   }
 }
 
+const HISTORY_RETRY_SECONDS = 5;
+
+/** Refusal of a read that would need more unsettled events than a read may take. */
+export const historyUnavailable = (): Refusal =>
+  new Refusal(
+    'SERVICE_UNAVAILABLE',
+    'order history is unavailable until settlement catches up; trading continues',
+    { retryAfterSeconds: HISTORY_RETRY_SECONDS },
+  );
+
 /** An operator's command that cannot be carried out, with a code for scripts. */
 export class OperatorRefusal extends Error {
   override readonly name = 'OperatorRefusal';

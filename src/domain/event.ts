@@ -105,3 +105,6 @@ export const weightOf = (event: EventBody): number =>
     : event.kind === 'orders_closed'
       ? event.orders.length
       : 0);
+
+export const totalWeight = (events: readonly EventBody[]): number =>
+  events.reduce((sum, event) => sum + weightOf(event), 0);

@@ -28,18 +28,18 @@ export const walletBytes = (wallet: string): Buffer => Buffer.from(wallet.slice(
 export const walletText = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;
 
 /** Parts of an order id. */
-interface Reference {
+interface OrderReference {
   readonly marketNumber: number;
   readonly side: Side;
   readonly bytes: Buffer;
 }
 
 /** Reads an order id; undefined when no order can have it. */
-export function readOrderId(id: string): Reference | undefined {
+export function readOrderId(id: string): OrderReference | undefined {
   return isOrderId(id) ? readReference(Buffer.from(id, 'hex')) : undefined;
 }
 
-function readReference(bytes: Buffer): Reference {
+function readReference(bytes: Buffer): OrderReference {
   const book = bytes.readUInt16BE(0);
   return { marketNumber: book >> 1, side: book % 2 === 1 ? 'sell' : 'buy', bytes };
 }

@@ -21,7 +21,7 @@ export interface EngineImage {
    * Yields the total balance, available and reserved together, of every account that ever had the asset, and of
    * `house`.
    */
-  balancesOf(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
+  readBalances(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
   usedIds(): AsyncIterable<UsedId>;
   /**
    * Called when the engine is complete. From then on the ledger takes no events of earlier epochs, which the lost

@@ -3,7 +3,7 @@
  * trimmed.
  */
 
-import { Refusal } from '../domain/errors.ts';
+import { historyUnavailable, Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { LOOK_COUNTS_MS } from './claims.ts';
@@ -17,7 +17,7 @@ import { FIND_UNSETTLED, TRIM_SETTLED } from './scripts.ts';
 /** Milliseconds that the index finds settled events, and the least that these stay, so that a running read has both. */
 const INDEX_STAYS_MS = 10_000;
 /** Share of its memory from which the engine keeps settled events no longer than their index. */
-const MOST_MEMORY = 0.5;
+const MAX_MEMORY_SHARE = 0.5;
 /** Interval of looks at the engine's memory. */
 const LOOK_AT_MEMORY_MS = 5_000;
 /**
@@ -68,8 +68,6 @@ const UNSETTLED_PAGE = 50;
  */
 const MAX_UNSETTLED = 10_000;
 const MAX_UNSETTLED_BYTES = 64 * 1024 * 1024;
-/** Settling so much takes some seconds. */
-const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Number of events after which a read asks how far Postgres is, because most reads that go further back need Postgres in
@@ -87,15 +85,6 @@ interface UnsettledPage {
    */
   readonly isWhole: boolean;
 }
-
-const farBehind = (): Refusal =>
-  new Refusal(
-    'SERVICE_UNAVAILABLE',
-    'order history is unavailable until settlement catches up; trading continues',
-    {
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    },
-  );
 
 const weightAfter = (cursor: Cursor, events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => (event.sequence === cursor.sequence ? sum : sum + weightOf(event)), 0);
@@ -209,7 +198,7 @@ export class EngineOutbox {
     for await (const asked of this.#stampPages(wallet, settledTo)) {
       const entries = await this.#entriesAt(asked);
       bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
-      if (bytes > MAX_UNSETTLED_BYTES) throw farBehind();
+      if (bytes > MAX_UNSETTLED_BYTES) throw historyUnavailable();
       // A missing entry has been settled meanwhile: the caller reads Postgres next.
       isComplete &&= entries.length === asked.length;
       const events = await this.#decode(entries.reverse());
@@ -226,7 +215,7 @@ export class EngineOutbox {
       const part = { after, count, max: MAX_UNSETTLED - found, settled: settled ?? 0 };
       const stamps = await this.#unsettledStamps(wallet, part);
       if (stamps === undefined || found + stamps.length > MAX_UNSETTLED) {
-        if (settled !== undefined) throw farBehind();
+        if (settled !== undefined) throw historyUnavailable();
         settled = await settledTo();
         continue;
       }
@@ -291,7 +280,7 @@ export class EngineOutbox {
     const text = await this.#core.scripts.call(() => this.#core.redis.info('memory'));
     const figure = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
     const max = figure('maxmemory');
-    this.#isShort = max > 0 && figure('used_memory') > MOST_MEMORY * max;
+    this.#isShort = max > 0 && figure('used_memory') > MAX_MEMORY_SHARE * max;
     this.#lookedMs = Date.now();
   }
 

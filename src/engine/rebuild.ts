@@ -145,7 +145,7 @@ async function fillBalances(writer: BulkWriter, image: EngineImage, reserved: Re
   for (const { symbol } of image.assets) {
     const [key, held] = [balancesKey(symbol), reserved.get(symbol) ?? new Map<string, bigint>()];
     let supply: bigint | undefined;
-    for await (const { account, atoms } of image.balancesOf(symbol)) {
+    for await (const { account, atoms } of image.readBalances(symbol)) {
       const reservedAtoms = held.get(account) ?? 0n;
       held.delete(account);
       if (atoms < reservedAtoms) throw inconsistent(`${account} has less ${symbol} than its orders hold`);

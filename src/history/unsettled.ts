@@ -1,6 +1,6 @@
 /** Reads a wallet's unsettled events, without the parts that concern other wallets. */
 
-import { Refusal } from '../domain/errors.ts';
+import { historyUnavailable, Refusal } from '../domain/errors.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { type OrderVisitor, visitOrders } from '../domain/order-life.ts';
 import type { Engine } from '../engine/index.ts';
@@ -16,9 +16,6 @@ const MAX_PARTS = 50_000;
 const CHECKED_EACH_PAGE = 500;
 /** Growth of the number of events between two later checks, so that all of them cost as much as a few. */
 const CHECK_GROWTH = 1.5;
-
-/** A backlog that is too large for a list takes settlement some seconds. */
-const RETRY_AFTER_SECONDS = 5;
 
 export interface UnsettledStores {
   readonly engine: Pick<Engine, 'outbox'>;
@@ -65,7 +62,7 @@ export async function unsettledEvents(
   for await (const page of engine.outbox.unsettledPages(wallet, askLedger)) {
     const own = page.events.flatMap((event) => ownPart(event, wallet, orderId) ?? []);
     parts += own.reduce((sum, event) => sum + partsOf(event), 0);
-    if (parts > MAX_PARTS) throw farBehind();
+    if (parts > MAX_PARTS) throw historyUnavailable();
     events = [...own, ...events];
     isWhole = page.isWhole;
     isChecked &&= own.length === 0;
@@ -87,13 +84,6 @@ export function reaching<Read extends { readonly cursor: Cursor }>(settledTo: nu
   if (read.cursor.sequence >= settledTo) return read;
   throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger was restarted during this read: try again');
 }
-
-const farBehind = (): Refusal =>
-  new Refusal(
-    'SERVICE_UNAVAILABLE',
-    'order history is unavailable until settlement catches up; trading continues',
-    { retryAfterSeconds: RETRY_AFTER_SECONDS },
-  );
 
 /** Returns the ids of the wallet's orders that the events filled or closed. */
 export function touchedIds(events: readonly EngineEvent[], wallet: string): string[] {

@@ -68,12 +68,12 @@ interface SettledCandles {
 }
 
 /** Candles from which a longer one is merged, and their greatest number. */
-interface Source {
+interface CandleSource {
   readonly kept: KeptTimeframe;
   readonly most: number;
 }
 
-const SOURCES: Readonly<Record<Timeframe, Source>> = {
+const SOURCES: Readonly<Record<Timeframe, CandleSource>> = {
   '1m': { kept: '1m', most: 1 },
   '5m': { kept: '1m', most: 5 },
   '15m': { kept: '1m', most: 15 },

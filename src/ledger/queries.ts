@@ -116,18 +116,21 @@ export const prepared = (text: string): PreparedQuery => ({
   text,
 });
 
-type Texts = readonly [first: string | null, second: string | null];
+type TwoTexts = readonly [first: string | null, second: string | null];
 
 /** Asks for one row of at most two texts. @returns null in place of each where there is no row. Errors as in `inSnapshot`. */
-export const askForTexts = (pool: pg.Pool, statement: PreparedQuery, parameters: unknown[]): Promise<Texts> =>
-  inTime(pool, texts(pool, statement, parameters));
+export const askForTexts = (
+  pool: pg.Pool,
+  statement: PreparedQuery,
+  parameters: unknown[],
+): Promise<TwoTexts> => inTime(pool, texts(pool, statement, parameters));
 
-const NO_TEXTS: Texts = [null, null];
+const NO_TEXTS: TwoTexts = [null, null];
 
-async function texts(pool: pg.Pool, statement: PreparedQuery, values: unknown[]): Promise<Texts> {
+async function texts(pool: pg.Pool, statement: PreparedQuery, values: unknown[]): Promise<TwoTexts> {
   try {
     const { rows } = await pool.query({ ...statement, values, rowMode: 'array' });
-    return (rows[0] as unknown as Texts | undefined) ?? NO_TEXTS;
+    return (rows[0] as unknown as TwoTexts | undefined) ?? NO_TEXTS;
   } catch (error) {
     throw readerError(error);
   }

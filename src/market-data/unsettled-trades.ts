@@ -1,7 +1,7 @@
 /** Reads executions that Postgres may not have yet from the end of the engine's event stream, each event once. */
 
 import { Refusal } from '../domain/errors.ts';
-import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
+import { type Cursor, type EngineEvent, totalWeight } from '../domain/event.ts';
 import type { Trade } from '../domain/order.ts';
 import { type SecondOfTrades, sumOfTrades } from '../domain/rolling-day.ts';
 import { oneAtATime } from '../domain/shared-read.ts';
@@ -164,7 +164,7 @@ export class UnsettledReader {
     if (this.#freshTrades > TRADES_KEPT) this.#join();
     this.#last = fresh.at(-1) ?? this.#last;
     this.#timeMs = Math.max(this.#timeMs, fresh.at(-1)?.timeMs ?? 0);
-    return fresh.length >= PAGE_EVENTS || weightOfAll(fresh) >= PAGE_WEIGHT;
+    return fresh.length >= PAGE_EVENTS || totalWeight(fresh) >= PAGE_WEIGHT;
   }
 
   /** Returns the trades of an execution, in order. Reads them from the stream if they are no longer in memory. */
@@ -218,9 +218,6 @@ function byMarket(executions: readonly UnsettledExecution[]): Map<string, Unsett
   }
   return lists;
 }
-
-const weightOfAll = (events: readonly EngineEvent[]): number =>
-  events.reduce((sum, event) => sum + weightOf(event), 0);
 
 const isAfter = (event: Cursor, other: Cursor): boolean =>
   event.epoch > other.epoch || event.sequence > other.sequence;

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { readLiveOrders } from '../books/live-orders.ts';
-import { assetOf, atomsOf, moveFundsOnce } from '../books/movements.ts';
+import { atomsOf, findAsset, moveFundsOnce } from '../books/movements.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
@@ -84,7 +84,7 @@ async function move(
   const { amount, ...movement } = asked;
   const { kind, wallet, reference } = movement;
   try {
-    const asset = await assetOf(services.engine, asked.asset);
+    const asset = await findAsset(services.engine, asked.asset);
     const amountAtoms = atomsOf(amount, asset);
     const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms }, asset.scale);
     const moved = formatScaled(amountAtoms, asset.scale);

@@ -17,7 +17,7 @@ import { amountColumn, type Cell, type Report, textColumns } from './report.ts';
 
 type Books = Pick<Ledger, 'balances' | 'turnover' | 'journal' | 'state'>;
 
-const scalesOf = async ({ state }: Books): Promise<Scales> =>
+const readScales = async ({ state }: Books): Promise<Scales> =>
   new Map((await state.assets()).map(({ symbol, scale }) => [symbol, scale]));
 
 async function* mapped<Item>(
@@ -53,7 +53,7 @@ class TrialBalance {
  * wallet or one asset is made of fewer accounts, and has no such sums.
  */
 export async function balancesReport(books: Books, timeMs: number, filter: BalancesFilter): Promise<Report> {
-  const scales = await scalesOf(books);
+  const scales = await readScales(books);
   const { sequence, timeMs: settledMs } = await books.balances.cursor();
   const trial = new TrialBalance();
   const isWhole = filter.account === undefined;
@@ -82,7 +82,7 @@ export async function feesReport(
   span: TurnoverSpan,
   dimensions: readonly Dimension[],
 ): Promise<Report> {
-  const scales = await scalesOf(books);
+  const scales = await readScales(books);
   return {
     facts: spanFacts(span),
     list: 'fees',
@@ -103,7 +103,7 @@ export async function volumesReport(
   span: TurnoverSpan,
   dimensions: readonly Dimension[],
 ): Promise<Report> {
-  const scales = await scalesOf(books);
+  const scales = await readScales(books);
   return {
     facts: spanFacts(span),
     list: 'volumes',
@@ -126,7 +126,7 @@ export async function volumesReport(
 
 /** Returns deposits and withdrawals, oldest first. */
 export async function movementsReport(books: Books, filter: MovementsFilter): Promise<Report> {
-  const scales = await scalesOf(books);
+  const scales = await readScales(books);
   return {
     facts: spanFacts(filter),
     list: 'movements',
@@ -171,7 +171,7 @@ const entryRow = (entry: LedgerEntry, scales: Scales): Cell[] => [
 
 /** Returns the entries of the ledger in their order. */
 export async function entriesReport(books: Books, filter: EntriesFilter): Promise<Report> {
-  const scales = await scalesOf(books);
+  const scales = await readScales(books);
   return {
     facts: {},
     list: 'entries',

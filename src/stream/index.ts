@@ -140,7 +140,7 @@ class StreamServer implements Streams {
     if (refused === 'full') return refuse('SERVICE_UNAVAILABLE', 'too many connections');
     if (refused !== undefined) return refuse('RATE_LIMITED', 'too many connections from this address');
     socket.once('close', () => this.#admission.giveBack(address));
-    const refusal = await this.#refusalOf(wanted);
+    const refusal = await this.#findRefusal(wanted);
     if (this.#draining) return refuse('SERVICE_UNAVAILABLE', 'this replica is going away');
     this.#wss.handleUpgrade(request, socket, head, (ws) => this.#welcome(ws, socket, wanted, refusal));
   }
@@ -149,7 +149,7 @@ class StreamServer implements Streams {
    * Refuses an unknown market. A market with fresh frames exists. For other markets the engine is asked, because a
    * rebuilt engine may lack a market. While the engine cannot answer, a market with a channel counts as existing.
    */
-  async #refusalOf(wanted: StreamRequest): Promise<StreamRefusal | undefined> {
+  async #findRefusal(wanted: StreamRequest): Promise<StreamRefusal | undefined> {
     if (wanted.stream === 'general') return undefined;
     if ('refusal' in wanted) return wanted.refusal;
     const { view } = wanted;

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { lagBetween } from '../books/settlement-lag.ts';
-import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
+import { type Cursor, type EngineEvent, totalWeight } from '../domain/event.ts';
 import { type Ledger, LedgerDiverged, type PreparedBatch, type SettledTo } from '../ledger/index.ts';
 
 /** Parts of the engine that settlement uses. */
@@ -86,16 +86,13 @@ class SmallerBatchDue extends Error {
   }
 }
 
-const weightOfAll = (events: readonly EngineEvent[]): number =>
-  events.reduce((sum, event) => sum + weightOf(event), 0);
-
 /**
  * Returns the limits after a failure. The batch may have exceeded a statement timeout or the memory of a process, so
  * batches are halved, down to one event.
  */
 const halfOf = (failed: readonly EngineEvent[]): BatchLimits => ({
   events: Math.max(1, Math.floor(failed.length / 2)),
-  weight: Math.max(1, Math.floor(weightOfAll(failed) / 2)),
+  weight: Math.max(1, Math.floor(totalWeight(failed) / 2)),
 });
 
 const doubled = ({ events, weight }: BatchLimits, max: BatchLimits): BatchLimits => ({
@@ -247,7 +244,7 @@ class Settler implements SettlementWorker {
     const count = this.#limits.events;
     const events = await this.#engine.outbox.readEvents(after, count, weight);
     const fresh = events.filter(({ sequence }) => sequence > after.sequence);
-    return { events, fresh, isFull: fresh.length >= count || weightOfAll(fresh) >= weight };
+    return { events, fresh, isFull: fresh.length >= count || totalWeight(fresh) >= weight };
   }
 
   /**
@@ -278,7 +275,7 @@ class Settler implements SettlementWorker {
    * Returns undefined if no event is left, or if there is no room for one.
    */
   #readAhead({ fresh, isFull, prepared }: EventBatch): Promise<EventBatch> | undefined {
-    const room = this.#heldWeight - weightOfAll(fresh);
+    const room = this.#heldWeight - totalWeight(fresh);
     if (!isFull || room <= 0) return undefined;
     const last = fresh.at(-1)!;
     const read = this.#read(last, Math.min(this.#limits.weight, room));

@@ -48,7 +48,7 @@ export interface FollowedOrder extends Omit<AuditedOrder, 'remainingSteps'> {
 }
 
 /** Amounts by name within a group, such as an asset or a side of a book. */
-class Amounts {
+class GroupedAmounts {
   readonly #groups = new Map<string, Map<string, bigint>>();
 
   of(group: string): Map<string, bigint> {
@@ -86,9 +86,9 @@ export class Follower implements OrderVisitor {
   #timeMs: number;
 
   /** Changes of the fields of balances, by asset. */
-  readonly balances = new Amounts();
+  readonly balances = new GroupedAmounts();
   /** Changes of the size at each price, by `bookName`. */
-  readonly levels = new Amounts();
+  readonly levels = new GroupedAmounts();
   /** New values of fields of the engine hash; null for a removed field. */
   readonly switches = new Map<string, string | null>();
   /** Prices of the last trades, in ticks, by the field of the engine hash. */

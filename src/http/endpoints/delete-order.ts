@@ -10,7 +10,7 @@ import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
 import { json, type Reply } from '../replies/reply.ts';
-import { orderIdOf } from './order-id.ts';
+import { findOrderId } from './find-order-id.ts';
 
 export const deleteOrder: WalletEndpoint = {
   handle: (call) => cancel(call, call.params.orderId!),
@@ -19,7 +19,7 @@ export const deleteOrder: WalletEndpoint = {
 export const deleteOrderByClientId: WalletEndpoint = {
   request: orderByClientIdRequest,
   async handle(call) {
-    const orderId = await orderIdOf(call, checked(orderByClientIdRequest, call.params).clientOrderId);
+    const orderId = await findOrderId(call, checked(orderByClientIdRequest, call.params).clientOrderId);
     if (orderId === null) throw new Refusal('ORDER_NOT_FOUND');
     return cancel(call, orderId);
   },

@@ -5,10 +5,10 @@ import { Refusal } from '../../domain/errors.ts';
 import { findOrder } from '../../history/order-history.ts';
 import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
-import { marketsOf } from '../replies/market.ts';
+import { findMarkets } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 import { jsonForSeveral, type Reply } from '../replies/reply.ts';
-import { orderIdOf } from './order-id.ts';
+import { findOrderId } from './find-order-id.ts';
 
 export const getOrder: WalletEndpoint = {
   request: orderByIdRequest,
@@ -23,7 +23,7 @@ export const getOrderByClientId: WalletEndpoint = {
   async handle(call) {
     const id = checked(orderByClientIdRequest, call.params).clientOrderId;
     return call.reads.orders.read(call.wallet, `client id ${id}`, async () => {
-      const orderId = await orderIdOf(call, id);
+      const orderId = await findOrderId(call, id);
       return reply(call, orderId);
     });
   },
@@ -33,6 +33,6 @@ async function reply({ services, wallet }: WalletCall, orderId: string | null): 
   const found = orderId === null ? undefined : await findOrder(services, wallet, orderId);
   if (found === undefined) throw new Refusal('NOT_FOUND', 'the wallet has no such order');
   const { order, shown } = found;
-  const marketOf = await marketsOf(services.engine, [order]);
+  const marketOf = await findMarkets(services.engine, [order]);
   return jsonForSeveral(`{"order":${orderReply(order, shown, marketOf(order))}}`);
 }

@@ -6,7 +6,7 @@ import { readOrders } from '../../history/order-history.ts';
 import type { ordersSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
 import type { WalletEndpoint } from '../endpoint.ts';
-import { checkMarket, marketsOf } from '../replies/market.ts';
+import { checkMarket, findMarkets } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 import { jsonPage } from '../replies/reply.ts';
 
@@ -21,7 +21,7 @@ export const getOrders: WalletEndpoint = {
     const name = `orders ${JSON.stringify([market, status, limit, cursor])}`;
     return reads.lists.read(wallet, name, async () => {
       const { items, next } = await readOrders(services, wallet, { status, market, beforeSequence }, limit);
-      const marketOf = await marketsOf(
+      const marketOf = await findMarkets(
         services.engine,
         items.map(({ order }) => order),
       );

@@ -6,7 +6,7 @@ import { readTrades } from '../../history/order-history.ts';
 import type { walletTradesSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
 import type { WalletEndpoint } from '../endpoint.ts';
-import { checkMarket, marketsOf } from '../replies/market.ts';
+import { checkMarket, findMarkets } from '../replies/market.ts';
 import { walletTradeReply } from '../replies/order.ts';
 import { jsonPage } from '../replies/reply.ts';
 
@@ -21,7 +21,7 @@ export const getTrades: WalletEndpoint = {
     return reads.lists.read(wallet, name, async () => {
       const filter = { market, orderId, beforeTradeId };
       const { items, next } = await readTrades(services, wallet, filter, limit);
-      const marketOf = await marketsOf(services.engine, items);
+      const marketOf = await findMarkets(services.engine, items);
       const trades = items.map((trade) => walletTradeReply(trade, marketOf(trade)));
       return jsonPage<typeof walletTradesSchema>('trades', trades, writeCursor(scope, next));
     });

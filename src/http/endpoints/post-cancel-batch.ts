@@ -9,7 +9,7 @@ import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
 import { json } from '../replies/reply.ts';
-import { orderIdOf } from './order-id.ts';
+import { findOrderId } from './find-order-id.ts';
 
 type Result = Written<typeof cancelResultSchema>;
 
@@ -36,7 +36,7 @@ export const postCancelBatch: WalletEndpoint = {
 /** One after the other, so that a request never occupies more than one connection of Postgres. */
 async function idsOf(call: WalletCall, clientOrderIds: readonly string[]): Promise<(string | null)[]> {
   const ids: (string | null)[] = [];
-  for (const id of clientOrderIds) ids.push(await orderIdOf(call, id));
+  for (const id of clientOrderIds) ids.push(await findOrderId(call, id));
   return ids;
 }
 

@@ -7,7 +7,7 @@ import { findOrder, placedFills } from '../../history/order-history.ts';
 import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
 import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
-import { marketsOf } from '../replies/market.ts';
+import { findMarkets } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 
@@ -111,7 +111,7 @@ async function replay({ services, reads, wallet }: WalletCall, orderId: string):
     const found = await findOrder(services, wallet, orderId);
     if (found === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
     const { order, shown } = found;
-    const marketOf = await marketsOf(services.engine, [order]);
+    const marketOf = await findMarkets(services.engine, [order]);
     return jsonForSeveral(placingReply(order, shown, marketOf(order), null));
   });
   services.metrics.countOrder('replayed');

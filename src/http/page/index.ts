@@ -6,7 +6,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { Refusal } from '../../domain/errors.ts';
 import type { Engine } from '../../engine/index.ts';
-import { marketOfTicker } from '../endpoints/market-data/ticker.ts';
+import { findMarketByTicker } from '../endpoints/market-data/ticker.ts';
 import { localCallers } from '../local-caller.ts';
 import type { Cors } from '../middleware/cors.ts';
 import { send, sendPublic } from '../response/index.ts';
@@ -61,7 +61,7 @@ export function pageRoutes(services: Services): PageRoute[] {
  */
 async function mayBeMarket(engine: Engine, tickerId: string): Promise<boolean> {
   try {
-    await marketOfTicker(engine, tickerId.toUpperCase());
+    await findMarketByTicker(engine, tickerId.toUpperCase());
     return true;
   } catch (error) {
     if (error instanceof Refusal) return error.code !== 'NOT_FOUND';

@@ -5,7 +5,7 @@ import type { Market } from '../../domain/market.ts';
 import type { Engine } from '../../engine/index.ts';
 
 /** Looks up the markets of a list's items. Their grids convert the integers into decimals. */
-export async function marketsOf(
+export async function findMarkets(
   engine: Engine,
   items: readonly { readonly market: string }[],
 ): Promise<(item: { readonly market: string }) => Market> {

@@ -9,14 +9,14 @@ import { decimalOf } from '../../statements/amounts.ts';
 import { rowsOfLine, STATEMENT_COLUMNS } from '../../statements/statement.ts';
 import { timestamp } from './timestamp.ts';
 
-type Reply = Written<typeof statementSchema>;
-type Line = Exclude<Reply, JsonText>['lines'] extends readonly (infer Item)[] ? Item : never;
+type StatementReply = Written<typeof statementSchema>;
+type Line = Exclude<StatementReply, JsonText>['lines'] extends readonly (infer Item)[] ? Item : never;
 
 export function statementReply(
   { wallet, fromMs, toMs }: StatementSpan,
   { settled, opening, stated, closing, scales }: StatementPage,
   nextCursor: string | null,
-): Reply {
+): StatementReply {
   const balances = (atomsByAsset: ReadonlyMap<string, bigint> | null) =>
     atomsByAsset &&
     [...atomsByAsset].map(([asset, atoms]) => ({

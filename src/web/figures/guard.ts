@@ -58,7 +58,7 @@ const bpsOf = (percent: string): bigint => BigInt(Math.round(Number(percent) * 1
 function lossQuestion({ market, type, plan, walk, words }: Guarded, impact: Impact): Question {
   const { side } = plan.order;
   const { tick } = marketGrid(market);
-  const { reference, averageBps, worstBps, lossAtoms, mostLossAtoms } = impact;
+  const { reference, averageBps, worstBps, lossAtoms, maxLossAtoms } = impact;
   const money = (atoms: bigint): string =>
     `${formatScaled(atoms, market.quote.scale)} ${market.quote.symbol}`;
   const fair = formatScaled(reference.twiceTicks * 5n * tick.coefficient, tick.places + 1);
@@ -69,7 +69,7 @@ function lossQuestion({ market, type, plan, walk, words }: Guarded, impact: Impa
   const text =
     `${words} The ${reference.kind} is ${fair}. The fills shown average ${averagePrice(market, side, walk)}, ` +
     `${percentText(averageBps)} ${past} it: ${money(lossAtoms)} lost. ` +
-    `${capital(name)} ${worst}, ${percentText(worstBps)} ${past} it: at most ${money(mostLossAtoms)} lost.`;
+    `${capital(name)} ${worst}, ${percentText(worstBps)} ${past} it: at most ${money(maxLossAtoms)} lost.`;
   const downTo = side === 'buy' ? 'up to' : 'down to';
   const title = `${verb} ${downTo} ${percentText(worstBps)} ${past} the ${reference.kind}?`;
   return { title, text, action: `${verb} at a loss` };

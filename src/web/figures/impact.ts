@@ -36,7 +36,7 @@ export interface Impact {
   /** Quote atoms that the shown fills lose against the reference. */
   readonly lossAtoms: bigint;
   /** Quote atoms that the whole order loses if every fill has the worst price. */
-  readonly mostLossAtoms: bigint;
+  readonly maxLossAtoms: bigint;
 }
 
 /** @returns null for an order that takes nothing */
@@ -63,7 +63,7 @@ export function impactOf(
     averageBps: fair === 0n ? 0n : (lost * ONE) / fair,
     worstBps: (away * ONE) / twiceTicks,
     lossAtoms: lost / 2n,
-    mostLossAtoms: (away * plan.sizeSteps * lot) / 2n,
+    maxLossAtoms: (away * plan.sizeSteps * lot) / 2n,
   };
 }
 

@@ -156,7 +156,7 @@ async function rebuild(resting: number): Promise<void> {
     assets: await engine.assets.all(),
     lastPrices: new Map(),
     liveOrders,
-    async *balancesOf() {
+    async *readBalances() {
       for (const account of accounts) yield { account, atoms: CREDIT };
     },
     async *usedIds() {},

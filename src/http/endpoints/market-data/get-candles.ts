@@ -7,7 +7,7 @@ import { checked } from '../../checked.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { candlesReply } from '../../replies/market-data.ts';
 import { publicJsonText } from '../../replies/reply.ts';
-import { marketOfTicker } from './ticker.ts';
+import { findMarketByTicker } from './ticker.ts';
 import { checkTimeRange } from './time-range.ts';
 
 export const getCandles: Endpoint = {
@@ -16,7 +16,7 @@ export const getCandles: Endpoint = {
     const asked = checked(candlesRequest, { ...query, ...params });
     checkTimeRange(asked);
     const { ticker_id, tf, limit, start_time, end_time } = asked;
-    const market = await marketOfTicker(engine, ticker_id);
+    const market = await findMarketByTicker(engine, ticker_id);
     const candles = await marketData.candles(market.symbol, tf, {
       limit,
       fromMs: start_time === undefined ? undefined : start_time * 1000,

@@ -5,7 +5,7 @@ import { checked } from '../../checked.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { historicalTradesReply } from '../../replies/market-data.ts';
 import { publicJsonText } from '../../replies/reply.ts';
-import { marketOfTicker } from './ticker.ts';
+import { findMarketByTicker } from './ticker.ts';
 import { checkTimeRange } from './time-range.ts';
 
 export const getHistoricalTrades: Endpoint = {
@@ -14,7 +14,7 @@ export const getHistoricalTrades: Endpoint = {
     const asked = checked(historicalTradesRequest, { ...query, ...params });
     checkTimeRange(asked);
     const { ticker_id, type, limit, start_time, end_time } = asked;
-    const market = await marketOfTicker(engine, ticker_id);
+    const market = await findMarketByTicker(engine, ticker_id);
     const trades = await marketData.trades(market.symbol, {
       side: type === 'all' ? undefined : type,
       limit,

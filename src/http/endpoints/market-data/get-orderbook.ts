@@ -7,7 +7,7 @@ import { checked } from '../../checked.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { orderBookReply } from '../../replies/market-data.ts';
 import { publicJson, sharedReply } from '../../replies/reply.ts';
-import { marketOfTicker } from './ticker.ts';
+import { findMarketByTicker } from './ticker.ts';
 
 /** Number of levels on each side: half the depth. A depth of 0 means all available levels. */
 const levelsOf = (depth: number): number =>
@@ -18,7 +18,7 @@ export const getOrderbook: Endpoint = {
   async handle({ services: { engine, marketData }, query, params }) {
     const { ticker_id, depth } = checked(orderBookRequest, { ...query, ...params });
     const levels = levelsOf(depth);
-    const market = await marketOfTicker(engine, ticker_id);
+    const market = await findMarketByTicker(engine, ticker_id);
     const book = await marketData.book(market.symbol, levels);
     return sharedReply(book, `orderbook ${levels}`, () =>
       publicJson<typeof orderBookSchema>(orderBookReply(book, levels)),

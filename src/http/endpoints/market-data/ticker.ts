@@ -7,7 +7,7 @@ import type { Engine } from '../../../engine/index.ts';
 const TICKER_ID = /^([A-Z0-9]{1,16})_([A-Z0-9]{1,16})$/;
 
 /** @throws Refusal NOT_FOUND */
-export async function marketOfTicker(engine: Engine, id: string): Promise<Market> {
+export async function findMarketByTicker(engine: Engine, id: string): Promise<Market> {
   const [, base, quote] = TICKER_ID.exec(id) ?? [];
   const market = base === undefined ? undefined : await engine.markets.bySymbol(`${base}/${quote}`);
   if (market === undefined) throw new Refusal('NOT_FOUND', 'no market has this ticker_id');
