@@ -1,5 +1,6 @@
 /** Places orders, and reports the outcome honestly when an answer was lost. */
 
+import type { RejectReason } from '../domain/order.ts';
 import { type AbortSignalLike, randomId } from './connection.ts';
 import { isSameDecimal, isSumWithin } from './decimals.ts';
 import { RedbookError } from './errors.ts';
@@ -179,9 +180,9 @@ async function sendOnce(attempt: Attempt, signal: AbortSignalLike | undefined): 
 function resultOf(attempt: Attempt, answer: Answer): Result {
   const { clientOrderId } = attempt.body;
   if (isSuccess(answer)) {
-    const { order, rejectCode } = replyOf<{ order?: Order; rejectCode?: string }>(answer);
+    const { order } = replyOf<{ order?: Order }>(answer);
     if (order?.clientOrderId !== clientOrderId) throw unreadable('the answer is about another order', answer);
-    return outcomeOf(attempt, order, rejectCode, answer.requestId);
+    return outcomeOf(attempt, order, answer.requestId);
   }
   const error = errorOf(answer);
   if (error.outcome === 'unknown') throw error;
@@ -216,37 +217,14 @@ const mayHaveSpent = ({ fills }: Order, { type, side, size }: NewOrder, quoteAmo
     quoteAmount,
   );
 
-const REJECTIONS: Readonly<Record<string, string>> = {
+const REJECTIONS: Readonly<Record<RejectReason, string>> = {
   POST_ONLY_WOULD_CROSS: 'the order would have taken liquidity at once',
   FOK_NOT_FILLED: 'the order could not be filled as a whole',
   SETTLEMENT_FAILED: 'the order matched but could not be settled; nothing moved, and the market is halted',
 };
 
-/**
- * Returns why a recorded order was rejected. Orders of before the member `reason` leave it to their terms: a post-only
- * order never matches, and every other order that is no FOK order can only have failed in settlement.
- */
-function rejectionOf(order: Order, rejectCode: string | undefined): { code: string; message: string } {
-  const { reason } = order as { reason?: unknown };
-  const told = rejectCode ?? (typeof reason === 'string' && reason !== '' ? reason : undefined);
-  const left = order.postOnly
-    ? 'POST_ONLY_WOULD_CROSS'
-    : order.timeInForce === 'FOK'
-      ? 'FOK_NOT_FILLED'
-      : 'SETTLEMENT_FAILED';
-  const code = told ?? left;
-  const isGuess = told === undefined && code === 'FOK_NOT_FILLED';
-  const note = isGuess ? ' (inferred from its terms: one that could not be settled looks the same)' : '';
-  return { code, message: `${REJECTIONS[code] ?? 'the order is recorded as rejected'}${note}` };
-}
-
 /** Returns the outcome of placing that an order of the service shows. */
-function outcomeOf(
-  { body }: Attempt,
-  order: Order,
-  rejectCode: string | undefined,
-  requestId: string | null,
-): Exclude<Placed, OrderUnknown> {
+function outcomeOf({ body }: Attempt, order: Order, requestId: string | null): Exclude<Placed, OrderUnknown> {
   const { clientOrderId } = body;
   const refusal = (code: RedbookError['code'], message: string): RedbookError =>
     new RedbookError({ code, message, status: 200, requestId, outcome: 'refused' });
@@ -255,7 +233,8 @@ function outcomeOf(
     return { outcome: 'duplicate', error, order, clientOrderId };
   }
   if (order.status !== 'rejected') return { outcome: 'placed', order, clientOrderId };
-  const { code, message } = rejectionOf(order, rejectCode);
+  const code = order.reason as RejectReason;
+  const message = REJECTIONS[code] ?? 'the order is recorded as rejected';
   return { outcome: 'refused', error: refusal(code, message), order, clientOrderId };
 }
 
@@ -309,7 +288,7 @@ const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | un
 async function look(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result | null> {
   try {
     const order = await findOrder(attempt.session, attempt.body.clientOrderId, signal);
-    return order === null ? null : outcomeOf(attempt, order, undefined, null);
+    return order === null ? null : outcomeOf(attempt, order, null);
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;

@@ -11,6 +11,7 @@ import {
   INTEGER_JSON,
   marketFilter,
   oneOf,
+  optional,
   queryText,
   signature,
   text,
@@ -53,6 +54,26 @@ export const ordersRequest = z.object({
 
 /** Strict: ignoring an unknown filter would cancel every order. */
 export const cancelOrdersRequest = z.strictObject({ market: marketFilter });
+
+const MAX_NAMED_ORDERS = 100;
+const named = <Name extends z.ZodType>(name: Name) =>
+  optional(z.array(name, 'must be a list').max(MAX_NAMED_ORDERS));
+
+/** Strict: a misspelled list must not look like one that was cancelled. */
+export const cancelBatchRequest = z
+  .strictObject({ orderIds: named(text), clientOrderIds: named(clientOrderId) })
+  .transform(({ orderIds = [], clientOrderIds = [] }) => ({ orderIds, clientOrderIds }))
+  .refine(
+    ({ orderIds, clientOrderIds }) => {
+      const count = orderIds.length + clientOrderIds.length;
+      return count > 0 && count <= MAX_NAMED_ORDERS;
+    },
+    { path: ['orderIds'], message: `must have 1 to ${MAX_NAMED_ORDERS} ids, together with clientOrderIds` },
+  )
+  .meta({
+    description: `1 to ${MAX_NAMED_ORDERS} orders in both lists together.`,
+    examples: [{ orderIds: ['00020000000000030d4000010000000000'], clientOrderIds: ['my-order-1'] }],
+  });
 
 const DEFAULT_WALLET_TRADES = 100;
 const MAX_TRADES = 500;

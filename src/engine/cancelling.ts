@@ -91,6 +91,18 @@ export class OrderCancels {
     return closed;
   }
 
+  /**
+   * Cancels named orders of a wallet: those of one market as one change. Ids that name no live order of the wallet are
+   * left out.
+   */
+  async cancelNamed(wallet: string, orderIds: readonly string[]): Promise<ClosedOrder[]> {
+    const references = [...new Set(orderIds)].flatMap((id) => readOrderId(id)?.bytes ?? []);
+    const closed: ClosedOrder[] = [];
+    for (const [number, group] of byMarketNumber(references))
+      closed.push(...(await this.close({ wallet, symbol: null }, 'user_cancelled', number, group)));
+    return closed;
+  }
+
   /** Closes the orders of a wallet that are live when the call starts, in one market or in all (null). */
   async closeAll(wallet: string, symbol: string | null, cause: Cause): Promise<ClosedOrder[]> {
     const market = symbol === null ? null : await this.#markets.bySymbol(symbol);

@@ -87,6 +87,11 @@ export class EngineOrders {
     return this.#waiting.admit(wallet, () => this.#cancels.closeOne(wallet, orderId, 'user_cancelled'));
   }
 
+  /** Cancels those of the named orders that are live orders of the wallet. */
+  cancelNamed(wallet: string, orderIds: readonly string[]): Promise<ClosedOrder[]> {
+    return this.#waiting.admit(wallet, () => this.#cancels.cancelNamed(wallet, orderIds));
+  }
+
   /**
    * Cancels the orders of a wallet that are live when the call starts, in one market or in all (null). One such call of
    * a wallet runs at a time; those that wait for the same scope share the next one.

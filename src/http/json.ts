@@ -13,8 +13,8 @@ const KEPT_DIGITS = 15;
 /** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
 const [MIN, MAX] = [1e-6, 1e15];
 
-/** No request of the API comes near. The library takes 10 ms for 16 KB of brackets or of short numbers. */
-const [MAX_DEPTH, MAX_MEMBERS] = [4, 64];
+/** A request names 100 orders at most. The library takes 10 ms for 16 KB of brackets or of short numbers. */
+const [MAX_DEPTH, MAX_MEMBERS] = [4, 128];
 
 interface TextShape {
   readonly quotes: number;
@@ -87,7 +87,7 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Parses JSON of at most 4 levels and 64 members. Rejects a duplicate key with different values, because an order must
+ * Parses JSON of at most 4 levels and 128 members. Rejects a duplicate key with different values, because an order must
  * not be ambiguous.
  * @throws Refusal EXPRESS_ERR_INVALID_JSON, or VALIDATION_ERROR for valid JSON that is too deep or has too many members
  */

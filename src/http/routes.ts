@@ -1,7 +1,7 @@
 /** Route table of the service: method, path, required caller and endpoint. Read it as an index. */
 
 import type { Endpoint, Probe, WalletEndpoint } from './endpoint.ts';
-import { deleteOrder } from './endpoints/delete-order.ts';
+import { deleteOrder, deleteOrderByClientId } from './endpoints/delete-order.ts';
 import { deleteOrders } from './endpoints/delete-orders.ts';
 import { getMarkets } from './endpoints/get-markets.ts';
 import { getOrder, getOrderByClientId } from './endpoints/get-order.ts';
@@ -17,6 +17,7 @@ import { getPairs } from './endpoints/market-data/get-pairs.ts';
 import { getSummary } from './endpoints/market-data/get-summary.ts';
 import { getTickers } from './endpoints/market-data/get-tickers.ts';
 import { postCancelAfter } from './endpoints/post-cancel-after.ts';
+import { postCancelBatch } from './endpoints/post-cancel-batch.ts';
 import { postChallenge } from './endpoints/post-challenge.ts';
 import { postFaucet } from './endpoints/post-faucet.ts';
 import { postOrder } from './endpoints/post-order.ts';
@@ -64,7 +65,14 @@ export const ROUTES: readonly Route[] = [
     endpoint: getOrderByClientId,
   },
   { method: 'DELETE', path: '/v1/orders/:orderId', caller: 'wallet', endpoint: deleteOrder },
+  {
+    method: 'DELETE',
+    path: '/v1/orders/by-client-id/:clientOrderId',
+    caller: 'wallet',
+    endpoint: deleteOrderByClientId,
+  },
   { method: 'DELETE', path: '/v1/orders', caller: 'wallet', endpoint: deleteOrders },
+  { method: 'POST', path: '/v1/orders/cancel-batch', caller: 'wallet', endpoint: postCancelBatch },
   { method: 'POST', path: '/v1/orders/cancel-after', caller: 'wallet', endpoint: postCancelAfter },
   { method: 'GET', path: '/v1/trades', caller: 'wallet', endpoint: getTrades },
   { method: 'GET', path: '/v1/statement', caller: 'wallet', endpoint: getStatement },

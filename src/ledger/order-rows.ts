@@ -127,8 +127,7 @@ export function orderRow(order: NewOrderRow): string {
   return `${copied}${restText(order)}\t${digest}${changingText(order)}`;
 }
 
-const columnsOf = (names: readonly FieldName[], prefix = ''): string =>
-  names.map((name) => `${prefix}${columnOf(name)}`).join(', ');
+const columnsOf = (names: readonly FieldName[]): string => names.map(columnOf).join(', ');
 
 /** Changes orders. A wrong witness stays wrong, because a change does not prove that the rest of the row was right. */
 const CHANGE_ORDERS = `

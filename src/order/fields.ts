@@ -222,72 +222,30 @@ export const FIELDS = {
   },
 } as const satisfies Record<keyof OrderTerms | keyof Progress | 'rejectReason' | Unstored, OrderField>;
 
+type WordsOf<Text extends string> = Text extends `${infer First} ${infer Rest}`
+  ? First | WordsOf<Rest>
+  : Text;
+const words = <const Text extends string>(text: Text) => text.split(' ') as WordsOf<Text>[];
+
 /** Members of a request, in the order of their checks. */
-export const REQUESTED = [
-  'market',
-  'side',
-  'type',
-  'priceTicks',
-  'sizeSteps',
-  'quoteAmount',
-  'clientOrderId',
-  'timeInForce',
-  'postOnly',
-  'reduceOnly',
-  'leverage',
-  'account',
-] as const;
+export const REQUESTED = words(
+  'market side type priceTicks sizeSteps quoteAmount clientOrderId timeInForce postOnly reduceOnly leverage account',
+);
 
 /** Members of a reply. */
-export const SHOWN = [
-  'id',
-  'market',
-  'side',
-  'type',
-  'timeInForce',
-  'postOnly',
-  'priceTicks',
-  'sizeSteps',
-  'filledSteps',
-  'remainingSteps',
-  'status',
-  'reason',
-  'clientOrderId',
-  'createdAtMs',
-  'updatedAtMs',
-  'fillCount',
-  'fills',
-] as const;
+export const SHOWN = words(
+  'id market side type timeInForce postOnly priceTicks sizeSteps filledSteps remainingSteps status reason clientOrderId createdAtMs updatedAtMs fillCount fills',
+);
 
 /** Fields of a row that never change, in the order of the digest. A text of a client, which may hold anything, is last. */
-export const FIXED = [
-  'id',
-  'wallet',
-  'market',
-  'side',
-  'type',
-  'timeInForce',
-  'postOnly',
-  'priceTicks',
-  'sizeSteps',
-  'createdAtMs',
-  'sequence',
-  'units',
-  'rejectReason',
-  'leverage',
-  'clientOrderId',
-] as const;
+export const FIXED = words(
+  'id wallet market side type timeInForce postOnly priceTicks sizeSteps createdAtMs sequence units rejectReason leverage clientOrderId',
+);
 
 /** Fields of a row that change, in the order of the witness. */
-export const CHANGING = [
-  'filledSteps',
-  'fillCount',
-  'status',
-  'updatedAtMs',
-  'updatedSequence',
-  'closedSequence',
-  'reason',
-] as const;
+export const CHANGING = words(
+  'filledSteps fillCount status updatedAtMs updatedSequence closedSequence reason',
+);
 
 /** Fields of a row that a list reads. */
 export const LISTED: readonly FieldName[] = [...SHOWN.filter((name) => 'column' in FIELDS[name]), 'sequence'];
@@ -304,12 +262,12 @@ export const isNullable = (name: FieldName): boolean => fieldOf(name).reply inst
 export const wireOf = (name: FieldName): string => fieldOf(name).wire ?? name;
 
 /** Returns the schemas of these fields in requests or replies, by their names there. */
-export const schemasOf = <const Names extends readonly FieldName[], Form extends 'request' | 'reply'>(
-  names: Names,
+export const schemasOf = <Name extends FieldName, Form extends 'request' | 'reply'>(
+  names: readonly Name[],
   form: Form,
 ) =>
   Object.fromEntries(names.map((name) => [wireOf(name), fieldOf(name)[form]])) as {
-    [Name in Names[number] as WireOf<Name>]: Fields[Name] extends Readonly<Record<Form, infer Schema>>
+    [Each in Name as WireOf<Each>]: Fields[Each] extends Readonly<Record<Form, infer Schema>>
       ? Schema
       : never;
   };

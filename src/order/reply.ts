@@ -32,6 +32,14 @@ export const ordersSchema = z.strictObject({ orders: z.array(orderSchema).max(10
 
 export const orderReplySchema = z.strictObject({ order: orderSchema });
 
+const CLOSED = {
+  id: FILL.orderId,
+  clientOrderId: 'my-order-1',
+  market: 'ETH/USDC',
+  status: 'partially_filled_cancelled',
+  reason: 'user_cancelled',
+};
+
 export const closedOrderSchema = z
   .strictObject({
     id: orderId,
@@ -40,22 +48,27 @@ export const closedOrderSchema = z
     status: z.enum(['cancelled', 'partially_filled_cancelled']),
     reason: FIELDS.reason.reply,
   })
-  .meta({
-    examples: [
-      {
-        id: FILL.orderId,
-        clientOrderId: 'my-order-1',
-        market: 'ETH/USDC',
-        status: 'partially_filled_cancelled',
-        reason: 'user_cancelled',
-      },
-    ],
-  });
+  .meta({ examples: [CLOSED] });
 
 export const closedOrdersSchema = z.strictObject({
   cancelled: z.array(closedOrderSchema),
   count: z.int().min(0),
 });
+
+/** The result of one of several named orders. */
+export const cancelResultSchema = z.union([
+  closedOrderSchema.omit({ status: true }).extend({ status: z.literal(200), order: closedOrderSchema }),
+  z.strictObject({ status: z.literal(400), error: z.string(), code: z.literal('ORDER_NOT_FOUND') }),
+]);
+
+export const cancelBatchSchema = z
+  .strictObject({
+    results: z
+      .array(cancelResultSchema)
+      .max(100)
+      .describe('first those of `orderIds`, then those of `clientOrderIds`, in their order'),
+  })
+  .meta({ examples: [{ results: [{ ...CLOSED, status: 200, order: CLOSED }] }] });
 
 export const cancelAfterSchema = z.strictObject({
   cancelAt: timestamp

@@ -34,6 +34,73 @@ describe('cancelling', () => {
       (item: { asset: string }) => item.asset === asset,
     );
 
+  describe('by name', () => {
+    it('cancels the live order of a client order id', async () => {
+      const { body: order } = await trader.order({ clientOrderId: 'a/b' });
+      await other.order({ clientOrderId: 'theirs' });
+      const { status, body } = await trader.delete('/v1/orders/by-client-id/a%2Fb');
+      expect([status, body.id, body.status]).to.deep.equal([200, order.id, 'cancelled']);
+      for (const id of ['a%2Fb', 'theirs', 'never']) {
+        const reply = await trader.delete(`/v1/orders/by-client-id/${id}`);
+        expect([reply.status, reply.body], id).to.deep.equal([400, NOT_FOUND]);
+      }
+    });
+
+    it('cancels each named order once, in two markets, while trading is paused', async () => {
+      const { body: one } = await trader.order({ clientOrderId: 'one' });
+      const { body: two } = await trader.order({ market: 'BTC/USDC', clientOrderId: 'two' });
+      const { body: kept } = await trader.order();
+      const { body: foreign } = await other.order({ clientOrderId: 'foreign' });
+      await fixture.engine.switches.pause();
+      const { status, body } = await trader.post('/v1/orders/cancel-batch', {
+        orderIds: [one.id, foreign.id, 'nonsense', one.id],
+        clientOrderIds: ['two', 'one', 'foreign'],
+      });
+      expect(status).to.equal(200);
+      const item = (order: { id: string; market: string }, clientOrderId: string) => {
+        const rest = { id: order.id, clientOrderId, market: order.market, reason: 'user_cancelled' };
+        return { ...rest, status: 200, order: { ...rest, status: 'cancelled' } };
+      };
+      const missing = { status: 400, ...NOT_FOUND };
+      expect(body.results).to.deep.equal([
+        item(one, 'one'),
+        missing,
+        missing,
+        missing,
+        item(two, 'two'),
+        missing,
+        missing,
+      ]);
+      const { orders } = (await trader.get('/v1/orders?status=live')).body;
+      expect(orders.map(({ id }: { id: string }) => id)).to.deep.equal([kept.id]);
+    });
+
+    it('refuses no ids, more than 100, and members that it does not know', async () => {
+      const ids = (count: number): string[] => Array.from({ length: count }, (_none, at) => `id-${at}`);
+      for (const body of [
+        {},
+        { orderIds: [] },
+        { orderIds: ids(101) },
+        { orderIds: ids(60), clientOrderIds: ids(41) },
+        { orderIds: 'id-1' },
+        { clientOrderIds: [''] },
+        { orderIds: ids(1), market: 'ETH/USDC' },
+      ]) {
+        const reply = await trader.post('/v1/orders/cancel-batch', body);
+        expect([reply.status, reply.body.code], JSON.stringify(body)).to.deep.equal([
+          400,
+          'VALIDATION_ERROR',
+        ]);
+      }
+      const { status, body } = await trader.post('/v1/orders/cancel-batch', {
+        orderIds: ids(60),
+        clientOrderIds: ids(40),
+      });
+      expect(status, JSON.stringify(body)).to.equal(200);
+      expect(body.results).to.have.length(100);
+    });
+  });
+
   describe('one order', () => {
     it('returns the same item as cancel-all, and releases the funds', async () => {
       const { body: order } = await trader.order({ clientOrderId: 'mine' });

@@ -123,16 +123,16 @@ describe('JSON without doubles', () => {
   const members = (count: number): string =>
     Array.from({ length: count }, (_, at) => `"k${at}":"v"`).join(',');
 
-  it('rejects more than four levels or 64 members before it reads them', () => {
+  it('rejects more than four levels or 128 members before it reads them', () => {
     const large = {
       levels: '[[[[[]]]]]',
       'levels in an object': '{"a":{"b":{"c":{"d":{}}}}}',
       'many levels': `${'['.repeat(8_000)}${']'.repeat(8_000)}`,
-      items: `[${items(65)}]`,
-      'members of a flat object': `{${members(65)}}`,
-      'members in all': `{"a":[${items(32)}],"b":[${items(31)}]}`,
-      'empty lists': `[${Array(65).fill('[]').join(', ')}]`,
-      'a text that ends in a backslash before the lists': `{"a":"\\\\","b":[${items(63)}]}`,
+      items: `[${items(129)}]`,
+      'members of a flat object': `{${members(129)}}`,
+      'members in all': `{"a":[${items(64)}],"b":[${items(63)}]}`,
+      'empty lists': `[${Array(129).fill('[]').join(', ')}]`,
+      'a text that ends in a backslash before the lists': `{"a":"\\\\","b":[${items(127)}]}`,
     };
     for (const [name, text] of Object.entries(large)) expect(codeOf(text), name).to.equal('VALIDATION_ERROR');
     for (const [name, text] of Object.entries({
@@ -147,10 +147,10 @@ describe('JSON without doubles', () => {
   it('ignores brackets and commas in strings, and counts no member in an empty list', () => {
     const texts = [
       '[[[[]]]]',
-      `{${members(64)}}`,
-      `[${items(64)}]`,
-      `{"a":[${items(31)}],"b":[${items(31)}]}`,
-      `[${Array(64).fill('{ }').join()}]`,
+      `{${members(128)}}`,
+      `[${items(128)}]`,
+      `{"a":[${items(63)}],"b":[${items(63)}]}`,
+      `[${Array(128).fill('{ }').join()}]`,
       JSON.stringify({ a: '[{,'.repeat(999), '[[[[[[': '\\"[,'.repeat(99), c: '\u0022[[[[['.repeat(9) }),
       '{"a":"\\u0022[[[[[[","b":"\\\\","c":"\\\\\\"[[[[[["}',
     ];

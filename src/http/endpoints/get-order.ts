@@ -8,6 +8,7 @@ import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 import { jsonForSeveral, type Reply } from '../replies/reply.ts';
+import { findOrderId } from './order-id.ts';
 
 export const getOrder: WalletEndpoint = {
   request: orderByIdRequest,
@@ -27,15 +28,6 @@ export const getOrderByClientId: WalletEndpoint = {
     });
   },
 };
-
-/**
- * Postgres is asked only if the engine does not know the id. The engine drops an id some time after Postgres has it.
- */
-async function findOrderId({ services, wallet }: WalletCall, id: string): Promise<string | null> {
-  const found = await services.engine.orders.find(wallet, id);
-  if (found.outcome === 'claimed') return found.orderId;
-  return found.outcome === 'unchecked' ? services.ledger.orders.idByClientId(wallet, id) : null;
-}
 
 async function reply({ services, wallet }: WalletCall, orderId: string | null): Promise<Reply> {
   const found = orderId === null ? undefined : await findOrder(services, wallet, orderId);

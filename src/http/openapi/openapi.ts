@@ -42,6 +42,8 @@ const replies = nameReplies({
   Placement: orders.placementSchema,
   ClosedOrder: orders.closedOrderSchema,
   ClosedOrders: orders.closedOrdersSchema,
+  CancelResult: orders.cancelResultSchema,
+  CancelBatch: orders.cancelBatchSchema,
   CancelAfter: orders.cancelAfterSchema,
   WalletTrade: orders.walletTradeSchema,
   WalletTrades: orders.walletTradesSchema,

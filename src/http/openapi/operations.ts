@@ -26,6 +26,7 @@ import { statusSchema } from '../../contract/status.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import {
   cancelAfterSchema,
+  cancelBatchSchema,
   closedOrderSchema,
   closedOrdersSchema,
   orderReplySchema,
@@ -238,6 +239,22 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     reply: closedOrderSchema,
     codes: codesOf('cancelling'),
     parameters: { orderId: z.string().describe('the `id` of an order') },
+  },
+  'DELETE /v1/orders/by-client-id/:clientOrderId': {
+    id: 'cancelOrderByClientId',
+    tag: 'Trading',
+    summary: 'Cancels the live order of a client order id',
+    description: 'Works while trading is paused.',
+    reply: closedOrderSchema,
+    codes: codesOf('cancelling'),
+  },
+  'POST /v1/orders/cancel-batch': {
+    id: 'cancelNamedOrders',
+    tag: 'Trading',
+    summary: 'Cancels named live orders, up to 100',
+    description:
+      'Works while trading is paused. Those of one market are cancelled as one change. Each id has a result of its own.',
+    reply: cancelBatchSchema,
   },
   'DELETE /v1/orders': {
     id: 'cancelOrders',

@@ -126,8 +126,8 @@ export interface Outcome {
   readonly victims: readonly Victim[];
   /** The balancer's log of failed requests. */
   readonly log: readonly LogLine[];
-  /** Orders whose outcome was unknown. When they were asked for again, some were found, and others placed then. */
-  readonly ofUnknown: { readonly asked: number; readonly found: number; readonly placed: number };
+  /** Orders whose outcome was unknown, and what came of them when they were asked for again. */
+  readonly ofUnknown: Readonly<Record<'asked' | 'found' | 'placed' | 'refused', number>>;
   /** Number of replies by replica. */
   readonly replies: ReadonlyMap<string, number>;
 }
@@ -241,6 +241,8 @@ async function drive(scene: Scene): Promise<Outcome> {
   await driver.resolve();
   const known = unknown.filter(({ id }) => id !== undefined);
   const found = known.filter(({ id }) => sequenceOf(id!) <= before).length;
+  // An order beyond the funds of its wallet is refused, whenever it arrives.
+  const refused = unknown.filter(({ state }) => state === 'refused').length;
   await cluster.untilSettled();
   const bookScreens = openBookScreens([balancer.port], load.found);
   const rest = { cluster, driver, outbox, screens: bookScreens, ended: new Map<string, string>() };
@@ -249,7 +251,7 @@ async function drive(scene: Scene): Promise<Outcome> {
       load.found(name, detail);
   bookScreens.close();
   outbox.close();
-  const ofUnknown = { asked: unknown.length, found, placed: known.length - found };
+  const ofUnknown = { asked: unknown.length, found, placed: known.length - found, refused };
   return { plan, phases, load, screens, processes, victims, log, ofUnknown, replies };
 }
 

@@ -33,13 +33,14 @@ export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
   const disorderly = ended.filter(
     ({ code, graceMs }) => code !== 0 || graceMs > plan.drainMs + AFTER_DRAIN_MS,
   );
+  const resolved = ofUnknown.found + ofUnknown.placed + ofUnknown.refused;
   return [
     check('requests a second', rate.toFixed(0), rate >= minPerSecond, `at least ${minPerSecond}`),
     check('failed requests that no killed process had', innocent, innocent === 0, '0'),
     check(
-      'orders of unknown outcome that were found or placed once',
-      `${ofUnknown.found + ofUnknown.placed} of ${ofUnknown.asked}`,
-      ofUnknown.found + ofUnknown.placed === ofUnknown.asked,
+      'orders of unknown outcome that were found, placed once or refused',
+      `${resolved} of ${ofUnknown.asked}`,
+      resolved === ofUnknown.asked,
       'all',
     ),
     check(
@@ -128,7 +129,7 @@ function phases({ phases, load, victims, ofUnknown, screens, log }: Outcome): st
   const unreached = victims.filter(({ isUnreached }) => isUnreached).length;
   const after = [
     `Requests on killed processes: ${victims.length - unreached} in flight, ${unreached} sent before the balancer knew.`,
-    `Orders of unknown outcome, asked for again: ${ofUnknown.found} found, ${ofUnknown.placed} placed then.`,
+    `Orders of unknown outcome, asked for again: ${ofUnknown.found} found, ${ofUnknown.placed} placed then, ${ofUnknown.refused} refused.`,
     ...load.failures.slice(0, SHOWN_FAILURES).map(({ kind, what, connection }) => {
       const seen = log.filter(({ client }) => client === connection);
       return `  ${kind}: ${what}${seen.map(({ server, ending }) => `; ${server} ${ending}`).join('')}`;
