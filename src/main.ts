@@ -1,5 +1,6 @@
 /** Entry point: `redbook <role>` runs a part of the service, `redbook <noun> <verb>` runs an operator's command. */
 
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, multistream, pino } from 'pino';
 import { type Config, readConfig } from './config.ts';
@@ -20,6 +21,18 @@ const serializers = {
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
+
+/**
+ * Makes the logger of a process of a cluster: JSON with the names of levels, and with what tells its lines from those of
+ * other processes and installations where all logs come together.
+ */
+const clusterLogger = (role: string, { logLevel, serviceName }: Config): Logger =>
+  pino({
+    level: logLevel,
+    serializers,
+    base: { hostname: hostname(), service: `redbook-${role}`, installation: serviceName },
+    formatters: { level: (label) => ({ level: label }) },
+  });
 
 /**
  * Makes the logger of the all-in-one. Text for people goes to stdout and the log to a file beside the data. Serious
@@ -70,7 +83,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case 'settlement':
     case 'snapshot': {
       const { startStandalone } = await import('./roles/standalone.ts');
-      const logger = pino({ level: config.logLevel, serializers });
+      const logger = clusterLogger(name, config);
       const starting = startStandalone(name, config, logger).catch((error: unknown) => {
         if (error instanceof StartRefusal) logger.fatal(error.message);
         throw error;
@@ -87,7 +100,7 @@ async function main(argv: readonly string[]): Promise<void> {
     }
     case 'migrate': {
       const { migrate } = await import('./roles/standalone.ts');
-      return migrate(config, pino({ level: config.logLevel, serializers }));
+      return migrate(config, clusterLogger(name, config));
     }
     case 'demo': {
       const { tellDemo } = await import('./roles/demo.ts');

@@ -91,11 +91,11 @@ const sources = (): Record<string, string> =>
       .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(SOURCES, file), 'utf8')]),
   );
 
-/** Returns everything that the contract exports, including the schemas. */
+/** Returns everything that the contract exports, including the schemas; those of orders have a room of their own. */
 async function contractSchemas(): Promise<Record<string, z.ZodType>> {
   const folder = join(ROOT, 'src/contract');
-  const modules = await Promise.all(readdirSync(folder).map((file) => import(join(folder, file))));
-  return Object.assign({}, ...modules);
+  const files = [...readdirSync(folder).map((file) => join(folder, file)), join(ROOT, 'src/order/reply.ts')];
+  return Object.assign({}, ...(await Promise.all(files.map((file) => import(file)))));
 }
 
 async function pack(out: string): Promise<string> {

@@ -116,6 +116,9 @@ async function keepMonth(ask: Ask, month: string): Promise<boolean> {
     digest.digest(),
   ]);
   await ask('delete from daily_balances where end_ms <= $1', [endMs]);
+  await ask(
+    'insert into chain_heads (sequence, head) select sequence, head from engine_cursor on conflict do nothing',
+  );
   return true;
 }
 

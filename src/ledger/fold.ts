@@ -2,6 +2,7 @@
 
 import type { AccountMoved, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
+import { canonicalMarketRecord, writeMarketRecord } from '../domain/market-record.ts';
 import { type ClosedOrder, isLive, type Trade } from '../domain/order.ts';
 import {
   closeOrder,
@@ -13,10 +14,11 @@ import {
 } from '../domain/order-life.ts';
 import { SwitchChanges } from '../domain/switches.ts';
 import type { Progress } from '../order/fields.ts';
-import { CopyRows, textField } from './copy.ts';
+import { EventTexts } from './chain.ts';
+import { CopyRows, NULL_FIELD, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
-import type { NewOrderRow } from './order-rows.ts';
+import { type NewOrderRow, witnessOfProgress } from './order-rows.ts';
 import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 
@@ -34,6 +36,10 @@ export interface FoldedBatch {
   readonly markets: Map<string, Market>;
   readonly assets: Map<string, Asset>;
   readonly switches: SwitchChanges;
+  readonly marketVersions: CopyRows;
+  readonly settingChanges: CopyRows;
+  /** What the events add to the chain. */
+  readonly texts: EventTexts;
   /** Returns an order that the batch places or changes, as it is after the batch. */
   progressOf(id: string): Progress | undefined;
 }
@@ -67,14 +73,18 @@ export function fold(events: readonly EngineEvent[], earlier: ReadonlyMap<string
 }
 
 class Fold implements OrderVisitor {
+  readonly #texts = new EventTexts();
   readonly batch: FoldedBatch = {
     newOrders: [],
     changedOrders: new Map(),
-    traded: new TradeRows(),
+    traded: new TradeRows(this.#texts),
     movements: new CopyRows(),
     markets: new Map(),
     assets: new Map(),
     switches: new SwitchChanges(),
+    marketVersions: new CopyRows(),
+    settingChanges: new CopyRows(),
+    texts: this.#texts,
     progressOf: (id) => this.#placed.get(id) ?? this.batch.changedOrders.get(id),
   };
   readonly #earlier: ReadonlyMap<string, Progress>;
@@ -85,6 +95,11 @@ class Fold implements OrderVisitor {
   }
 
   apply(event: EngineEvent): void {
+    this.#write(event);
+    this.#texts.end();
+  }
+
+  #write(event: EngineEvent): void {
     const { batch } = this;
     switch (event.kind) {
       case 'order_placed':
@@ -96,15 +111,34 @@ class Fold implements OrderVisitor {
         this.#move(event);
         break;
       case 'market_changed':
-        batch.markets.set(event.market.symbol, event.market);
+        this.#changeMarket(event);
         // An asset that no operator set has the default scale, and only its first market carries it.
         for (const asset of [event.market.base, event.market.quote]) batch.assets.set(asset.symbol, asset);
         break;
       case 'asset_changed':
         batch.assets.set(event.asset.symbol, event.asset);
+        this.#changeSetting(event, event.asset.symbol, `${event.asset.scale}`);
+        break;
+      case 'trading_paused':
+      case 'trading_resumed':
+        batch.switches.apply(event);
+        this.#changeSetting(event, null, null);
+        break;
+      case 'terms_required':
+        batch.switches.apply(event);
+        this.#changeSetting(event, null, event.version);
+        break;
+      case 'terms_accepted':
+        batch.switches.apply(event);
+        this.#changeSetting(event, event.wallet, event.version);
+        break;
+      case 'account_held':
+      case 'account_released':
+        batch.switches.apply(event);
+        this.#changeSetting(event, event.wallet, null);
         break;
       default:
-        batch.switches.apply(event);
+        throw new LedgerDiverged(`event ${(event as EngineEvent).sequence} is of an unknown kind`);
     }
   }
 
@@ -116,20 +150,23 @@ class Fold implements OrderVisitor {
       closedSequence: isLive(status) ? null : sequence,
     };
     this.#placed.set(terms.id, progress);
-    this.batch.newOrders.push({ terms, progress });
+    const row: NewOrderRow = { terms, progress, digest: '' };
+    this.batch.newOrders.push(row);
+    this.#texts.place(row);
     this.batch.traded.add(event.trades);
+    if (progress.closedSequence !== null) this.#texts.close(`${terms.id}${witnessOfProgress(progress)}`);
   }
 
   filled(trade: Trade, event: PlacedEvent): void {
     const maker = this.#earlierOrder(event, trade.makerOrderId);
     if (!fillMaker(maker, trade)) throw refused(event, trade.makerOrderId, maker);
-    stamp(maker, event);
+    this.#stamp(trade.makerOrderId, maker, event);
   }
 
   closed(ended: ClosedOrder, event: EngineEvent): void {
     const order = this.#earlierOrder(event, ended.id);
     if (!closeOrder(order, ended, event.timeMs)) throw refused(event, ended.id, order);
-    stamp(order, event);
+    this.#stamp(ended.id, order, event);
   }
 
   #earlierOrder(event: EngineEvent, id: string): Progress {
@@ -142,11 +179,46 @@ class Fold implements OrderVisitor {
     return earlier;
   }
 
+  /** Records the event that changed the order. */
+  #stamp(id: string, progress: Progress, { sequence }: EngineEvent): void {
+    progress.updatedSequence = sequence;
+    progress.closedSequence = isLive(progress.status) ? null : sequence;
+    if (progress.closedSequence !== null) this.#texts.close(`${id}${witnessOfProgress(progress)}`);
+  }
+
+  #changeMarket({ market, sequence, timeMs }: EngineEvent & { readonly market: Market }): void {
+    this.batch.markets.set(market.symbol, market);
+    const record = textField(writeMarketRecord(market));
+    this.batch.marketVersions.add(
+      `${textField(market.symbol)}\t${sequence}\t${market.feeBps}\t${record}\t${timeMs}`,
+    );
+    this.#texts.add(
+      'market',
+      `${market.symbol}\t${market.feeBps}\t${timeMs}\t${canonicalMarketRecord(market)}`,
+    );
+  }
+
+  #changeSetting(
+    { kind, sequence, timeMs }: EngineEvent,
+    subject: string | null,
+    value: string | null,
+  ): void {
+    const stored = value === null ? null : storable(value);
+    const field = (text: string | null): string => (text === null ? NULL_FIELD : textField(text));
+    this.batch.settingChanges.add(`${sequence}\t${kind}\t${field(subject)}\t${field(stored)}\t${timeMs}`);
+    this.#texts.add('setting', JSON.stringify([kind, subject, stored, timeMs]));
+  }
+
   #move(event: EngineEvent & AccountMoved): void {
     const { sequence, timeMs } = event;
-    const reference = textField(storable(event.reference));
+    const storedReference = storable(event.reference);
+    const reference = textField(storedReference);
     const wallet = textField(event.wallet);
     const asset = textField(event.asset);
+    this.#texts.add(
+      'movement',
+      `${sequence}\t${event.kind}\t${event.wallet}\t${event.asset}\t${event.amountAtoms}\t${timeMs}\t${storedReference}`,
+    );
     this.batch.movements.add(
       `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}`,
     );
@@ -156,12 +228,6 @@ class Fold implements OrderVisitor {
       this.batch.traded.entries.add(entryRow(event, line, fields));
     });
   }
-}
-
-/** Records the event that changed the order. */
-function stamp(progress: Progress, { sequence }: EngineEvent): void {
-  progress.updatedSequence = sequence;
-  progress.closedSequence = isLive(progress.status) ? null : sequence;
 }
 
 function refused({ sequence }: EngineEvent, id: string, { status, sizeSteps }: Progress): LedgerDiverged {

@@ -11,6 +11,8 @@ import { migrate } from './migrate.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
 import { askOnce } from './queries.ts';
+import { type PostgresFigures, readPostgresFigures } from './server-figures.ts';
+import { checkSessions } from './sessions.ts';
 import { type Settlement, settlement } from './settlement.ts';
 import { type StateQueries, stateQueries } from './state.ts';
 import { type StatementQueries, statementQueries } from './statement.ts';
@@ -20,13 +22,16 @@ import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
+export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { CopiesRow, CopyRegister } from './copies.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
+export { DatabaseRefused } from './migrate.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
+export type { PostgresFigures } from './server-figures.ts';
 export type { SettledTo } from './settlement.ts';
 export type { Stated, StatementPage, StatementPosition, StatementSpan } from './statement.ts';
 export { storable } from './text.ts';
@@ -54,6 +59,10 @@ export interface Ledger {
   audit<Result>(work: (audit: Audit) => Promise<Result>): Promise<Result>;
   /** Resolves when Postgres answers. Rejects with `Refusal` SERVICE_UNAVAILABLE when it is unavailable. */
   ping(): Promise<void>;
+  /** Returns figures of the server. Rejects as `ping` does. */
+  serverFigures(): Promise<PostgresFigures>;
+  /** Rejects with `DatabaseRefused` behind a pooler that shares sessions. `migrate` does so as well. */
+  checkSessions(): Promise<void>;
   /** Migrates the database to the schema of this release. Any number of processes may do so at once. */
   migrate(): Promise<void>;
   close(): Promise<void>;
@@ -79,7 +88,12 @@ export function openLedger(options: LedgerOptions): Ledger {
     async ping() {
       await askOnce(pools.public, 'select 1');
     },
-    migrate: () => migrate(options.databaseUrl),
+    serverFigures: () => readPostgresFigures(pools),
+    checkSessions: () => checkSessions(options.databaseUrl),
+    async migrate() {
+      await checkSessions(options.databaseUrl);
+      await migrate(options.databaseUrl);
+    },
     async close() {
       await Promise.all(Object.values(pools).map((pool) => pool.end()));
     },

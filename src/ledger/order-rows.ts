@@ -26,6 +26,8 @@ import { storable } from './text.ts';
 export interface NewOrderRow {
   readonly terms: OrderTerms;
   readonly progress: Progress;
+  /** The digest of what never changes, once `orderRow` has written the row: the first half of the witness. */
+  digest: string;
 }
 
 interface KindOfColumn {
@@ -120,11 +122,18 @@ const changingText = writer(partsOf(CHANGING, 'progress', '', (name) => witnessO
   order: Pick<NewOrderRow, 'progress'>,
 ) => string;
 
+/** Returns the second half of a witness, a second copy of the columns that change. */
+export const witnessOfProgress = (progress: Progress): string => changingText({ progress });
+
+/** Returns the digest of all that never changes of an order. */
+export const digestOfOrder = (content: string): string =>
+  hash('sha256', content, 'base64').slice(0, DIGEST_CHARACTERS);
+
 /** Returns the row of an order. `order_witness` in the database makes the same witness of it. */
 export function orderRow(order: NewOrderRow): string {
   const copied = copiedText(order);
-  const digest = hash('sha256', `${copied}${digestText(order)}`, 'base64').slice(0, DIGEST_CHARACTERS);
-  return `${copied}${restText(order)}\t${digest}${changingText(order)}`;
+  order.digest = digestOfOrder(`${copied}${digestText(order)}`);
+  return `${copied}${restText(order)}\t${order.digest}${changingText(order)}`;
 }
 
 const columnsOf = (names: readonly FieldName[]): string => names.map(columnOf).join(', ');

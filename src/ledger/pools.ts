@@ -53,9 +53,21 @@ function openPool({
   patienceMs,
   pauseMs = patienceMs,
   byIndexAlone = false,
-  makePool = (config) => new pg.Pool(config),
+  makePool,
 }: PoolOptions): pg.Pool {
-  const pool = makePool({
+  // A pooler refuses parameters of the start that it does not know, so these are set after it. In a test's pool
+  // statements wait for their turn, however long that takes.
+  const limits = [
+    `set statement_timeout = ${patienceMs}`,
+    // A process that stops in mid-transaction must not hold its locks forever.
+    `set idle_in_transaction_session_timeout = ${pauseMs}`,
+  ];
+  const settings = [
+    ...(patienceMs > 0 && makePool === undefined ? limits : []),
+    ...(byIndexAlone ? [BY_INDEX_ALONE] : []),
+  ].join('; ');
+  const make: MakePool = makePool ?? ((config) => new pg.Pool(config));
+  const pool = make({
     connectionString: databaseUrl,
     application_name: `redbook ${work}`,
     max: size,
@@ -63,13 +75,8 @@ function openPool({
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     types: integersAsBigints,
-    ...(byIndexAlone && { onConnect: async (client) => void (await client.query(BY_INDEX_ALONE)) }),
-    ...(patienceMs > 0 && {
-      statement_timeout: patienceMs,
-      query_timeout: patienceMs + UNANSWERED_MS,
-      // A process that stops in mid-transaction must not hold its locks forever.
-      idle_in_transaction_session_timeout: pauseMs,
-    }),
+    ...(settings !== '' && { onConnect: async (client) => void (await client.query(settings)) }),
+    ...(patienceMs > 0 && { query_timeout: patienceMs + UNANSWERED_MS }),
   });
   // The loss of an idle connection, or of a borrowed one between two queries, emits an event that ends the process if
   // nobody listens. The next query fails and tells its caller.

@@ -7,7 +7,7 @@ import { positionOf, READ_POSITION } from './cursor.ts';
 import { type FoldedBatch, fold, ordersOfEarlierBatches } from './fold.ts';
 import { loadOrders, progressOf } from './order-rows.ts';
 import { roundTrip, type Statement, type TextRow } from './round-trip.ts';
-import { writeBatch } from './write-batch.ts';
+import { type BatchStatements, writeBatch } from './write-batch.ts';
 
 /**
  * Statements that hold only if the batch follows from what they were made of: the batch before it, as it was prepared,
@@ -17,18 +17,13 @@ import { writeBatch } from './write-batch.ts';
 export class PreparedBatch {
   readonly #after: Cursor;
   readonly #batch: FoldedBatch;
-  readonly #statements: readonly Statement[];
+  readonly #statements: BatchStatements;
   /** Sequence of the cursor when the orders were read, or before. */
   readonly #readAt: number;
   #before: PreparedBatch | undefined;
   #isWritten = false;
 
-  constructor(
-    { after, before }: Preparing,
-    batch: FoldedBatch,
-    statements: readonly Statement[],
-    readAt: number,
-  ) {
+  constructor({ after, before }: Preparing, batch: FoldedBatch, statements: BatchStatements, readAt: number) {
     this.#after = after;
     this.#before = before;
     this.#batch = batch;
@@ -47,7 +42,7 @@ export class PreparedBatch {
   }
 
   /** Returns the statements if they hold after the locked cursor. */
-  statementsAfter(settled: Cursor): readonly Statement[] | undefined {
+  statementsAfter(settled: Cursor): BatchStatements | undefined {
     const before = this.#before;
     // Each batch would keep all before it in memory.
     this.#before = undefined;
@@ -59,7 +54,7 @@ export class PreparedBatch {
   }
 
   /** Records that Postgres has committed statements for the events of the batch. */
-  written(statements: readonly Statement[]): void {
+  written(statements: BatchStatements): void {
     this.#isWritten = statements === this.#statements;
   }
 }
@@ -98,7 +93,7 @@ async function prepare(reading: pg.Pool, preparing: Preparing): Promise<Prepared
   const earlier = progressOf(found);
   for (const [id, progress] of known) if (progress !== undefined) earlier.set(id, progress);
   const batch = fold(fresh, earlier);
-  return new PreparedBatch(preparing, batch, writeBatch(batch, last), readAt);
+  return new PreparedBatch(preparing, batch, writeBatch(batch, fresh[0]!.sequence, last), readAt);
 }
 
 /** Runs the statements on a connection of the pool. The cursor is read first: the orders may be later, never earlier. */

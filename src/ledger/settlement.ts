@@ -20,7 +20,7 @@ import type { Pools } from './pools.ts';
 import { type PreparedBatch, prepareBatch } from './prepared-batch.ts';
 import { takeClient } from './queries.ts';
 import { roundTrip, type Statement, type TextRow } from './round-trip.ts';
-import { writeBatch } from './write-batch.ts';
+import { type BatchStatements, writeBatch } from './write-batch.ts';
 
 /** The new cursor. */
 export interface SettledTo extends Cursor {
@@ -58,7 +58,7 @@ const UNFLUSHED: Statement = { name: 'unflushed', text: 'set local synchronous_c
 const LOCK: Statement = {
   name: 'lock',
   text: `
-    select epoch, sequence, digest, set_config('enable_seqscan', 'off', true),
+    select epoch, sequence, digest, head, set_config('enable_seqscan', 'off', true),
       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), ${FLUSHED}
     from engine_cursor for update skip locked`,
 };
@@ -93,7 +93,8 @@ async function settleOn(
   }
   const isAsExpected = prepared === undefined && fresh.length === events.length - 1;
   const writing = prepared?.statementsAfter(settled) ?? (await foldNow(client, fresh, isAsExpected && found));
-  await roundTrip(client, [...writing, ...(flush ? [COMMIT] : [UNFLUSHED, COMMIT])]);
+  const statements = writing.after(row[3] ?? '');
+  await roundTrip(client, [...statements, ...(flush ? [COMMIT] : [UNFLUSHED, COMMIT])]);
   prepared?.written(writing);
   return { epoch: last.epoch, sequence: last.sequence, isFlushed: flush };
 }
@@ -103,9 +104,9 @@ async function foldNow(
   client: pg.PoolClient,
   fresh: readonly EngineEvent[],
   found: readonly TextRow[] | undefined | false,
-): Promise<readonly Statement[]> {
+): Promise<BatchStatements> {
   const earlier = found === false ? await reload(client, fresh) : found;
-  return writeBatch(fold(fresh, progressOf(earlier ?? [])), fresh.at(-1)!);
+  return writeBatch(fold(fresh, progressOf(earlier ?? [])), fresh[0]!.sequence, fresh.at(-1)!);
 }
 
 /**

@@ -41,10 +41,17 @@ export async function* cursorRows<Row extends pg.QueryResultRow>(
   parameters: readonly unknown[] = [],
 ): AsyncGenerator<Row> {
   await ask(`declare rows no scroll cursor for ${sql}`, parameters);
-  for (;;) {
-    const rows = await ask<Row>(`fetch ${STREAM_ROWS} from rows`);
-    if (rows.length === 0) break;
-    yield* rows;
+  // A reader may stop early. A transaction that failed takes no further statement.
+  let isOpen = true;
+  try {
+    for (;;) {
+      isOpen = false;
+      const rows = await ask<Row>(`fetch ${STREAM_ROWS} from rows`);
+      isOpen = true;
+      if (rows.length === 0) return;
+      yield* rows;
+    }
+  } finally {
+    if (isOpen) await ask('close rows');
   }
-  await ask('close rows');
 }

@@ -2,6 +2,7 @@
 
 import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 import { CandleRows } from './candle-rows.ts';
+import type { EventTexts } from './chain.ts';
 import { CopyRows, textField } from './copy.ts';
 import { bookTrade, type Entry, type Exchanged, transactionOfTrade } from './entries.ts';
 import { unitFields } from './market-units.ts';
@@ -34,6 +35,11 @@ export class TradeRows {
   readonly trades = new CopyRows();
   readonly entries = new CopyRows();
   readonly candles = new CandleRows();
+  readonly #texts: EventTexts;
+
+  constructor(texts: EventTexts) {
+    this.#texts = texts;
+  }
 
   /** Adds the trades of one event, in the order of execution. */
   add(trades: readonly Trade[]): void {
@@ -42,13 +48,13 @@ export class TradeRows {
       const { sequence, timeMs } = trade;
       const notional = notionalAtoms(trade);
       const amounts = { base: `${baseAtoms(trade)}`, notional: `${notional}`, fee: `${trade.feeAtoms}` };
-      this.trades.add(
-        `${trade.tradeId}\t${sequence}\t${textField(trade.market)}\t${trade.takerSide}\t${trade.priceTicks}\t${
-          trade.sizeSteps
-        }\t${amounts.base}\t${amounts.notional}\t${amounts.fee}\t${trade.takerOrderId}\t${trade.makerOrderId}\t${
-          trade.takerWallet
-        }\t${trade.makerWallet}\t${timeMs}\t${unitFields(trade.units)}`,
-      );
+      const row = `${trade.tradeId}\t${sequence}\t${textField(trade.market)}\t${trade.takerSide}\t${trade.priceTicks}\t${
+        trade.sizeSteps
+      }\t${amounts.base}\t${amounts.notional}\t${amounts.fee}\t${trade.takerOrderId}\t${trade.makerOrderId}\t${
+        trade.takerWallet
+      }\t${trade.makerWallet}\t${timeMs}\t${unitFields(trade.units)}`;
+      this.trades.add(row);
+      this.#texts.add('trade', row);
       this.candles.add(trade, notional);
       const transactionId = transactionOfTrade(trade);
       const moved = {

@@ -4,6 +4,7 @@ import type { EngineEvent } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
 import type { CandleRows } from './candle-rows.ts';
+import type { ChainPart } from './chain.ts';
 import { CopyRows } from './copy.ts';
 import { type FoldedBatch, MOVEMENT_COLUMNS } from './fold.ts';
 import { changeOrders, ORDER_COLUMNS, orderRow } from './order-rows.ts';
@@ -11,8 +12,27 @@ import { numberArray, type Statement, textArray } from './round-trip.ts';
 import { storable } from './text.ts';
 import { ENTRY_COLUMNS, TRADE_COLUMNS } from './trade-rows.ts';
 
-/** @param last the last event of the batch, to which the cursor moves */
-export const writeBatch = (batch: FoldedBatch, last: EngineEvent): readonly Statement[] => [
+/** The statements of a batch, which continue any chain that ends right before it. */
+export interface BatchStatements {
+  /** @param head of the chain after the event before the first one */
+  after(head: string): readonly Statement[];
+}
+
+/**
+ * @param first sequence of the first event
+ * @param last the last event of the batch, to which the cursor moves
+ */
+export function writeBatch(batch: FoldedBatch, first: number, last: EngineEvent): BatchStatements {
+  const rows = rowsOf(batch);
+  return {
+    after: (head) => {
+      const part = batch.texts.continue(head, first);
+      return [...rows, ...keepHeads(part.kept), moveCursor(batch, last, part)];
+    },
+  };
+}
+
+const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
   ...copy('orders', ORDER_COLUMNS, orderRows(batch)),
   ...changeOrders(batch.changedOrders),
   ...copy('trades', TRADE_COLUMNS, batch.traded.trades),
@@ -24,8 +44,20 @@ export const writeBatch = (batch: FoldedBatch, last: EngineEvent): readonly Stat
   ...writeTerms(batch.switches),
   ...writeHolds(batch.switches),
   ...writeSwitches(batch.switches),
-  moveCursor(batch, last),
+  ...copy('market_versions', 'market, sequence, fee_bps, record, time_ms', batch.marketVersions),
+  ...copy('setting_changes', 'sequence, kind, subject, value, time_ms', batch.settingChanges),
 ];
+
+const keepHeads = (kept: ChainPart['kept']): Statement[] =>
+  kept.length === 0
+    ? []
+    : [
+        {
+          name: 'keep heads',
+          text: 'insert into chain_heads (sequence, head) select * from unnest($1::bigint[], $2::text[])',
+          values: [numberArray(kept.map(([sequence]) => sequence)), textArray(kept.map(([, head]) => head))],
+        },
+      ];
 
 function writeCandles(candles: CandleRows): Statement[] {
   const statement = candles.statement();
@@ -133,12 +165,17 @@ function writeSwitches({ paused, termsVersion }: SwitchChanges): Statement[] {
   return statements;
 }
 
-const moveCursor = ({ newOrders, traded, movements }: FoldedBatch, last: EngineEvent): Statement => ({
+const moveCursor = (
+  { newOrders, traded, movements }: FoldedBatch,
+  last: EngineEvent,
+  { head, links }: ChainPart,
+): Statement => ({
   name: 'move cursor',
   text: `
+    with linked as (insert into chain_links (sequence, links) values ($2::bigint, $9))
     update engine_cursor
-    set epoch = $1, sequence = $2, digest = $3, event_time_ms = $4, settled_at = clock_timestamp(),
-        orders = orders + $5, trades = trades + $6, movements = movements + $7, entries = entries + $8`,
+    set epoch = $1, sequence = $2::bigint, digest = $3, event_time_ms = $4, settled_at = clock_timestamp(),
+        orders = orders + $5, trades = trades + $6, movements = movements + $7, entries = entries + $8, head = $10`,
   values: [
     `${last.epoch}`,
     `${last.sequence}`,
@@ -148,5 +185,7 @@ const moveCursor = ({ newOrders, traded, movements }: FoldedBatch, last: EngineE
     `${traded.trades.count}`,
     `${movements.count}`,
     `${traded.entries.count}`,
+    links,
+    head,
   ],
 });

@@ -6,6 +6,7 @@ import { type Reconciliation, reconcile } from '../books/reconcile/index.ts';
 import { renderReconciliation } from '../books/reconcile/text.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { readWholeNumber } from './arguments.ts';
+import { addCheckpoint, readCheckpointFile } from './checkpoints.ts';
 import { withProgress } from './progress.ts';
 import { addStatementCommands } from './statements.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
@@ -14,6 +15,7 @@ export function addLedgerCommands(program: Command, perform: RunCommand): void {
   const ledger = addNoun(program, 'ledger', 'check, read, close and rebuild the ledger');
   addReconcile(ledger, perform);
   addStatementCommands(ledger, perform);
+  addCheckpoint(ledger, perform);
   addRebuild(ledger, perform);
 }
 
@@ -21,6 +23,8 @@ function addReconcile(ledger: Command, perform: RunCommand): void {
   ledger
     .command('reconcile')
     .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
+    .option('--since <file>', 'checkpoints that were kept elsewhere, one a line, to compare the ledger with')
+    .option('--key <file>', 'key that must have signed these checkpoints, in PEM')
     .addHelpText(
       'after',
       `
@@ -28,14 +32,15 @@ The exit status is 0 only if everything holds. Trading continues meanwhile.
 Without --json, a long reconcile prints its step on stderr every 15 seconds.`,
     )
     .description('check every invariant of the engine and the ledger')
-    .action(({ patience }: { patience: number }) =>
-      perform(async (services, invocation) =>
-        reconciled(
+    .action(({ patience, since, key }: { patience: number; since?: string; key?: string }) =>
+      perform(async (services, invocation) => {
+        const checkpoints = since === undefined ? [] : await readCheckpointFile(since, key);
+        return reconciled(
           await withProgress(invocation, (onStep) =>
-            reconcile(services, { patienceMs: patience * 1_000, onStep }),
+            reconcile(services, { patienceMs: patience * 1_000, onStep, checkpoints }),
           ),
-        ),
-      ),
+        );
+      }),
     );
 }
 

@@ -22,6 +22,7 @@ import {
   readWallet,
   readWholeNumber,
 } from './arguments.ts';
+import { checkpointLine } from './checkpoints.ts';
 import { printReport } from './print-report.ts';
 import type { OperatorServices } from './services.ts';
 import { type RunCommand, shortResult } from './verb.ts';
@@ -166,18 +167,20 @@ function addClosings(ledger: Command, perform: RunCommand): void {
     .command('close')
     .argument('<month>', 'month like 2026-11 (UTC)', readMonth)
     .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
+    .option('--key <file>', 'Ed25519 private key in PEM, which signs the checkpoint of the closing')
     .addHelpText(
       'after',
-      '\nA month that is closed already stays as it is. `ledger reconcile` checks each closing.',
+      '\nA month that is closed already stays as it is. The line of JSON is a checkpoint, which contains the closing: keep it\nwhere nobody who may write to the database can write.',
     )
     .description('keep the balances of all accounts at the end of a month')
-    .action((month: string, { patience }: { patience: number }) =>
+    .action((month: string, { patience, key }: { patience: number; key?: string }) =>
       perform(async (services) => {
         const { isNew, ...closing } = await closeMonth(services, month, patience * 1_000);
-        const document = { ...closingDocument(closing), isNew };
+        const checkpoint = await checkpointLine(services, key);
+        const document = { ...closingDocument(closing), isNew, checkpoint: JSON.parse(checkpoint) };
         const figures = `${closing.balances} balances after event ${closing.sequence}, digest ${closing.digest}`;
         return shortResult(
-          `${month} ${isNew ? 'is closed' : 'was closed before: nothing changed'}: ${figures}`,
+          `${month} ${isNew ? 'is closed' : 'was closed before: nothing changed'}: ${figures}\n${checkpoint}`,
           document,
         );
       }),

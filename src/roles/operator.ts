@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
+import { OperatorRefusal } from '../domain/errors.ts';
 import { checkRights, lookAt, type SeenServer } from '../engine/index.ts';
 import { framesAgeMs } from '../feed/index.ts';
+import { DatabaseRefused } from '../ledger/index.ts';
 import type { OperatorServices } from '../operator/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import { readRedisAddress, serverName } from '../redis/address.ts';
@@ -72,10 +74,16 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
   const backends = openBackends('operator', await locateServers(config), pino({ level: 'silent' }));
   const { engine, ledger, engineRedis, queueRedis, queueOptions, outages, names } = backends;
   const ledgerAnswered = ledger.ping().catch((error) => outages.report(names.postgres, 'command', error));
+  const sessionsChecked = ledger.checkSessions().catch((error: unknown) => error);
   const [untilMs, hurryMs] = [Date.now() + PATIENCE_MS, Date.now() + OUTAGE_PATIENCE_MS];
   const isAway = (): boolean => Date.now() > hurryMs && outages.sentences().length > 0;
   while (!engine.lifecycle.isOpen() && Date.now() < untilMs && !isAway()) await sleep(LOOK_EVERY_MS);
   await ledgerAnswered;
+  const refused = await sessionsChecked;
+  if (refused instanceof DatabaseRefused) {
+    await backends.close();
+    throw new OperatorRefusal('DATABASE_REFUSED', `${names.postgres} cannot be used: ${refused.message}`);
+  }
   // The gate has checked the rights of an open engine. Some commands work on one that is not open.
   const unchecked: [Redis, string][] = [[queueRedis, 'queue-operator']];
   if (!engine.lifecycle.isOpen()) unchecked.push([engineRedis, 'engine-operator']);

@@ -12,6 +12,7 @@ import type { Backends } from './backends.ts';
 import { type CopiesKeeper, keepCopies } from './copies-keeper.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
+import { addServerMetrics } from './server-metrics.ts';
 
 export async function startSettlement(backends: Backends): Promise<RunningRole> {
   const { logger, metrics, engine, ledger, queueOptions } = backends;
@@ -41,6 +42,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   );
   addReconcileMetrics(metrics, ledger);
   addClaimFilterMetrics(metrics, engine);
+  addServerMetrics(backends);
   metrics.gauge('redbook_queue_jobs', 'Jobs of the wake-up queue by state.', () => queue.counts(), 'state');
   return {
     trouble: () => (settlement.diverged() ? 'the engine and the ledger contradict each other' : undefined),

@@ -9,6 +9,7 @@ import pg from 'pg';
 import { reconcile } from '../../src/books/reconcile/index.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { readState, STATE } from '../../src/engine/state.ts';
+import type { LedgerCheckpoint } from '../../src/ledger/index.ts';
 import { query, TABLES } from '../ledger/tables.ts';
 import { MAKER, openBusyFixture, TAKER } from '../operator/busy-fixture.ts';
 import { type OperatorFixture, WALLET } from '../operator/fixture.ts';
@@ -65,7 +66,6 @@ interface Corruption {
 
 /** Fields whose corruption cannot be detected, with the reason. */
 const UNSEEN: Readonly<Record<string, string>> = {
-  'engine_cursor.settled_at': 'tells when a batch was settled, for metrics; nothing else knows',
   '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
   '{redbook}:engine unsettled:ready_at': 'the same, for the index of unsettled events',
   '{redbook}:engine claims:ready_at': 'the same, for recent claims',
@@ -110,6 +110,9 @@ const KEYS: Readonly<Record<string, string>> = {
   assets: 'symbol',
   markets: 'symbol',
   reconciliations: 'id',
+  market_versions: 'sequence',
+  setting_changes: 'sequence',
+  chain_heads: 'sequence',
   candles: "concat_ws(' ', market, timeframe, 'at', open_ms)",
 };
 const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
@@ -124,7 +127,9 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
     fixture = await openFullFixture();
     client = new pg.Client({ connectionString: fixture.databaseUrl });
     await client.connect();
-    const copies = TABLES_WITH_RECORDS.map((table) => `create table saved.${table} as table ${table};`);
+    const copies = [...TABLES_WITH_RECORDS, 'chain_links', 'engine_epochs'].map(
+      (table) => `create table saved.${table} as table ${table};`,
+    );
     await client.query(`create schema saved; ${copies.join(' ')}`);
   });
   after(async () => {
@@ -133,7 +138,9 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
   });
 
   const restoreTable = async (table: string): Promise<void> => {
-    await client.query(`set session_replication_role = replica; delete from ${table};
+    // Each reconcile of this test adds a row of its own.
+    const kept = table === 'reconciliations' ? 'where id <= (select max(id) from saved.reconciliations)' : '';
+    await client.query(`set session_replication_role = replica; delete from ${table} ${kept};
       insert into ${table} overriding system value table saved.${table}; reset session_replication_role`);
   };
 
@@ -186,7 +193,9 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
           key === undefined ? 'engine_cursor|event|terms|paused|trading|rows of' : literal(row!.key),
         );
         // Disables the triggers that prevent manual changes.
-        const isGuarded = ['trades', 'movements', 'ledger_entries', 'engine_cursor'].includes(table);
+        const isGuarded = !['orders', 'candles', 'holds', 'wallet_terms', 'assets', 'markets'].includes(
+          table,
+        );
         const ofTable = columns.filter(({ table_name }) => table_name === table);
         for (const [place, { column_name: column, data_type: type }] of ofTable.entries()) {
           if (place % rows.length !== nth && !EACH_KIND.includes(column)) continue;
@@ -207,7 +216,7 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
               `a row of ${table} that is gone${kind && ` (${kind})`}`,
               table,
               `delete from ${table} where ${where}`,
-              new RegExp(`${named.source}|rows of`),
+              new RegExp(`${named.source}|rows of|chain begins`),
               true,
             ),
           );
@@ -399,7 +408,7 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
         'a constraint that is gone',
         'alter table ledger_entries drop constraint ledger_entries_amount_atoms_check',
         'alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0)',
-        /constraint on ledger_entries amount_atoms/,
+        /constraint ledger_entries_amount_atoms_check/,
       ),
       inPostgres(
         'notional and candle alike',
@@ -437,6 +446,178 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
     expect(corruptions.length - refused).to.be.above(130);
   });
 
+  it('reports what an insider changed in several places, digests included', async () => {
+    const checkpoint = await fixture.ledger.checks.checkpoint();
+    const [{ id: filled }] = (await query<{ id: string }>(
+      fixture.databaseUrl,
+      `select taker_order_id as id from trades order by trade_id limit 1`,
+    )) as [{ id: string }];
+    const mended = 'update orders set witness = order_witness(orders)';
+    const cancelled = `(select id from orders where status = 'cancelled' order by id limit 1)`;
+    const first = '(select min(sequence) from movements)';
+    const twoTrades = `(select array_agg(trade_id order by trade_id) from (
+      select trade_id from trades where fee_atoms > 500 order by trade_id limit 2) as two)`;
+    const feeOf = (nth: number, atoms: number): string => `
+      update trades set fee_atoms = fee_atoms + ${atoms} where trade_id = (${twoTrades})[${nth}];
+      update ledger_entries set amount_atoms = amount_atoms + case account when 'house' then ${atoms} else -(${atoms}) end
+      where kind = 'fee' and transaction_id = 'trade-' || (${twoTrades})[${nth}];`;
+    const insiders: readonly (readonly [what: string, tables: readonly string[], sql: string])[] = [
+      [
+        'a deposit of twenty days ago',
+        ['movements', 'ledger_entries'],
+        `update movements set time_ms = time_ms - 1728000000 where sequence = ${first};
+         update ledger_entries set time_ms = time_ms - 1728000000 where sequence = ${first}`,
+      ],
+      ['a fee moved to another trade', ['trades', 'ledger_entries'], feeOf(1, -500) + feeOf(2, 500)],
+      ['a lower fee', ['trades', 'ledger_entries'], feeOf(1, -500)],
+      [
+        'another maker',
+        ['trades', 'ledger_entries', 'orders'],
+        `update ledger_entries set account = '${HELD}' where account = '${MAKER}' and kind = 'trade';
+         update trades set maker_wallet = '${HELD}';
+         update orders set wallet = '${HELD}' where id in (select maker_order_id from trades); ${mended}`,
+      ],
+      [
+        'a history of a day ago',
+        ['trades', 'ledger_entries', 'movements', 'orders'],
+        `update trades set time_ms = time_ms - 86400000; update ledger_entries set time_ms = time_ms - 86400000;
+         update movements set time_ms = time_ms - 86400000;
+         update orders set created_at_ms = created_at_ms - 86400000, updated_at_ms = updated_at_ms - 86400000; ${mended}`,
+      ],
+      [
+        'a deposit that was doubled',
+        ['movements', 'ledger_entries'],
+        `update movements set amount_atoms = amount_atoms * 2 where sequence = ${first};
+         update ledger_entries set amount_atoms = amount_atoms * 2 where sequence = ${first}`,
+      ],
+      [
+        'a deposit of another wallet',
+        ['movements', 'ledger_entries'],
+        `update ledger_entries set account = '${HELD}' where sequence = ${first} and account <> 'custody';
+         update movements set wallet = '${HELD}' where sequence = ${first}`,
+      ],
+      ...[
+        `time_in_force = 'FOK'`,
+        'post_only = not post_only',
+        'leverage = 3',
+        'size_steps = size_steps + 1',
+        `status = 'failed'`,
+        `reason = 'market_cleared'`,
+        'updated_at_ms = updated_at_ms + 1',
+        `client_order_id = 'another'`,
+      ].map((change): [string, string[], string] => [
+        `a cancelled order with ${change}`,
+        ['orders'],
+        `update orders set ${change} where id = ${cancelled}; ${mended}`,
+      ]),
+      [
+        'a filled order of another type',
+        ['orders'],
+        `update orders set type = 'market' where id = '${filled}'; ${mended}`,
+      ],
+      [
+        'a hold of another time',
+        ['holds'],
+        'update holds set held_at_ms = held_at_ms - 1; update holds set witness = witness_of(holds)',
+      ],
+      [
+        'terms that were accepted at another time',
+        ['wallet_terms'],
+        `update wallet_terms set accepted_at_ms = accepted_at_ms - 1;
+         update wallet_terms set witness = witness_of(wallet_terms)`,
+      ],
+      [
+        'a reconcile that found nothing',
+        ['reconciliations'],
+        `update reconciliations set differences = 0, failed_checks = '{}', sequence = sequence - 1;
+         update reconciliations set witness = witness_of(reconciliations)`,
+      ],
+      [
+        'reconciles that are gone',
+        ['reconciliations'],
+        'delete from reconciliations where id <= (select max(id) from saved.reconciliations)',
+      ],
+      [
+        'the time of settlement',
+        ['engine_cursor'],
+        `update engine_cursor set settled_at = settled_at - interval '2 hours'`,
+      ],
+      [
+        'an epoch of tomorrow',
+        ['engine_epochs'],
+        `insert into engine_epochs values (60000, 'x', now() + interval '1 day')`,
+      ],
+      ['an epoch that was never noted', ['engine_epochs'], `insert into engine_epochs values (60000, 'x')`],
+      [
+        'a deposit that was doubled, and a chain that begins behind it',
+        ['movements', 'ledger_entries', 'chain_heads', 'chain_links'],
+        `update movements set amount_atoms = amount_atoms * 2 where sequence = ${first};
+         update ledger_entries set amount_atoms = amount_atoms * 2 where sequence = ${first};
+         delete from chain_links; delete from chain_heads;
+         insert into chain_heads select sequence, head from engine_cursor`,
+      ],
+    ];
+    const wrong: string[] = [];
+    for (const [what, tables, sql] of insiders) {
+      await client.query(`set session_replication_role = replica; ${sql}; reset session_replication_role`);
+      const told = await ledgerDifferences([checkpoint]);
+      if (told.length === 0) wrong.push(what);
+      for (const table of tables) await restoreTable(table);
+    }
+    expect(wrong).to.deep.equal([]);
+    expect(await ledgerDifferences([checkpoint])).to.deep.equal([]);
+  });
+
+  it('reports functions, triggers and constraints of another text', async () => {
+    const definition = async (name: string): Promise<string> => {
+      const { rows } = await client.query('select pg_get_functiondef($1::regprocedure) as text', [name]);
+      return rows[0].text;
+    };
+    const changes = [
+      [
+        'function order_witness(orders)',
+        `create or replace function order_witness(orders) returns bytea language sql stable parallel safe as
+         'select $1.witness'`,
+        await definition('order_witness(orders)'),
+      ],
+      [
+        'function refuse_change()',
+        `create or replace function refuse_change() returns trigger language plpgsql as 'begin return null; end'`,
+        await definition('refuse_change()'),
+      ],
+      [
+        'trigger append_only on trades',
+        `drop trigger append_only on trades; create trigger append_only before update or delete or truncate on trades
+         for each statement when (false) execute function refuse_change()`,
+        `drop trigger append_only on trades; create trigger append_only before update or delete or truncate on trades
+         for each statement execute function refuse_change()`,
+      ],
+      [
+        'constraint ledger_entries_amount_atoms_check on ledger_entries',
+        `alter table ledger_entries drop constraint ledger_entries_amount_atoms_check;
+         alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0 or true)`,
+        `alter table ledger_entries drop constraint ledger_entries_amount_atoms_check;
+         alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0)`,
+      ],
+      [
+        'trigger mine on orders',
+        'create trigger mine before update on orders for each row execute function stamp_hold()',
+        'drop trigger mine on orders',
+      ],
+      [
+        'rule mine on holds',
+        'create rule mine as on delete to holds do instead nothing',
+        'drop rule mine on holds',
+      ],
+    ] as const;
+    for (const [name, sql, back] of changes) {
+      await client.query(sql);
+      expect((await ledgerDifferences()).join('\n')).to.include(`guards are in place: ${name}`);
+      await client.query(back);
+    }
+    expect(await ledgerDifferences()).to.deep.equal([]);
+  });
+
   it('reports an unreadable value and names its row', async () => {
     const of = `where symbol = 'ETH/USDC'`;
     const damages: readonly (readonly [table: string, sql: string, named: RegExp])[] = [
@@ -460,8 +641,8 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
   });
 
   /** Differences that the second half of a reconcile reports. */
-  const ledgerDifferences = async (): Promise<string[]> => {
-    const { checks } = await fixture.ledger.checks.run();
+  const ledgerDifferences = async (checkpoints: readonly LedgerCheckpoint[] = []): Promise<string[]> => {
+    const { checks } = await fixture.ledger.checks.run(undefined, checkpoints);
     return checks.flatMap(({ name, violations }) =>
       violations.map((one) => `${name}: ${one.subject}: expected ${one.expected}, found ${one.found}`),
     );

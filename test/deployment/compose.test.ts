@@ -80,7 +80,7 @@ describe('docker-compose.yml', () => {
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members(
       words(`
-      settings keys operator redis users admin backup-engine postgres balancer prometheus grafana
+      settings keys operator redis users admin backup-engine postgres balancer prometheus alertmanager grafana
     `),
     );
   });
@@ -113,7 +113,9 @@ describe('docker-compose.yml', () => {
       .filter(([name]) => !['settings', 'keys'].includes(name))
       .map(([name, { volumes = [] }]) => [name, volumes.filter((volume) => /-keys:/.test(volume))]);
     for (const [name, volumes] of mounted)
-      expect(volumes, String(name)).to.have.length(['balancer', 'prometheus'].includes(String(name)) ? 0 : 1);
+      expect(volumes, String(name)).to.have.length(
+        ['balancer', 'prometheus', 'alertmanager'].includes(String(name)) ? 0 : 1,
+      );
     for (const name of ['users', 'backup-engine'])
       expect(compose.services[name]!.volumes).to.include('admin-keys:/run/secrets:ro');
     for (const name of [
@@ -355,6 +357,33 @@ describe('the balancer', () => {
     expect(text).to.match(/deny .*\{ path \/metrics \/livez \/readyz \}/);
   });
 
+  it('has a slot for every replica that the autoscalers may add, and the guide gives their number', () => {
+    const scaled = readYaml(join(ROOT, 'k8s/components/autoscaling/autoscalers.yaml')) as {
+      metadata: { name: string };
+      spec: { maxReplicas: number };
+    }[];
+    for (const role of ['api', 'stream']) {
+      const slots = Number(new RegExp(`server-template ${role} (\\d+) `).exec(text)![1]);
+      const { maxReplicas } = scaled.find(({ metadata }) => metadata.name === role)!.spec;
+      expect(slots, role).to.be.at.least(maxReplicas);
+      expect(readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')).to.include(
+        `HAProxy knows ${slots} replicas`,
+      );
+    }
+    const sizing = readFileSync(join(ROOT, 'docs/scaling.md'), 'utf8');
+    const { maxReplicas } = scaled.find(({ metadata }) => metadata.name === 'api')!.spec;
+    expect(sizing).to.include(`the ${maxReplicas} of the autoscaler`);
+    const [, most] = /CLAIM_FILTER_BYTES.*?powerOfTwo\(64 \* 1024, (\d+) \*\* 3\)/s.exec(
+      readFileSync(join(ROOT, 'src/config.ts'), 'utf8'),
+    )!;
+    expect(most).to.equal('1024');
+    expect(sizing).to.include('the largest `CLAIM_FILTER_BYTES`, 1 GiB for 537 million ids');
+    const limit = /POSTGRES_MAX_CONNECTIONS:-(\d+)/.exec(
+      readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'),
+    )![1];
+    expect(sizing).to.include(`Compose has ${limit} (\`POSTGRES_MAX_CONNECTIONS\`)`);
+  });
+
   it('trusts no forwarding header but its own, and never retries a request', () => {
     expect(text).to.match(/del-header x-forwarded-for[\s\S]*option forwardfor/);
     expect(text).to.not.include('retry-on');
@@ -437,7 +466,7 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
   });
 
   it('starts under any limit of open files', async () => {
-    for (const files of [256, 1_024]) {
+    for (const files of [512, 1_024]) {
       const { config, port } = await shipped();
       const [reply] = await repliesUnder(haproxy, config, port, [get('/metrics')], `ulimit -n ${files}`);
       expect(reply!.status, String(files)).to.equal(404);

@@ -19,12 +19,13 @@ interface Rule {
   expr: string;
   for?: string;
   labels: { severity: string };
-  annotations: { summary: string; runbook: string };
+  annotations: { summary: string; runbook_url: string };
 }
 
 const [prometheusRule] = readYaml(at('k8s/components/monitoring/prometheus-rule.yaml')) as [Resource];
 const groups = prometheusRule.spec.groups as { name: string; rules: Rule[] }[];
-const rules = groups.flatMap(({ rules }) => rules);
+const recorded = groups.flatMap(({ rules }) => rules);
+const rules = recorded.filter(({ alert }) => alert !== undefined);
 const dashboard = JSON.parse(readFileSync(at('k8s/components/monitoring/dashboard.json'), 'utf8'));
 const panels: { title: string; type: string; targets?: { expr: string }[] }[] = dashboard.panels;
 const scaled = readYaml(at('k8s/components/keda/scaled-objects.yaml')) as Resource[];
@@ -69,7 +70,7 @@ describe('alerts, dashboard and autoscalers', function () {
 
   it('use metrics that the queried role has', () => {
     expectThere(
-      rules.map(({ expr }) => expr),
+      recorded.map(({ expr }) => expr),
       'nodejs_eventloop_lag_p99_seconds',
     );
     expectThere(
@@ -136,8 +137,18 @@ describe('alerts, dashboard and autoscalers', function () {
     );
     for (const { alert, labels, annotations } of rules) {
       expect(labels.severity).to.be.oneOf(['critical', 'warning', 'info']);
-      expect(annotations.summary).to.match(/\.$/);
-      expect(annotations.runbook).to.equal(`docs/runbook.md#${alert.toLowerCase()}`);
+      expect(annotations.summary).to.match(
+        /^\{\{ \$labels\.namespace \}\}\/\{\{ \$labels\.installation \}\}: .*\.$/,
+      );
+      expect(annotations.runbook_url).to.match(new RegExp(`/docs/runbook\\.md#${alert.toLowerCase()}$`));
+    }
+  });
+
+  it('never aggregate several installations into one', () => {
+    for (const { alert, expr } of rules) {
+      for (const [whole, labels = ''] of expr.matchAll(/\b(?:sum|max|min|group)(?: by \(([^)]*)\))? ?\(/g))
+        expect(labels, `${alert}: ${whole}`).to.match(/^namespace, installation/);
+      expect(expr, alert).to.not.match(/\babsent\(/);
     }
   });
 

@@ -9,7 +9,7 @@ import { openLedger } from '../../src/ledger/index.ts';
 import { DatabaseRefused, migrate } from '../../src/ledger/migrate.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
-import { schemaOf } from './schema-text.ts';
+import { schemaDigestsOf, schemaOf } from './schema-text.ts';
 import { query } from './tables.ts';
 
 const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -43,9 +43,10 @@ describe('migrations', () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
     const kept = readFileSync(new URL('schema.sql', import.meta.url), 'utf8');
-    expect(await schemaOf(databaseUrl), 'run `npm run -s tool -- schema` after a new migration').to.equal(
-      kept,
-    );
+    const advice = 'run `npm run -s tool -- schema` after a new migration';
+    expect(await schemaOf(databaseUrl), advice).to.equal(kept);
+    const digests = new URL('../../src/ledger/checks/schema-digests.ts', import.meta.url);
+    expect(await schemaDigestsOf(databaseUrl), advice).to.equal(readFileSync(digests, 'utf8'));
   });
 
   it('of a later release that only add are accepted by this release', async () => {

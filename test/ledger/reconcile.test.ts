@@ -59,21 +59,21 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
   },
   'a deposit is larger than its entries': {
     sql: 'update movements set amount_atoms = amount_atoms - 1 where sequence = (select max(sequence) from movements)',
-    seenBy: ['entries follow from trades and movements'],
+    seenBy: ['entries follow from trades and movements', 'chain of events'],
   },
   'an order counts a fill that no trade made': {
     sql: `update orders set filled_steps = filled_steps - 1
       where id = (select taker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['fills are trades', 'orders are as written'],
+    seenBy: ['fills are trades', 'orders are as written', 'chain of events'],
   },
   'an order counts one fill too many': {
     sql: `update orders set fill_count = fill_count + 1
       where id = (select maker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['fills are trades', 'orders are as written'],
+    seenBy: ['fills are trades', 'orders are as written', 'chain of events'],
   },
   'an order ended for another reason': {
     sql: `update orders set reason = 'cancel_after' where id = (select min(id) from orders where status = 'cancelled')`,
-    seenBy: ['orders are as written'],
+    seenBy: ['orders are as written', 'chain of events'],
   },
   'a trade is gone': {
     sql: 'delete from trades where trade_id = (select max(trade_id) from trades)',
@@ -82,20 +82,26 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
       'candles are their trades',
       'fills are trades',
       'no row is missing',
+      'chain of events',
     ],
   },
   'an order is gone': {
     sql: 'delete from orders where id = (select maker_order_id from trades order by trade_id limit 1)',
-    seenBy: ['trades fit their orders', 'no row is missing'],
+    seenBy: ['trades fit their orders', 'no row is missing', 'chain of events'],
   },
   'a trade names the wrong wallet': {
     sql: `update orders set wallet = 'nobody' where id = (select maker_order_id from trades limit 1)`,
-    seenBy: ['trades fit their orders', 'orders are as written'],
+    seenBy: ['trades fit their orders', 'orders are as written', 'chain of events'],
   },
   'a trade was made at another price': {
     sql: `update orders set price_ticks = price_ticks + 1
       where id = (select maker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['trades fit their orders', 'orders fit ids and markets', 'orders are as written'],
+    seenBy: [
+      'trades fit their orders',
+      'orders fit ids and markets',
+      'orders are as written',
+      'chain of events',
+    ],
   },
   'a candle is too high': {
     sql: 'update candles set high_ticks = high_ticks + 1 where open_ms = (select max(open_ms) from candles)',
@@ -123,7 +129,7 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
       update ledger_entries set transaction_id = 'trade-9007199254740991'
       where transaction_id = (select transaction_id from ledger_entries where kind = 'trade' order by sequence, line
         limit 1)`,
-    seenBy: ['trade ids rise', 'candles are their trades'],
+    seenBy: ['trade ids rise', 'candles are their trades', 'chain of events'],
   },
 };
 

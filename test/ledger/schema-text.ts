@@ -1,5 +1,6 @@
 /** Writes the schema of a database as text from the catalog, independent of the order of its migrations. */
 
+import { OWN_TABLES, SCHEMA_OBJECTS } from '../../src/ledger/checks/schema.ts';
 import { query } from './tables.ts';
 
 const HEAD = `-- The schema that all migrations make of an empty database. \`npm run -s tool -- schema\` writes this file anew.
@@ -72,4 +73,14 @@ export async function schemaOf(databaseUrl: string): Promise<string> {
     if (rows.length > 0) parts.push(`${rows.map(({ text }) => text).join(between)}\n`);
   }
   return parts.join('\n');
+}
+
+/** @returns the module with the digests of all guards of a migrated database */
+export async function schemaDigestsOf(databaseUrl: string): Promise<string> {
+  const sql = `with ${OWN_TABLES}, found as (${SCHEMA_OBJECTS}) select name, digest from found order by name collate "C"`;
+  const rows = await query<{ name: string; digest: string }>(databaseUrl, sql);
+  return `/** Digests of the texts of all guards. \`npm run -s tool -- schema\` writes this file anew. */
+export const SCHEMA_DIGESTS: Readonly<Record<string, string>> = {
+${rows.map(({ name, digest }) => `  '${name}': '${digest}',\n`).join('')}};
+`;
 }

@@ -22,6 +22,18 @@ create table candles (
   constraint candles_pkey PRIMARY KEY (market, timeframe, open_ms)
 ) with (fillfactor=80);
 
+create table chain_heads (
+  sequence bigint not null,
+  head text collate "C" not null,
+  constraint chain_heads_pkey PRIMARY KEY (sequence)
+);
+
+create table chain_links (
+  sequence bigint not null,
+  links text collate "C" not null,
+  constraint chain_links_pkey PRIMARY KEY (sequence)
+);
+
 create table closing_balances (
   month text collate "C" not null,
   account text collate "C" not null,
@@ -75,6 +87,7 @@ create table engine_cursor (
   trades bigint default 0 not null,
   movements bigint default 0 not null,
   entries bigint default 0 not null,
+  head text collate "C" default ''::text not null,
   constraint engine_cursor_only_row_check CHECK (only_row),
   constraint engine_cursor_pkey PRIMARY KEY (only_row)
 );
@@ -106,6 +119,15 @@ create table ledger_entries (
   constraint ledger_entries_amount_atoms_check CHECK (amount_atoms <> 0),
   constraint ledger_entries_kind_check CHECK (kind = ANY (ARRAY['trade'::text, 'fee'::text, 'credit'::text, 'debit'::text])),
   constraint ledger_entries_pkey PRIMARY KEY (sequence, line)
+);
+
+create table market_versions (
+  market text collate "C" not null,
+  sequence bigint not null,
+  fee_bps integer not null,
+  record jsonb not null,
+  time_ms bigint not null,
+  constraint market_versions_pkey PRIMARY KEY (market, sequence)
 );
 
 create table markets (
@@ -173,6 +195,15 @@ create table reconciliations (
   failed_checks text[] not null,
   witness bytea,
   constraint reconciliations_pkey PRIMARY KEY (id)
+);
+
+create table setting_changes (
+  sequence bigint not null,
+  kind text collate "C" not null,
+  subject text collate "C",
+  value text,
+  time_ms bigint not null,
+  constraint setting_changes_pkey PRIMARY KEY (sequence)
 );
 
 create table trades (
@@ -310,10 +341,15 @@ CREATE OR REPLACE FUNCTION public.witness_of(wallet_terms)
  STABLE PARALLEL SAFE
 AS $function$ select digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $function$;
 
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_links FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closing_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON market_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON reconciliations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON setting_changes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER stamp BEFORE INSERT ON reconciliations FOR EACH ROW EXECUTE FUNCTION stamp_reconciliation();
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON holds FOR EACH ROW EXECUTE FUNCTION stamp_hold();
@@ -322,6 +358,7 @@ CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON wallet_terms FOR EACH ROW EXECUT
 comment on column assets.scale is 'Decimals of one atom of the asset.';
 comment on column candles.quote_atoms is 'Price x size.';
 comment on column candles.timeframe is '1m, 1h or 1D';
+comment on column chain_links.sequence is 'The last event of the batch.';
 comment on column closings.digest is 'SHA-256 of the balances of the closing.';
 comment on column closings.sequence is 'The last booked event before the end; 0: none.';
 comment on column engine_copies.epoch is 'The last epoch that began while the engine had copies; begun_on is its server.';
@@ -330,6 +367,7 @@ comment on column engine_copies.members is 'Servers that have every answered ord
 comment on column engine_copies.named_at is 'When another server was named last.';
 comment on column engine_copies.server is 'The primary, by the name that REDIS_URL gives it: no epoch begins elsewhere.';
 comment on column engine_cursor.digest is 'SHA-256 of that event: the same place must always hold the same content.';
+comment on column engine_cursor.head is 'Head of the chain after that event, in base64.';
 comment on column engine_cursor.orders is 'Orders that were ever settled; no row of theirs is ever deleted.';
 comment on column engine_epochs.server is 'Run id of the engine''s Redis on which the epoch began.';
 comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
@@ -342,9 +380,12 @@ comment on column orders.reason is 'Why an order ended that was neither filled n
 comment on column orders.sequence is 'Engine event that placed the order.';
 comment on column orders.witness is 'Digest of the row as settlement wrote it.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
+comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
+comment on table chain_heads is 'Heads of every 10,000th event and of closings. The first row is where the chain begins.';
+comment on table chain_links is 'The first four characters of the head of each event, those of one batch in a row.';
 comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
 comment on table closings is 'Months (UTC) that were closed.';
 comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';
@@ -353,5 +394,7 @@ comment on table engine_cursor is 'The last engine event these tables contain; s
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
 comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
+comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
+comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';

@@ -213,7 +213,8 @@ describe('settle', () => {
       `create function fail() returns trigger language plpgsql as $$ begin raise exception 'disk full' using
        errcode = 'disk_full'; end $$`,
     );
-    for (const table of TABLES) {
+    // A batch writes to chain_heads only every 10,000 events.
+    for (const table of TABLES.filter((name) => name !== 'chain_heads')) {
       await query(
         databaseUrl,
         `create trigger fail before insert or update on ${table} for each row execute function fail()`,

@@ -7,7 +7,7 @@ import { words } from '../support/words.ts';
 /** All tables that settlement writes. */
 export const TABLES = words(`
   engine_cursor trading_switches assets markets wallet_terms holds orders trades candles movements
-  ledger_entries
+  ledger_entries market_versions setting_changes chain_heads
 `);
 
 export async function query<Row extends pg.QueryResultRow>(databaseUrl: string, sql: string): Promise<Row[]> {

@@ -28,7 +28,18 @@ const VERBS: Record<string, string[]> = {
   trading: ['pause', 'resume'],
   terms: ['require', 'off'],
   ledger: [
-    ...['reconcile', 'balances', 'statement', 'fees', 'volumes', 'movements', 'export', 'close', 'closings'],
+    ...[
+      'reconcile',
+      'balances',
+      'statement',
+      'fees',
+      'volumes',
+      'movements',
+      'export',
+      'close',
+      'closings',
+      'checkpoint',
+    ],
     'rebuild',
   ],
 };
@@ -105,6 +116,7 @@ describe('operator: the command line', () => {
       ['ledger', 'statement', '--from', '2026-01-01', '--to', '2026-02-01'],
       ['ledger', 'fees', '--from', '2026-01-01', '--to', '2026-02-01', '--by', 'day,hour'],
       ['ledger', 'close', '2026-13'],
+      ['ledger', 'checkpoint', '--every', 'often'],
       ['ledger', 'rebuild', 'now'],
       ['status', 'now'],
       ['status', '--verbose'],

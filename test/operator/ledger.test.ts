@@ -1,5 +1,9 @@
 /** Tests operator commands that export the ledger and show the status of the exchange. */
 
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { words } from '../support/words.ts';
 import { MAKER, BUSY_MARKETS as MARKETS, openBusyFixture, TAKER } from './busy-fixture.ts';
@@ -212,6 +216,84 @@ describe('operator: statements', () => {
     expect(isNew).to.equal(false);
     expect((await fixture.ask('ledger', 'closings')).closings).to.have.length(1);
     expect(await fixture.refuse('ledger', 'close', '2090-01')).to.equal('MONTH_NOT_OVER');
+  });
+});
+
+describe('operator: checkpoints', () => {
+  let fixture: OperatorFixture;
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-checkpoints-'));
+  const [key, other] = [join(folder, 'key.pem'), join(folder, 'other.pem')];
+  before(async () => {
+    fixture = await openBusyFixture();
+    for (const file of [key, other])
+      writeFileSync(file, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  });
+  after(async () => {
+    await fixture.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const checkpoint = async (...argv: string[]): Promise<string> => {
+    const { status, stdout, stderr } = await fixture.run('ledger', 'checkpoint', ...argv);
+    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
+    return stdout;
+  };
+  const kept = (text: string): string => {
+    const file = join(folder, 'checkpoints');
+    writeFileSync(file, text);
+    return file;
+  };
+
+  it('are one line with head, totals and signature', async () => {
+    const line = await checkpoint('--key', key);
+    expect(line).to.match(/^[^\n]+\n$/);
+    const document = JSON.parse(line);
+    const { sequence } = await fixture.ledger.checks.cursor();
+    expect(document).to.include({ sequence });
+    expect(document.totals).to.deep.equal({ BTC: '1999999', ETH: '2000000', USDC: '2000000' });
+    expect(Object.keys(document).slice(-2)).to.deep.equal(['publicKey', 'signature']);
+    expect(Object.keys(JSON.parse(await checkpoint()))).not.to.include('signature');
+    const path = (await checkpoint('--to', folder)).trimEnd();
+    expect(JSON.parse(readFileSync(path, 'utf8'))).to.include({ sequence });
+  });
+
+  it('hold when the ledger goes on', async () => {
+    const lines = [await checkpoint('--key', key)];
+    await fixture.place({ wallet: TAKER, price: '1' });
+    await fixture.settle();
+    lines.push(await checkpoint('--key', key));
+    await fixture.place({ wallet: TAKER, price: '1' });
+    await fixture.settle();
+    const file = kept(lines.join('\n'));
+    const { holds, checks } = await fixture.ask('ledger', 'reconcile', '--since', file, '--key', key);
+    expect(holds).to.equal(true);
+    expect(checks.map(({ name }: { name: string }) => name)).to.include('records of the checkpoint');
+  });
+
+  it('name what differs, and are refused when somebody else signed them', async () => {
+    const line = await checkpoint('--key', key);
+    const changed = { ...JSON.parse(await checkpoint()), head: 'A'.repeat(43) };
+    const { status, stdout } = await fixture.run(
+      'ledger',
+      'reconcile',
+      '--since',
+      kept(JSON.stringify(changed)),
+    );
+    expect(status).to.equal(1);
+    expect(stdout).to.match(/checkpoint at event \d+\n +expected A{43}/);
+    const later = { ...JSON.parse(await checkpoint()), sequence: changed.sequence + 5 };
+    expect(
+      (await fixture.run('ledger', 'reconcile', '--since', kept(JSON.stringify(later)))).stdout,
+    ).to.include('no such event');
+    const refused = (...argv: string[]) => fixture.refuse('ledger', 'reconcile', '--since', ...argv);
+    const forged = JSON.stringify({ ...JSON.parse(line), sequence: 1 });
+    expect(await refused(kept(forged))).to.equal('INVALID_CHECKPOINT');
+    expect(await refused(kept(line), '--key', other)).to.equal('INVALID_CHECKPOINT');
+    expect(await refused(kept(await checkpoint()), '--key', key)).to.equal('INVALID_CHECKPOINT');
+    expect(await refused(kept('no JSON'))).to.equal('INVALID_CHECKPOINT');
+    expect(await refused(kept(''))).to.equal('INVALID_CHECKPOINT');
+    expect(await refused(join(folder, 'nothing'))).to.equal('FILE_NOT_READ');
+    expect(await refused(kept(line), '--key', kept(line))).to.equal('INVALID_KEY');
   });
 });
 

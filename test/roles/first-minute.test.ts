@@ -112,7 +112,7 @@ describe('npm start in the first minute', function () {
       PORT: takenPort,
     });
     expect(status).to.equal(1);
-    const fatal = text.split('\n').find((line) => line.includes('"level":60'))!;
+    const fatal = text.split('\n').find((line) => line.includes('"level":"fatal"'))!;
     expect(JSON.parse(fatal).msg).to.match(/^PORT: port \d+ is in use/);
     expect(text).to.not.include('    at ');
   });

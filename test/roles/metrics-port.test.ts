@@ -134,8 +134,8 @@ describe('/metrics and /readyz', () => {
       expect(texts.size).to.be.at.most(1 + seconds);
       // Two of the gauges report the last reconcile.
       expect(reads - readsBefore).to.be.at.most(2 * (1 + seconds));
-      // Each read sends Redis about 10 commands; everything else in the process sends about 10 a second.
-      expect((await commands()) - commandsBefore).to.be.below(SCRAPES);
+      // A second of this process takes Redis some 80 commands, those of scripts included, whatever the number of scrapes.
+      expect((await commands()) - commandsBefore).to.be.at.most(100 * (1 + seconds));
       redis.disconnect();
     });
 

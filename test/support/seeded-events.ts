@@ -86,6 +86,7 @@ export interface SeededEvents {
 export function seededEvents(seed: number): SeededEvents {
   const dice = random(seed);
   const books = new Map<string, Resting[]>(MARKETS.map((market) => [market.symbol, []]));
+  const feeBpsOf = new Map(MARKETS.map(({ symbol, feeBps }) => [symbol, feeBps]));
   const opening = openingEvents();
   let epoch = 1;
   let sequence = 0;
@@ -97,6 +98,7 @@ export function seededEvents(seed: number): SeededEvents {
     timeMs += dice.pick([0, 0, 1, 7, 1000]);
     if (dice.chance(0.002)) epoch += 1;
     const body = opening.shift() ?? bodyOf();
+    if (body.kind === 'market_changed') feeBpsOf.set(body.market.symbol, body.market.feeBps);
     const event = { epoch, sequence, timeMs, ...body };
     const digest = createHash('sha256').update(JSON.stringify(event, bigintsAsText)).digest('hex');
     return { ...event, digest };
@@ -175,7 +177,7 @@ export function seededEvents(seed: number): SeededEvents {
       takerSide: taker.side,
       priceTicks: maker.priceTicks!,
       sizeSteps,
-      feeAtoms: (notional * BigInt(market.feeBps) + 9_999n) / 10_000n,
+      feeAtoms: (notional * BigInt(feeBpsOf.get(market.symbol)!) + 9_999n) / 10_000n,
       takerOrderId: taker.id,
       makerOrderId: maker.id,
       takerWallet: taker.wallet,

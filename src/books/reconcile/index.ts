@@ -10,6 +10,7 @@ import type { Market } from '../../domain/market.ts';
 import { readMarketRecord } from '../../domain/market-record.ts';
 import type { Engine } from '../../engine/index.ts';
 import type { Audit, AuditSummary } from '../../ledger/index.ts';
+import type { Checkpoint } from '../checkpoint.ts';
 import type { Servers } from '../servers.ts';
 import { untilSettled } from '../until-settled.ts';
 import { checkAssets } from './assets.ts';
@@ -34,6 +35,8 @@ interface ReconcileOptions {
   readonly patienceMs: number;
   /** Called with the name of each step as it begins. */
   readonly onStep?: ((step: string) => void) | undefined;
+  /** Checkpoints that were kept elsewhere. */
+  readonly checkpoints?: readonly Checkpoint[];
 }
 
 type OnStep = (step: string) => void;
@@ -47,14 +50,14 @@ const ATTEMPTS = 2;
  */
 export async function reconcile(
   servers: Servers,
-  { patienceMs, onStep = () => undefined }: ReconcileOptions,
+  { patienceMs, onStep = () => undefined, checkpoints = [] }: ReconcileOptions,
 ): Promise<Reconciliation> {
   onStep('settlement of the last events');
   const { newest } = await servers.engine.pages.readHead();
   await untilSettled(servers, newest?.sequence ?? 0, patienceMs);
   const { results, lost } = await checkEngine(servers, onStep);
   const history = await checkHistory(servers, lost);
-  const ledger = await checkLedger(servers, onStep);
+  const ledger = await checkLedger(servers, onStep, checkpoints);
   const checks = [history, ...results, ...ledger.results];
   const failed = checks.filter(({ count }) => count > 0);
   const { sequence } = ledger;
@@ -165,8 +168,9 @@ async function scan(
 async function checkLedger(
   { ledger }: Servers,
   onStep: OnStep,
+  checkpoints: readonly Checkpoint[],
 ): Promise<{ sequence: number; timeMs: number | null; results: CheckResult[] }> {
-  const { sequence, timeMs, checks } = await ledger.checks.run(onStep);
+  const { sequence, timeMs, checks } = await ledger.checks.run(onStep, checkpoints);
   const results = checks.map(({ name, meaning, count, violations }) => ({
     name,
     asset: null,

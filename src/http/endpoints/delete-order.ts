@@ -10,7 +10,7 @@ import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
 import { json, type Reply } from '../replies/reply.ts';
-import { findOrderId } from './order-id.ts';
+import { findOrderId } from './find-order-id.ts';
 
 export const deleteOrder: WalletEndpoint = {
   handle: (call) => cancel(call, call.params.orderId!),

@@ -8,7 +8,7 @@ import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 import { jsonForSeveral, type Reply } from '../replies/reply.ts';
-import { findOrderId } from './order-id.ts';
+import { findOrderId } from './find-order-id.ts';
 
 export const getOrder: WalletEndpoint = {
   request: orderByIdRequest,

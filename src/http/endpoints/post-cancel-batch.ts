@@ -9,7 +9,7 @@ import { checked } from '../checked.ts';
 import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
 import { json } from '../replies/reply.ts';
-import { findOrderId } from './order-id.ts';
+import { findOrderId } from './find-order-id.ts';
 
 type Result = Written<typeof cancelResultSchema>;
 

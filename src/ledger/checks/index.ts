@@ -1,10 +1,13 @@
 /** Checks of the ledger against itself: each recomputes rows from other rows, all in one snapshot. */
 
+import { type LedgerCheckpoint, readCheckpoint } from '../checkpoint.ts';
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
 import type { Pools } from '../pools.ts';
 import { askOnce, inSnapshot } from '../queries.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
+import { checkChain } from './chain.ts';
 import { CLOSING_CHECKS } from './closings.ts';
+import { checkNoted } from './noted.ts';
 import { ORDER_CHECKS } from './orders.ts';
 import type { Check, LedgerQuery, Violation } from './query.ts';
 import { SCHEMA_CHECKS } from './schema.ts';
@@ -67,8 +70,12 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
     /**
      * Runs all checks.
      * @param onCheck called with the name of each check as it begins
+     * @param noted checkpoints that were kept elsewhere
      */
-    run(onCheck: (name: string) => void = () => undefined): Promise<CheckedLedger> {
+    run(
+      onCheck: (name: string) => void = () => undefined,
+      noted: readonly LedgerCheckpoint[] = [],
+    ): Promise<CheckedLedger> {
       return inSnapshot(auditing, async (ask) => {
         const { sequence, timeMs } = await readCursor(ask);
         // JIT compilation of a query takes longer than it saves while the planner has no statistics yet.
@@ -84,8 +91,16 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
           const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
           checks.push({ name, meaning, count, violations });
         }
+        onCheck('chain of events');
+        checks.push(...(await checkChain(ask, noted)));
+        if (noted.length > 0) checks.push(await checkNoted(ask, noted));
         return { sequence, timeMs, checks };
       });
+    },
+
+    /** Returns what a checkpoint says of the ledger now. */
+    checkpoint(): Promise<LedgerCheckpoint> {
+      return inSnapshot(auditing, readCheckpoint);
     },
 
     /** Returns the last settled event, like `settlement.cursor`, with the patience of a long command. */

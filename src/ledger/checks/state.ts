@@ -4,6 +4,65 @@ import type { LedgerQuery } from './query.ts';
 
 export const STATE_CHECKS: readonly LedgerQuery[] = [
   {
+    name: 'settings follow from their changes',
+    meaning: 'markets, assets, holds, terms and the pause are what the last change of each made them',
+    sql: `
+      with last as (
+        select distinct on (subject, family) * from (
+          select *, case when kind like 'account_%' then 'hold' when kind like 'trading_%' then 'pause' else kind end
+            as family
+          from setting_changes) as changes
+        order by subject, family, sequence desc)
+      select 'market ' || versions.market as subject, versions.record::text as expected, markets.record::text as found
+      from (select distinct on (market) * from market_versions order by market, sequence desc) as versions
+      left join markets on symbol = versions.market
+      where markets.record is distinct from versions.record
+      union all
+      select 'asset ' || subject, 'scale ' || value, 'scale ' || scale from last left join assets on symbol = subject
+      where family = 'asset_changed' and scale::text is distinct from value
+        and not exists (select from market_versions where sequence > last.sequence
+          and subject in (record #>> '{base,symbol}', record #>> '{quote,symbol}'))
+      union all
+      select 'hold of ' || coalesce(subject, wallet), concat(kind, ' at ', time_ms), concat('hold since ', held_at_ms)
+      from (select * from last where family = 'hold') as changes full join holds on wallet = subject
+      where case kind when 'account_held' then held_at_ms is distinct from time_ms
+        when 'account_released' then wallet is not null else (select sequence from chain_heads order by 1 limit 1) = 0 end
+      union all
+      select 'terms of ' || coalesce(subject, wallet), concat(value, ' at ', time_ms),
+        concat(version, ' at ', accepted_at_ms)
+      from (select * from last where family = 'terms_accepted') as changes full join wallet_terms on wallet = subject
+      where (value, time_ms) is distinct from (version, accepted_at_ms)
+        and (subject is not null or (select sequence from chain_heads order by 1 limit 1) = 0)
+      union all
+      select 'trading_switches paused', kind, paused::text from last cross join trading_switches
+      where family = 'pause' and paused <> (kind = 'trading_paused')
+      union all
+      select 'trading_switches terms_version', value, terms_version from last cross join trading_switches
+      where family = 'terms_required' and value is distinct from terms_version`,
+  },
+  {
+    name: 'reconciles are all there',
+    meaning: 'the numbers of earlier reconciles have no gaps',
+    sql: `
+      select 'reconciliations' as subject, coalesce(max(id), pg_sequence_last_value('reconciliations_id_seq'), 0)::text
+        as expected, count(*)::text as found
+      from reconciliations
+      having coalesce(max(id), pg_sequence_last_value('reconciliations_id_seq'), 0) <> count(*)`,
+  },
+  {
+    name: 'epochs rise',
+    meaning: 'epochs of the engine began one after the other, and every event is of one that began',
+    sql: `
+      select 'engine_epochs ' || epoch as subject, 'later than epoch ' || before as expected, begun_at::text as found
+      from (select *, lag(epoch) over places as before, lag(begun_at) over places as previous
+        from engine_epochs window places as (order by epoch)) as begun
+      where begun_at < previous or begun_at > now() + interval '5 minutes'
+      union all
+      select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none' from engine_cursor
+      where epoch > 0 and exists (select from engine_epochs)
+        and not exists (select from engine_epochs where engine_epochs.epoch = engine_cursor.epoch)`,
+  },
+  {
     name: 'no row is missing',
     meaning: 'there are as many orders, trades, movements and entries as were ever settled',
     sql: `
@@ -87,6 +146,9 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       where rows <> 1
       union all
       select 'engine_cursor settled_at', 'at most ' || now(), settled_at::text from engine_cursor
-      where settled_at > now() + interval '5 minutes'`,
+      where settled_at > now() + interval '5 minutes'
+      union all
+      select 'engine_cursor settled_at', 'at least ' || to_timestamp(event_time_ms / 1000), settled_at::text
+      from engine_cursor where settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes'`,
   },
 ];

@@ -13,6 +13,19 @@ const sameAsOrder = (column: string, ofOrder: string): Rule => ({
 
 export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {
+    name: 'fees follow from rates',
+    meaning: 'the fee of each trade is its notional times the rate of its market then, rounded up to an atom',
+    sql: `
+      select 'trade ' || trade_id as subject, due::text as expected, fee_atoms::text as found
+      from (
+        select market, sequence as from_sequence, fee_bps,
+          lead(sequence, 1, 9223372036854775807) over (partition by market order by sequence) as to_sequence
+        from market_versions) as version
+      join trades on trades.market = version.market and sequence > from_sequence and sequence < to_sequence
+      cross join lateral (select ceil(notional_atoms::numeric * fee_bps / 10000) as due) as rate
+      where fee_atoms <> due`,
+  },
+  {
     name: 'trades fit their orders',
     meaning:
       'both orders of a trade exist, on opposite sides of its market, at a price both accept, and its time is that of the taker order',

@@ -241,7 +241,10 @@ const ENTRIES = `
     (4, 'fee', taker_wallet, quote, -fee_atoms, taker_order_id),
     (5, 'fee', 'house', quote, fee_atoms, taker_order_id)) as entry (line, kind, account, asset, atoms, reference)`;
 
+/** Moves the cursor to the end. The chain of events begins there, because no rows of the seed are in it. */
 const cursorSql = (sequence: number, timeMs: number): string => `
   update engine_cursor set sequence = ${sequence}, event_time_ms = ${timeMs}, digest = 'seed', settled_at = now(),
     orders = (select count(*) from orders), trades = (select count(*) from trades),
-    entries = (select count(*) from ledger_entries)`;
+    entries = (select count(*) from ledger_entries), head = '';
+  truncate chain_heads, chain_links;
+  insert into chain_heads (sequence, head) values (${sequence}, '')`;

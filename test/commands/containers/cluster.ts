@@ -32,6 +32,8 @@ export interface Cluster {
   /** Trades while `change` runs, and for some seconds before and after it. */
   underLoad(change: () => Promise<unknown>): Promise<LoadResult>;
   /** Deletes this project's containers, volumes and images, and nothing else. */
+  clear(): Promise<void>;
+  /** Deletes the checkout as well. */
   remove(): Promise<void>;
 }
 
@@ -55,6 +57,12 @@ export function openCluster(): Cluster {
     return JSON.parse(stdout);
   };
   process.env.WALLET_KEY = wallet.privateKey;
+
+  const clear = async (): Promise<void> => {
+    await engine.docker('rm', '--force', `${PROJECT}-disks`);
+    await engine.compose('--profile', '*', 'down', '--volumes', '--timeout', '20');
+    await engine.docker('image', 'rm', image);
+  };
 
   return {
     ...{ engine, checkout, image, wallet },
@@ -98,10 +106,9 @@ export function openCluster(): Cluster {
       }
       return result;
     },
+    clear,
     async remove() {
-      await engine.compose('--profile', '*', 'down', '--volumes', '--timeout', '20');
-      await engine.docker('rm', '--force', `${PROJECT}-disks`);
-      await engine.docker('image', 'rm', image);
+      await clear();
       checkout.remove();
     },
   };

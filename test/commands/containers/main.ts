@@ -38,6 +38,8 @@ const cluster = openCluster();
 const rows: string[][] = [];
 let held = true;
 try {
+  // An image that an interrupted run left is of other sources.
+  await cluster.clear();
   for (const { what, done, run } of CHECKS.filter(
     ({ what, isBasic }) => isBasic || new RegExp(values.only).test(what),
   )) {

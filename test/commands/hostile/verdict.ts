@@ -161,7 +161,8 @@ export function judgeLogs({ target, secrets, findings }: Scene): number {
     const log = cluster.processes.log(slot);
     logs.set(slot.name, log);
     for (const line of log.split('\n'))
-      if (/"level":[56]0/.test(line)) findings.add('no process logs an error', slot.name, line);
+      if (/"level":(?:[56]0|"error"|"fatal")/.test(line))
+        findings.add('no process logs an error', slot.name, line);
   }
   let bytes = 0;
   for (const [name, log] of logs) {

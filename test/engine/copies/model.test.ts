@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { type Bounds, explore, type Rules, SOUND } from './model.ts';
 
-const NONE: Bounds = { orders: 1, crashes: 0, namings: 0, changes: 0, cuts: 0, wholeCopies: 0 };
+const NONE: Bounds = { orders: 1, crashes: 0, namings: 0, changes: 0, cuts: 0, wholeCopies: 0, lostDisks: 0 };
 /** States that are visited where the model has more than a test can wait for. */
 const SOME = 20_000;
 const MOST = 300_000;
@@ -16,6 +16,7 @@ describe('the model of the copies', function () {
     ['two changes of the list', { changes: 2 }, MOST],
     ['a crash, a cut and a whole copy', { crashes: 1, cuts: 1, wholeCopies: 1 }, SOME],
     ['a naming, a crash and a whole copy', { namings: 1, crashes: 1, wholeCopies: 1 }, SOME],
+    ['a naming and a lost disk', { namings: 1, crashes: 1, lostDisks: 1 }, SOME],
     ['two of everything', { orders: 2, namings: 2, changes: 2, crashes: 2, cuts: 1, wholeCopies: 1 }, SOME],
   ];
   for (const [name, bounds, most] of SOUND_CASES)
@@ -103,6 +104,12 @@ describe('the model of the copies', function () {
       { ...sentinels, epochsAreNoted: false, waitsFor: 'one of two' },
       { orders: 2, namings: 1 },
       'an answered order is gone',
+    ],
+    [
+      'a server that lost its disk starts as a primary',
+      { startsAsReplica: false },
+      { crashes: 1, lostDisks: 1 },
+      'no member has every answered order',
     ],
     [
       'a server that was copied whole counts before its file is written',

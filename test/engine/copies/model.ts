@@ -77,6 +77,8 @@ export interface Bounds {
   readonly cuts: number;
   /** Servers that must be copied whole although their log fits. */
   readonly wholeCopies: number;
+  /** Servers that start again with an empty disk. */
+  readonly lostDisks: number;
 }
 
 export interface Rules {
@@ -97,6 +99,8 @@ export interface Rules {
   readonly epochsAreNoted: boolean;
   /** A server that was copied whole counts once its own file has what it acknowledges. */
   readonly copiesAreOnDisk: boolean;
+  /** A server starts as a replica of nobody, which hands its data to no other. */
+  readonly startsAsReplica: boolean;
 }
 
 export const SOUND: Rules = {
@@ -111,6 +115,7 @@ export const SOUND: Rules = {
   joinsAfterRound: true,
   epochsAreNoted: true,
   copiesAreOnDisk: true,
+  startsAsReplica: true,
 };
 
 const SERVERS = [0, 1, 2];
@@ -259,7 +264,10 @@ function replicate(state: State, at: number, step: Step): void {
   const serverOf = (change: Partial<Server>) => ({ servers: withServer(state, at, change) });
   if (isUp && kept !== null && !isEmptied) step(`${at} has written its file`, serverOf({ kept: null }));
   if (!isUp || isPrimary || follows < 0 || isCut || !state.servers[follows]!.isUp) return;
-  const from = state.servers[follows]!.log;
+  const source = state.servers[follows]!;
+  // A replica of nobody hands nothing out.
+  if (!source.isPrimary && source.follows < 0) return;
+  const from = source.log;
   const emptied = { log: [], isEmptied: true, kept: kept ?? log };
   if (isEmptied) step(`${at} is copied whole from ${follows}`, serverOf({ log: from, isEmptied: false }));
   else if (!isPrefix(log, from)) step(`${at} drops its data to follow ${follows}`, serverOf(emptied));
@@ -270,14 +278,21 @@ function replicate(state: State, at: number, step: Step): void {
 }
 
 /** Servers crash and start again, links are cut and mended. */
-function fail(state: State, at: number, step: Step): void {
+function fail(state: State, at: number, { startsAsReplica }: Rules, step: Step): void {
   const { isUp, isPrimary, kept, isCut, log } = state.servers[at]!;
   const serverOf = (change: Partial<Server>) => ({ servers: withServer(state, at, change) });
   const crashed = { isUp: false, open: 0, round: null, noting: 0 };
   if (isUp && state.left.crashes > 0)
     step(`${at} crashes`, { ...serverOf(crashed), left: spent(state, 'crashes') });
-  const restarted = { isUp: true, ranOn: false, log: kept ?? log, kept: null, isEmptied: false };
-  if (!isUp) step(`${at} is started again`, serverOf(restarted));
+  const role = startsAsReplica ? { isPrimary: false, follows: -1 } : {};
+  const restarted = { ...role, isUp: true, ranOn: false, kept: null };
+  const full = { log: kept ?? log, isEmptied: false };
+  if (!isUp) step(`${at} is started again`, serverOf({ ...restarted, ...full }));
+  if (!isUp && state.left.lostDisks > 0)
+    step(`${at} is started again with an empty disk`, {
+      ...serverOf({ ...restarted, log: [], isEmptied: true }),
+      left: spent(state, 'lostDisks'),
+    });
   if (!isPrimary && !isCut && state.left.cuts > 0)
     step(`the link of ${at} is cut`, { ...serverOf({ isCut: true }), left: spent(state, 'cuts') });
   if (isCut) step(`the link of ${at} is mended`, serverOf({ isCut: false }));
@@ -428,7 +443,7 @@ function stepsOf(state: State, rules: Rules, step: Step): void {
   for (const at of SERVERS) {
     trade(state, at, rules, step);
     replicate(state, at, step);
-    fail(state, at, step);
+    fail(state, at, rules, step);
     if (rules.promoter === 'postgres') nameAndCarryOut(state, at, rules, step);
     else promoteBySentinels(state, at, rules, step);
     open(state, at, rules, step);

@@ -1,0 +1,75 @@
+/** What a checkpoint says of the ledger: heads and digests that are kept where nobody who writes here can write. */
+
+import type { Ask } from './queries.ts';
+
+/** Rows of a table that only grows, up to a moment. */
+export interface RecordsDigest {
+  readonly count: number;
+  /** SHA-256 of the rows in hex. */
+  readonly digest: string;
+}
+
+/** The ledger at one event. */
+export interface LedgerCheckpoint {
+  readonly sequence: number;
+  /** Head of the chain of events. */
+  readonly head: string;
+  /** Event after which the chain begins. */
+  readonly begins: number;
+  /** ISO time of the event; null while there is none. */
+  readonly time: string | null;
+  /** Atoms of each asset that customers and the house own together. */
+  readonly totals: Readonly<Record<string, string>>;
+  readonly closings: RecordsDigest;
+  readonly reconciliations: RecordsDigest;
+  readonly epochs: RecordsDigest;
+}
+
+/** Rows in their order. No function of the database is used, and no text that depends on a setting. */
+const RECORDS = {
+  closings: `select concat_ws('/', month, end_ms, sequence, encode(digest, 'hex')) from closings order by month`,
+  reconciliations: `select concat_ws('/', id, extract(epoch from finished_at), sequence, checks, differences,
+    failed_checks) from reconciliations order by id`,
+  epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from engine_epochs order by epoch`,
+} as const;
+
+export const RECORD_NAMES = Object.keys(RECORDS) as readonly (keyof typeof RECORDS)[];
+
+/** Returns the digest of the first `limit` rows, or of all of them. */
+export async function digestOfRecords(
+  ask: Ask,
+  name: keyof typeof RECORDS,
+  limit: number | null = null,
+): Promise<RecordsDigest> {
+  const [row] = await ask<{ count: bigint; digest: string }>(
+    `select count(*) as count, encode(sha256(convert_to(coalesce(string_agg(line, E'\\n' order by place), ''), 'UTF8')), 'hex') as digest
+     from (select line, row_number() over () as place from (${RECORDS[name]}) as rows (line) limit $1) as numbered`,
+    [limit],
+  );
+  return { count: Number(row!.count), digest: row!.digest };
+}
+
+/** @param ask in a snapshot */
+export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
+  const [cursor] = await ask<{
+    sequence: bigint;
+    head: string;
+    event_time_ms: bigint | null;
+    begins: bigint;
+  }>('select *, (select min(sequence) from chain_heads) as begins from engine_cursor');
+  const totals = await ask<{ asset: string; atoms: string }>(
+    `select asset, sum(case kind when 'credited' then amount_atoms else -amount_atoms end)::text as atoms
+     from movements group by asset order by asset`,
+  );
+  const { sequence, head, begins, event_time_ms: timeMs } = cursor!;
+  return {
+    sequence: Number(sequence),
+    head,
+    begins: Number(begins),
+    time: timeMs === null ? null : new Date(Number(timeMs)).toISOString(),
+    totals: Object.fromEntries(totals.map(({ asset, atoms }) => [asset, atoms])),
+    closings: await digestOfRecords(ask, 'closings'),
+    reconciliations: await digestOfRecords(ask, 'reconciliations'),
+    epochs: await digestOfRecords(ask, 'epochs'),
+  };
+}

@@ -1,0 +1,28 @@
+/** Compares records that only grow with what a checkpoint noted of them. */
+
+import { digestOfRecords, type LedgerCheckpoint, RECORD_NAMES } from '../checkpoint.ts';
+import type { Ask } from '../queries.ts';
+import type { Check, Violation } from './query.ts';
+
+/** @param ask in a snapshot */
+export async function checkNoted(ask: Ask, noted: readonly Partial<LedgerCheckpoint>[]): Promise<Check> {
+  const violations: Violation[] = [];
+  for (const checkpoint of noted)
+    for (const name of RECORD_NAMES) {
+      const expected = checkpoint[name];
+      if (expected === undefined) continue;
+      const found = await digestOfRecords(ask, name, expected.count);
+      if (found.count !== expected.count || found.digest !== expected.digest)
+        violations.push({
+          subject: `${name} up to the checkpoint of event ${checkpoint.sequence}`,
+          expected: `${expected.count} of digest ${expected.digest}`,
+          found: `${found.count} of digest ${found.digest}`,
+        });
+    }
+  return {
+    name: 'records of the checkpoint',
+    meaning: 'closings, earlier reconciles and epochs are those that the checkpoint noted',
+    count: violations.length,
+    violations,
+  };
+}

@@ -1,0 +1,28 @@
+/** Reads figures of the Postgres server for its operator. */
+
+import type { Pools } from './pools.ts';
+import { askOnce, prepared } from './queries.ts';
+
+export interface PostgresFigures {
+  readonly connections: number;
+  readonly maxConnections: number;
+  /** Seconds since the log was archived, while the newest attempt failed; otherwise 0. Null where nothing archives. */
+  readonly archiveAgeSeconds: number | null;
+}
+
+const READ = prepared(`
+  select (select sum(numbackends) from pg_stat_database)::integer as connections,
+    current_setting('max_connections')::integer as "maxConnections",
+    (case
+      when current_setting('archive_mode') = 'off' then null
+      when last_failed_time > coalesce(last_archived_time, '-infinity')
+        then extract(epoch from now() - coalesce(last_archived_time, stats_reset))
+      else 0
+    end)::float8 as "archiveAgeSeconds"
+  from pg_stat_archiver`);
+
+/** Errors as in `askOnce`. */
+export async function readPostgresFigures({ public: pool }: Pick<Pools, 'public'>): Promise<PostgresFigures> {
+  const [figures] = await askOnce<PostgresFigures>(pool, READ);
+  return figures!;
+}

@@ -1,0 +1,63 @@
+/** Exports the figures of the servers that end an exchange when nobody watches them: memory, disk and connections. */
+
+import type { Redis } from 'ioredis';
+import { oneAtATime } from '../domain/shared-read.ts';
+import type { PostgresFigures } from '../ledger/index.ts';
+import type { Metrics } from '../process/metrics.ts';
+import type { Backends } from './backends.ts';
+
+interface RedisFigures {
+  readonly usedMemory: number;
+  /** 0 without a limit. */
+  readonly maxMemory: number;
+  readonly writeFailed: 0 | 1;
+}
+
+/** Only one role does so, because each scrape asks the servers. */
+export function addServerMetrics({ metrics, engineRedis, queueRedis, names, ledger }: Backends): void {
+  const servers: Record<string, Redis> = { engine: engineRedis };
+  if (names.queue !== names.engine) servers.queue = queueRedis;
+  addRedisMetrics(metrics, servers);
+  const read = oneAtATime(() => ledger.serverFigures());
+  const gauge = (name: string, help: string, figure: (figures: PostgresFigures) => number | null): void =>
+    metrics.gauge(`redbook_postgres_${name}`, help, async () => figure(await read()) ?? {});
+  gauge('connections', 'Connections to Postgres, of everybody.', ({ connections }) => connections);
+  gauge('max_connections', 'Its limit, max_connections.', ({ maxConnections }) => maxConnections);
+  gauge(
+    'archive_age_seconds',
+    'Time since Postgres archived its log, while the newest attempt failed; else 0. Absent where nothing archives.',
+    ({ archiveAgeSeconds }) => archiveAgeSeconds,
+  );
+}
+
+function addRedisMetrics(metrics: Metrics, servers: Readonly<Record<string, Redis>>): void {
+  const read = oneAtATime(async () => {
+    const found: Record<string, RedisFigures> = {};
+    // A server that is away is left out.
+    for (const [server, redis] of Object.entries(servers)) {
+      const text = await redis.info().catch(() => undefined);
+      if (text !== undefined) found[server] = figuresIn(text);
+    }
+    return found;
+  });
+  const gauge = (name: string, help: string, figure: (figures: RedisFigures) => number): void =>
+    metrics.gauge(
+      `redbook_redis_${name}`,
+      help,
+      async () =>
+        Object.fromEntries(Object.entries(await read()).map(([server, found]) => [server, figure(found)])),
+      'server',
+    );
+  gauge('used_memory_bytes', 'Memory that a Redis uses.', ({ usedMemory }) => usedMemory);
+  gauge('max_memory_bytes', 'Its limit, maxmemory; 0 without one.', ({ maxMemory }) => maxMemory);
+  gauge('write_failed', '1 while it cannot write its append-only file.', ({ writeFailed }) => writeFailed);
+}
+
+function figuresIn(text: string): RedisFigures {
+  const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
+  return {
+    usedMemory: Number(field('used_memory')),
+    maxMemory: Number(field('maxmemory')),
+    writeFailed: field('aof_last_write_status') === 'err' ? 1 : 0,
+  };
+}
