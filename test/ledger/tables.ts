@@ -4,11 +4,13 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { words } from '../support/words.ts';
 
-/** All tables that settlement writes. */
+/** The tables that settlement writes alike, whatever the batches were. */
 export const TABLES = words(`
   engine_cursor trading_switches assets markets wallet_terms holds orders trades candles movements
   ledger_entries market_versions setting_changes chain_heads
 `);
+/** All tables that settlement writes. */
+export const WRITTEN_TABLES = [...TABLES, 'chain_links'];
 
 export async function query<Row extends pg.QueryResultRow>(databaseUrl: string, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -39,9 +41,9 @@ export async function contents(databaseUrl: string): Promise<Record<string, stri
  * @returns a function that restores them, whatever was changed, added or removed
  */
 export async function remembered(databaseUrl: string): Promise<() => Promise<void>> {
-  const copies = TABLES.map((table) => `create table saved.${table} as table ${table};`);
+  const copies = WRITTEN_TABLES.map((table) => `create table saved.${table} as table ${table};`);
   await query(databaseUrl, `drop schema if exists saved cascade; create schema saved; ${copies.join(' ')}`);
-  const rows = TABLES.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
+  const rows = WRITTEN_TABLES.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
   return async () => {
     await query(databaseUrl, `set session_replication_role = replica; ${rows.join(' ')}`);
   };

@@ -15,7 +15,7 @@ import { claimFilterKey, KEYS } from '../../../src/engine/keys.ts';
 import { openLedger } from '../../../src/ledger/index.ts';
 import type { Script } from '../../../src/redis/lua.ts';
 import { limit, movement, spec } from '../../engine/fixture.ts';
-import { TABLES } from '../../ledger/tables.ts';
+import { WRITTEN_TABLES } from '../../ledger/tables.ts';
 import { openRedis } from '../../support/redis-server.ts';
 import { Journal } from './journal.ts';
 import { type RewriteSql, Sessions } from './simulated-postgres.ts';
@@ -35,7 +35,7 @@ const EVENTS_KEY = KEYS.events;
 const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;
 /** All tables that a history writes. */
-const WRITTEN = [...TABLES, 'engine_epochs'];
+const WRITTEN = [...WRITTEN_TABLES, 'engine_epochs'];
 
 export interface WorldOptions {
   readonly redisUrl: string;
