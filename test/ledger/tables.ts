@@ -43,7 +43,9 @@ export async function contents(databaseUrl: string): Promise<Record<string, stri
 export async function remembered(databaseUrl: string): Promise<() => Promise<void>> {
   const copies = WRITTEN_TABLES.map((table) => `create table saved.${table} as table ${table};`);
   await query(databaseUrl, `drop schema if exists saved cascade; create schema saved; ${copies.join(' ')}`);
-  const rows = WRITTEN_TABLES.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
+  const rows = WRITTEN_TABLES.map(
+    (table) => `delete from ${table}; insert into ${table} table saved.${table};`,
+  );
   return async () => {
     await query(databaseUrl, `set session_replication_role = replica; ${rows.join(' ')}`);
   };
