@@ -5,6 +5,7 @@
  */
 
 import { Redis } from 'ioredis';
+import type { Asset } from '../../../src/domain/market.ts';
 import type { LiveOrder } from '../../../src/domain/order.ts';
 import type { Engine, EngineImage, Placement } from '../../../src/engine/index.ts';
 import type { OrderRequest } from '../../../src/order/request.ts';
@@ -64,29 +65,22 @@ const opened = (): { redis: Redis; engine: Engine } => {
   return { redis, engine };
 };
 
-/** The engine of releases before it was grouped by subject: one object with a method for each command. */
-type FlatEngine = Readonly<Record<string, (...args: unknown[]) => unknown>>;
+/** The markets of releases whose engine had no subject for assets. */
+interface OlderMarkets {
+  assets(): Promise<Asset[]>;
+  setAsset(asset: Asset): Promise<Asset>;
+}
 
-/** Gives the engine of an older release the subjects that this driver uses. */
-function bySubject(made: Engine): Engine {
-  if ('lifecycle' in made) return made;
-  const flat = made as unknown as FlatEngine;
-  return {
-    lifecycle: flat,
-    rebuilds: { run: flat.rebuild },
-    markets: {
-      bySymbol: flat.market,
-      assets: flat.assets,
-      setAsset: flat.setAsset,
-      create: flat.createMarket,
-    },
-    funds: { move: flat.moveFunds },
-    orders: { place: flat.placeOrder, cancel: flat.cancelOrder },
-  } as unknown as Engine;
+/** Gives the engine of an older release the subject of assets that this driver uses. */
+function withAssets(made: Engine): Engine {
+  if ('assets' in made) return made;
+  const { markets } = made as { readonly markets: unknown } as { readonly markets: OlderMarkets };
+  const assets = { all: () => markets.assets(), set: (asset: Asset) => markets.setAsset(asset) };
+  return Object.assign(made as Engine, { assets });
 }
 
 function engineOn(connection: Redis): Engine {
-  return bySubject(openEngine({ redis: connection, maxMakers: 1_000, maxLiveOrders: 1_000_000 }));
+  return withAssets(openEngine({ redis: connection, maxMakers: 1_000, maxLiveOrders: 1_000_000 }));
 }
 
 async function open(redisUrl: string): Promise<void> {

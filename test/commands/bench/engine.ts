@@ -165,7 +165,7 @@ function rowsOfDriving(
     reference: { name: revision, figure: older === undefined ? null : of(older) },
     ...(because === undefined ? {} : { note: because }),
   });
-  const target = { relation: '>=', bound: 2 } as const;
+  const target = { relation: '>=', bound: 0.97 } as const;
   if (findCounter() === undefined) return [{ ...row('orders/s', byTime), target }];
   return [{ ...row('orders/Gi', byInstructions), target }, row('orders/s', byTime)];
 }
