@@ -12,7 +12,7 @@ import { CAUSES } from './cancelling-call.ts';
 import { FILL_BYTES, orderIdOf, readClosed, readFills } from './codec.ts';
 import { MATCH, TERMS } from './placing-call.ts';
 
-/** The kinds by the first byte of an event; `lua/include/event_kinds.lua` has the same list. */
+/** The kinds by the first byte of an event; `lua/include/order_formats.lua` has the same codes. */
 export const EVENT_KINDS = [
   null,
   'order_placed',
