@@ -24,6 +24,8 @@ const BESIDE_BROWSER = [
 /** Compare times, so they run after the browser tests. */
 const TIMED = ['http/limits', 'queue/queue', 'workers/snapshot', 'commands/drill/drill', 'roles/outages'];
 const LONG = [
+  'roles/copies',
+  'engine/copies/model',
   'redis-cluster/streams',
   'roles/upgrade',
   'redis-cluster/settlement',
