@@ -6,7 +6,7 @@ import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
-import { type Ask, asking, takeClient } from './queries.ts';
+import { type Ask, asking, SNAPSHOT, takeClient } from './queries.ts';
 import { LISTS_ARE_READ_WHOLE } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
@@ -214,10 +214,9 @@ export async function audit<Result>(pool: pg.Pool, work: (audit: Audit) => Promi
     for (let count = 0; count < 2; count += 1) clients.push(await takeClient(pool));
     const [lists, lookups] = clients as [pg.PoolClient, pg.PoolClient];
     const [askLists, askLookups] = [asking(lists), asking(lookups)];
-    const begin = 'begin isolation level repeatable read read only';
-    await askLists(`${begin}; ${LISTS_ARE_READ_WHOLE}`);
+    await askLists(`${SNAPSHOT}; ${LISTS_ARE_READ_WHOLE}`);
     const [snapshot] = await askLists<{ id: string }>('select pg_export_snapshot() as id');
-    await askLookups(`${begin}; set transaction snapshot '${snapshot!.id}'`);
+    await askLookups(`${SNAPSHOT}; set transaction snapshot '${snapshot!.id}'`);
     const result = await work(await openAudit(askLists, askLookups));
     await Promise.all([askLists('commit'), askLookups('commit')]);
     sound = true;

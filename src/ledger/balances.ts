@@ -1,14 +1,13 @@
 /** Balances of all accounts at a time, and those that are kept: at the end of a closed month and of a day. */
 
 import { createHash } from 'node:crypto';
-import type pg from 'pg';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { dayStartMs, monthSpan } from '../domain/months.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { firstSequenceAt } from './first-after.ts';
 import { BALANCES_AT } from './kept-balances.ts';
 import type { Pools } from './pools.ts';
-import { type Ask, asking, inSnapshot, takeClient } from './queries.ts';
+import { type Ask, inSnapshot, inTransaction } from './queries.ts';
 import { cursorRows, LISTS_ARE_READ_WHOLE, streamRows } from './stream-rows.ts';
 
 /** Balance of an account in one asset. */
@@ -122,22 +121,8 @@ async function keepMonth(ask: Ask, month: string): Promise<boolean> {
   return true;
 }
 
-/** Runs work in a transaction that may write, with the disk behind its commit. */
-async function inTransaction<Result>(pool: pg.Pool, work: (ask: Ask) => Promise<Result>): Promise<Result> {
-  const client = await takeClient(pool);
-  const ask = asking(client);
-  let sound = false;
-  try {
-    await ask(`begin; ${LISTS_ARE_READ_WHOLE}`);
-    const result = await work(ask);
-    await ask('commit');
-    sound = true;
-    return result;
-  } finally {
-    // Closing the connection is the rollback that always works.
-    client.release(!sound);
-  }
-}
+/** The balances of all accounts are read, so lists are read whole. */
+const BEGIN = `begin; ${LISTS_ARE_READ_WHOLE}`;
 
 export type BalanceQueries = ReturnType<typeof balanceQueries>;
 
@@ -161,7 +146,7 @@ export function balanceQueries({ auditing }: Pick<Pools, 'auditing'>) {
      * @returns the closing; `isNew` false when the month was closed before
      */
     async close(month: string): Promise<Closing & { readonly isNew: boolean }> {
-      const isNew = await inTransaction(auditing, (ask) => keepMonth(ask, month));
+      const isNew = await inTransaction(auditing, BEGIN, (ask) => keepMonth(ask, month));
       const [row] = await inSnapshot(auditing, (ask) =>
         ask<ClosingRow>(`${CLOSINGS} where month = $1`, [month]),
       );
@@ -178,7 +163,7 @@ export function balanceQueries({ auditing }: Pick<Pools, 'auditing'>) {
     /** Keeps the balances at the last midnight (UTC) before a time by which all events are settled. */
     async keepDay(timeMs: number): Promise<void> {
       const endMs = dayStartMs(timeMs);
-      await inTransaction(auditing, async (ask) => {
+      await inTransaction(auditing, BEGIN, async (ask) => {
         const known =
           'select from closings where end_ms = $1 union all (select from daily_balances where end_ms = $1 limit 1)';
         if ((await ask(known, [endMs])).length > 0) return;

@@ -46,7 +46,7 @@ export const SNAPSHOT = 'begin isolation level repeatable read read only';
  * Throws `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable.
  */
 export const inSnapshot = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
-  inTime(pool, snapshot(pool, SNAPSHOT, read));
+  inTime(pool, inTransaction(pool, SNAPSHOT, read));
 
 /** @throws Refusal SERVICE_UNAVAILABLE when no connection can be made, for any reason */
 export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
@@ -65,17 +65,18 @@ export const asking =
     }
   };
 
-async function snapshot<Result>(
+/** Runs work in a transaction that `begin` begins, and rolls it back when the work fails. Errors as in `inSnapshot`. */
+export async function inTransaction<Result>(
   pool: pg.Pool,
   begin: string,
-  read: (ask: Ask) => Promise<Result>,
+  work: (ask: Ask) => Promise<Result>,
 ): Promise<Result> {
   const client = await takeClient(pool);
   const ask = asking(client);
   let sound = false;
   try {
     await ask(begin);
-    const result = await read(ask);
+    const result = await work(ask);
     await ask('commit');
     sound = true;
     return result;

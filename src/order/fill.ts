@@ -15,15 +15,19 @@ export const execution = {
   feeAsset: assetSymbol,
 };
 
-export const FILL = {
-  id: '281474976710657',
-  orderId: '00000000000001d4c0000000000000002a',
+export const EXAMPLE_EXECUTION = {
   role: 'taker',
   price: 2000,
   size: 0.4,
   notional: 800,
   feeAmount: 0.8,
   feeAsset: 'USDC',
+};
+
+export const FILL = {
+  id: '281474976710657',
+  orderId: '00000000000001d4c0000000000000002a',
+  ...EXAMPLE_EXECUTION,
   createdAt: '2026-01-05T09:30:00.000Z',
 };
 

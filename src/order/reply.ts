@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { nextCursor } from '../contract/cursor.ts';
 import { marketSymbol, side, timestamp, wallet } from '../contract/values.ts';
 import { FIELDS, ORDER_EXAMPLE, SHOWN, schemasOf } from './fields.ts';
-import { execution, FILL, orderId, tradeId } from './fill.ts';
+import { EXAMPLE_EXECUTION, execution, FILL, orderId, tradeId } from './fill.ts';
 
 export { fillSchema } from './fill.ts';
 
@@ -94,12 +94,7 @@ export const walletTradeSchema = z
         orderId: FILL.orderId,
         market: 'ETH/USDC',
         side: 'buy',
-        role: 'taker',
-        price: 2000,
-        size: 0.4,
-        notional: 800,
-        feeAmount: 0.8,
-        feeAsset: 'USDC',
+        ...EXAMPLE_EXECUTION,
         counterparty: '0x52908400098527886e0f7030069857d2e4169ee7',
         createdAt: FILL.createdAt,
       },

@@ -135,27 +135,31 @@ function orderMetrics(registers: Registry[]): Pick<Metrics, 'countOrder'> {
 }
 
 function scriptMetrics(registers: Registry[]): Pick<Metrics, 'observeScript'> {
-  const scripts = new LatencyHistogram({
+  const observeScript = observedTimes(registers, {
     name: 'redbook_engine_script_seconds',
     help: 'Time from sending an engine script to its reply, by script.',
-    labelNames: ['script'],
-    buckets: SCRIPT_BUCKETS,
-    registers,
+    label: 'script',
   });
-  const child = remembered((script: string) => scripts.series(script));
-  return { observeScript: (script, seconds) => child(script).observe(seconds) };
+  return { observeScript };
 }
 
 function roundMetrics(registers: Registry[]): Pick<Metrics, 'observeRound'> {
-  const rounds = new LatencyHistogram({
+  const observe = observedTimes(registers, {
     name: 'redbook_engine_round_seconds',
     help: 'Time in which the copies of the engine confirmed what it answered, by outcome: whole or failed.',
-    labelNames: ['outcome'],
-    buckets: SCRIPT_BUCKETS,
-    registers,
+    label: 'outcome',
   });
-  const child = remembered((outcome: string) => rounds.series(outcome));
-  return { observeRound: (seconds, isWhole) => child(isWhole ? 'whole' : 'failed').observe(seconds) };
+  return { observeRound: (seconds, isWhole) => observe(isWhole ? 'whole' : 'failed', seconds) };
+}
+
+/** Returns a function that records a time of the engine under a label. */
+function observedTimes(
+  registers: Registry[],
+  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
+): (value: string, seconds: number) => void {
+  const times = new LatencyHistogram({ name, help, labelNames: [label], buckets: SCRIPT_BUCKETS, registers });
+  const child = remembered((value: string) => times.series(value));
+  return (value, seconds) => child(value).observe(seconds);
 }
 
 function limitMetrics(registers: Registry[]): Pick<Metrics, 'countLimited'> {
