@@ -7,7 +7,7 @@ import type { LedgerCheckpoint } from '../ledger/index.ts';
 interface Signature {
   /** DER of the Ed25519 key in base64. */
   readonly publicKey: string;
-  /** Of the JSON of all members before it, in base64. */
+  /** Signature of the JSON of all members before it, in base64. */
   readonly signature: string;
 }
 

@@ -114,7 +114,7 @@ const textOf = (bytes: Buffer): string => bytes.toString('utf8', BODY_AT);
 /** Terms of an order as its call and its event carry them. */
 export type SentTerms = RecordOf<typeof TERMS>;
 
-/** What an event adds to the terms that a call sent. */
+/** Fields that an event adds to the terms that a call sent. */
 export interface PlacedTerms extends Cursor {
   readonly market: Market;
   readonly timeMs: number;

@@ -82,7 +82,7 @@ export class EngineLifecycle {
     return this.#epoch;
   }
 
-  /** What this process knows of the open engine; throws SERVICE_UNAVAILABLE while it is not open. */
+  /** The open engine and the last event that this process knows; throws SERVICE_UNAVAILABLE while none is open. */
   get position(): { readonly epoch: number; readonly runId: string; readonly sequence: number } {
     return { epoch: this.epoch, runId: this.#runId!, sequence: this.#sequence };
   }

@@ -1,4 +1,4 @@
-/** What a checkpoint says of the ledger: heads and digests that are kept where nobody who writes here can write. */
+/** Reads the heads and digests of a checkpoint, which is kept where nobody who writes to the ledger can write. */
 
 import type { Ask } from './queries.ts';
 

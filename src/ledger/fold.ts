@@ -38,7 +38,7 @@ export interface FoldedBatch {
   readonly switches: SwitchChanges;
   readonly marketVersions: CopyRows;
   readonly settingChanges: CopyRows;
-  /** What the events add to the chain. */
+  /** Texts of the events, by which they continue the chain. */
   readonly texts: EventTexts;
   /** Returns an order that the batch places or changes, as it is after the batch. */
   progressOf(id: string): Progress | undefined;

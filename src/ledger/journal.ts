@@ -31,7 +31,7 @@ export interface LedgerEntry {
 }
 
 interface EntryTrade extends PricedTrade {
-  /** Of the account; null for the house. */
+  /** Side of the account; null for the house. */
   readonly side: Side | null;
 }
 

@@ -5,7 +5,7 @@ import type { Pools } from './pools.ts';
 import { inSnapshot } from './queries.ts';
 import { streamRows } from './stream-rows.ts';
 
-/** What sums may be split by, as SQL of a text. */
+/** Dimensions by which sums may be split, each as SQL of a text. */
 const DIMENSIONS = {
   day: `to_char(to_timestamp(time_ms / 1000) at time zone 'UTC', 'YYYY-MM-DD')`,
   month: `to_char(to_timestamp(time_ms / 1000) at time zone 'UTC', 'YYYY-MM')`,

@@ -22,7 +22,7 @@ export interface Progress extends OrderLife {
 }
 
 /**
- * What a value is, which decides how it is written. A word is text that needs no escapes; a price is in ticks, a size in
+ * Kind of a value, which decides how it is written. A word is text that needs no escapes; a price is in ticks, a size in
  * steps.
  */
 export type Kind = 'word' | 'text' | 'flag' | 'number' | 'time' | 'price' | 'size';

@@ -53,7 +53,7 @@ export const drawFate = (random: Random, faultiness: number): Fate =>
 
 export const FAULT_COUNT = FAULTS.length;
 
-/** How a network carries one request and its answer. */
+/** The way in which a network carries one request and its answer. */
 export interface Way<Answer> {
   /** The service receives the request, with its session or with one that has ended. */
   arrive(hasSession: boolean): Promise<Answer>;

@@ -14,7 +14,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** What becomes of one request. */
+/** The fate of one request. */
 interface Carriage {
   readonly port: number;
   readonly path: string;

@@ -21,7 +21,7 @@ const ROUND_MS = 700;
 /** Pause between looks at copies that lack something, while a server that is no copy has it already. */
 const LOOK_AGAIN_MS = 20;
 
-/** What a process knows of the engine that answered it. */
+/** The engine that answered a process, and the last event that the process knows. */
 export interface Position {
   readonly epoch: number;
   readonly runId: string;

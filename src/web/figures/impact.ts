@@ -29,9 +29,9 @@ export function referenceOf(book: ShownBook, lastPrice: string | undefined, tick
 /** Amounts by which an order is worse than the reference; 0 where it is better. */
 export interface Impact {
   readonly reference: Reference;
-  /** Of the average of the fills that the book shows. */
+  /** Distance of the average of the fills that the book shows. */
   readonly averageBps: bigint;
-  /** Of the worst price: the worst fill shown for a market order, the limit of a limit order. */
+  /** Distance of the worst price: the worst fill shown for a market order, the limit of a limit order. */
   readonly worstBps: bigint;
   /** Quote atoms that the shown fills lose against the reference. */
   readonly lossAtoms: bigint;

@@ -21,7 +21,7 @@ interface OrderWords {
   readonly sentence: string;
   /** Total, fee, and what is available afterwards. */
   readonly figures: readonly Figure[];
-  /** What becomes of the parts of the order. */
+  /** The parts of the order, and the end of each. */
   readonly details: readonly Figure[];
   /** Distance of the fills from the mid in words; null for an order that takes nothing. */
   readonly impact: { readonly alarm: 'usual' | 'high' | 'extreme'; readonly text: string } | null;
@@ -76,7 +76,7 @@ interface Described {
   readonly market: Market;
   readonly texts: DraftTexts;
   readonly preview: Preview;
-  /** Of the asset that the order pays with; null while nobody is signed in. */
+  /** Amount of the asset that the order pays with; null while nobody is signed in. */
   readonly availableAtoms: bigint | null;
   /** Null for an order that cannot be sent. */
   readonly plan: OrderPlan | null;

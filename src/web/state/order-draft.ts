@@ -88,7 +88,7 @@ export function fillFromBook({ price, size, side }: ClickedRow): void {
   });
 }
 
-/** What the reader typed, by field. */
+/** Texts that the reader typed, by field. */
 export interface Typed {
   readonly size: string;
   readonly amount: string;

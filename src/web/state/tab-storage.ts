@@ -1,4 +1,4 @@
-/** What this tab keeps across reloads. Storage is refused in some private windows; it then lasts as long as the page. */
+/** Texts that this tab keeps across reloads. Storage is refused in some private windows; it then lasts as long as the page. */
 
 export function readStored(key: string): string | null {
   try {

@@ -1,5 +1,5 @@
 /**
- * What the engine's Redis may hold when everything is settled and its margins have passed: live orders, balances, fixed
+ * The most that the engine's Redis may hold when everything is settled and its margins have passed: live orders, balances, fixed
  * records and the claim filter. The model follows from the orders that were placed, never from a look at the engine.
  * Also measures the reads of lists, which may not grow either.
  */

@@ -1,4 +1,4 @@
-/** What was found, and the last thing that a run prints: its figures and the memory of each process. */
+/** Prints the findings, and the last thing that a run prints: its figures and the memory of each process. */
 
 import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Report } from './hostile.ts';

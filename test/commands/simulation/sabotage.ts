@@ -1,4 +1,4 @@
-/** What planted faults change in a process of a history, where no text of a script or of a statement does. */
+/** Changes of planted faults in a process of a history, where no text of a script or of a statement does. */
 
 import type { Sabotage } from './service.ts';
 
