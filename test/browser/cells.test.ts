@@ -3,7 +3,6 @@
 import { expect } from 'chai';
 import { GRIDS, openGridMarket, placeLimit, tickerOf } from './grids.ts';
 import {
-  bookState,
   cancelButton,
   columnOf,
   fillForm,
@@ -52,8 +51,6 @@ describe('figures on the page', () => {
         const { page } = await open(`${stage.url}/trade/${tickerOf(symbol)}`, { wallets: [wallet] });
         await signIn(page, wallet);
         await fillForm(page, { side: 'buy', price: bid, size: grid.size });
-        // The page asks before it sends an order while its book is not live.
-        await bookState(page, 'live').waitFor();
         await submit(page, 'buy');
         await cancelButton(page, `buy ${grid.size} ${base} at ${bid}`).waitFor();
         await stage.settled();

@@ -98,13 +98,15 @@ export async function fillForm(page: Page, { side, type, price, size, amount }: 
     if (value !== undefined) await page.getByRole('textbox', { name, exact: true }).fill(value);
 }
 
-/** Submits the order form. */
-export const submit = (page: Page, side: 'buy' | 'sell'): Promise<void> =>
-  page.getByRole('button', { name: side === 'buy' ? 'Buy' : 'Sell', exact: true }).click();
-
 /** The only element that shows the state of the book. */
 export const bookState = (page: Page, state: 'live' | 'stale' | 'offline'): Locator =>
   page.getByText(new RegExp(`^${state}\\b`)).first();
+
+/** Submits the order form once the book is live: before that, the page asks first. */
+export async function submit(page: Page, side: 'buy' | 'sell'): Promise<void> {
+  await bookState(page, 'live').waitFor();
+  await page.getByRole('button', { name: side === 'buy' ? 'Buy' : 'Sell', exact: true }).click();
+}
 
 export const cancelButton = (page: Page, order: string): Locator =>
   page.getByRole('button', { name: `Cancel ${order}`, exact: true });

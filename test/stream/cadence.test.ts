@@ -45,8 +45,8 @@ const gapsOf = (seen: readonly Pick<Seen, 'atMs'>[]): number[] =>
 const ofOneMarket = ({ seen }: Watcher): Seen[] =>
   seen.filter(({ text }) => /^.{8,18}","symbol":"ETH\/USDC"/.test(text));
 
-/** Time of the newest trade in a market frame, 0 if there is none. */
-const newestTrade = ({ text }: Seen): number => Number(/"trades":\[\{[^}]*"time":(\d+)/.exec(text)?.[1] ?? 0);
+/** Time at which a frame was built, which identifies its beat. */
+const timeOf = ({ text }: Seen): number => Number(/,"time":(\d+),"sequence":\d+}$/.exec(text)![1]);
 
 describe('the streams over time', function () {
   this.timeout(90_000);
@@ -113,11 +113,10 @@ describe('the streams over time', function () {
     expect(Math.min(...gaps)).to.be.above(BEAT_MS - leewayMs);
     expect(Math.max(...gaps)).to.be.below(BEAT_MS + leewayMs);
 
-    // A trade occurs between any two beats, so the newest trade identifies the beat.
     const ofBeat = new Map<number, string>();
     for (const one of [...crowd.filter((_one, client) => client % 10 !== 0), elsewhere]) {
       for (const frame of one.seen) {
-        const time = newestTrade(frame);
+        const time = timeOf(frame);
         if (!ofBeat.has(time)) ofBeat.set(time, frame.text);
         if (ofBeat.get(time) !== frame.text) throw new Error('a beat looks different to two clients');
       }
