@@ -32,6 +32,8 @@ export interface WatchHandlers<Frame> {
 
 export interface Watch {
   readonly state: WatchState;
+  /** Ends the back-off: connects now if an attempt is planned. Does nothing while there is a connection. */
+  retryNow(): void;
   /** Ends the watch: nothing is called any more. */
   close(): void;
 }
@@ -104,6 +106,10 @@ class StreamWatch<Frame> implements Watch {
     this.#unfollowWakes();
     this.#nap.abort();
     this.#drop();
+  }
+
+  retryNow(): void {
+    if (this.#state.retryAt !== null) this.#nap.abort();
   }
 
   get #now(): number {
