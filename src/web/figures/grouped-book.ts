@@ -5,6 +5,7 @@ import {
   formatCount,
   formatScaled,
   type Grid,
+  greatest,
   halfExactly,
   parseDecimal,
 } from '../../domain/units.ts';
@@ -116,7 +117,7 @@ export function groupBook(
   const [bid, ask] = [bids[0] ?? asks[0], asks[0] ?? bids[0]];
   const doubleMid = (bid?.ticks ?? 0n) + (ask?.ticks ?? 0n);
   const [bidTotal, askTotal] = [totalOfScale(bids, doubleMid), totalOfScale(asks, doubleMid)];
-  const whole = askTotal > bidTotal ? askTotal : bidTotal;
+  const whole = greatest(askTotal, bidTotal);
   const rowOf = ({ ticks, steps, totalSteps }: Group): BookRow => ({
     price: formatCount(ticks, grid.tick),
     size: formatCount(steps, grid.step),

@@ -22,7 +22,7 @@ import {
   portfolio,
 } from '../state/account.ts';
 import { currentMarket } from '../state/market-feed.ts';
-import { marketOf } from '../state/markets.ts';
+import { marketOf, markets } from '../state/markets.ts';
 import { confirmed } from '../state/question.ts';
 import { focusIfLost } from './lost-focus.ts';
 
@@ -35,7 +35,8 @@ interface TableProps {
   readonly children: ComponentChildren;
 }
 
-function Table({ name, columns, isEmpty, emptyText, children }: TableProps) {
+/** A table of the account, and a sentence in place of its rows when it is empty. */
+export function Table({ name, columns, isEmpty, emptyText, children }: TableProps) {
   return (
     <>
       <div class="table-frame">
@@ -59,7 +60,7 @@ function Table({ name, columns, isEmpty, emptyText, children }: TableProps) {
 }
 
 /** A cell that a phone shows below the name of its column. */
-function Cell({
+export function Cell({
   of,
   number,
   class: look,
@@ -67,7 +68,7 @@ function Cell({
 }: {
   of: string;
   number?: boolean;
-  class?: string;
+  class?: string | undefined;
   children: ComponentChildren;
 }) {
   return (
@@ -82,7 +83,7 @@ const TIME = { dateStyle: 'short', timeStyle: 'medium' } as const;
 
 const sideClass = (side: 'buy' | 'sell'): string => (side === 'buy' ? 'up' : 'down');
 
-function MoreButton({ list }: { list: ListName }) {
+export function MoreButton({ list }: { list: ListName }) {
   if (!moreOf(list)) return null;
   return (
     <button type="button" class="button small" onClick={() => void loadMore(list)}>
@@ -306,7 +307,7 @@ function HistoryRow({ order }: { order: Order }) {
   );
 }
 
-const NONE = '–';
+export const NONE = '–';
 
 export function HistoryTable() {
   const orders = history.value;
@@ -370,7 +371,33 @@ export function FillsTable() {
   );
 }
 
+/** The asset that all markets quote in, as the value of the account is told in it; empty when there are several. */
+const valuedIn = computed(() => {
+  const quotes = new Set(markets.value.map(({ quoteToken }) => quoteToken));
+  return quotes.size === 1 ? ` ${[...quotes][0]}` : '';
+});
+
+function Worth() {
+  if (portfolio.value === null) return null;
+  const { equity, freeCollateral } = portfolio.value;
+  return (
+    <p class="note worth">
+      Worth <strong>{equity}</strong>
+      {valuedIn.value} at mark prices, {freeCollateral} of it free for orders.
+    </p>
+  );
+}
+
 export function BalancesTable() {
+  return (
+    <>
+      <Worth />
+      <BalanceRows />
+    </>
+  );
+}
+
+function BalanceRows() {
   return (
     <Table
       name="Balances"

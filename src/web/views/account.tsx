@@ -1,16 +1,18 @@
-/** Open orders, order history, fills and balances of the signed-in wallet. */
+/** Open orders, order history, fills, results and balances of the signed-in wallet. */
 
 import { accountFault, openOrders, shownTable } from '../state/account.ts';
 import { demoOffered } from '../state/connection.ts';
 import { session } from '../state/session.ts';
 import { unseenFills } from '../state/tell.ts';
 import { BalancesTable, FillsTable, HistoryTable, OpenOrdersTable } from './account-tables.tsx';
+import { ResultsTable } from './results-table.tsx';
 import { DemoFunds } from './wallet-dialog.tsx';
 
 const TABS = [
   ['orders', 'Open orders'],
   ['history', 'History'],
   ['fills', 'Fills'],
+  ['results', 'Results'],
   ['balances', 'Balances'],
 ] as const;
 
@@ -98,6 +100,8 @@ function Shown({ tab }: { tab: Tab }) {
       return <HistoryTable />;
     case 'fills':
       return <FillsTable />;
+    case 'results':
+      return <ResultsTable />;
     case 'balances':
       return (
         <>
