@@ -82,6 +82,6 @@ const signClass = (amount: string): string | undefined =>
 
 function Method() {
   if (fills.value.length === 0) return null;
-  const from = moreOf('fills') ? `your newest ${fills.value.length} fills` : 'all your fills';
-  return <p class="note">Average cost with fees, from {from}. Deposits have no cost.</p>;
+  const which = moreOf('fills') ? `your newest ${fills.value.length} fills` : 'all your fills';
+  return <p class="note">Average cost with fees, over {which}. Deposits have no cost.</p>;
 }
