@@ -92,7 +92,7 @@ export function signOut(reason?: string): void {
     sessionNotice.value = reason ?? null;
   });
   keepSession(null);
-  announce(reason ?? 'Signed out.', reason === undefined ? 'status' : 'alert');
+  announce(reason ?? 'Signed out. Open orders stay in the book.', reason === undefined ? 'status' : 'alert');
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   openOrders,
   portfolio,
 } from '../state/account.ts';
+import { kept } from '../state/kept-choice.ts';
 import { currentMarket } from '../state/market-feed.ts';
 import { marketOf, markets } from '../state/markets.ts';
 import { confirmed } from '../state/question.ts';
@@ -92,13 +93,42 @@ export function MoreButton({ list }: { list: ListName }) {
   );
 }
 
+/** The markets whose orders and fills are listed: all, or the one on the screen. */
+const listed = kept('listed-markets', ['all', 'this'], 'all');
+
+/** Returns the items that the reader wants listed. They are filtered here, because other parts of the page need all. */
+function wanted<Item extends { readonly market: string }>(items: readonly Item[]): readonly Item[] {
+  const symbol = currentMarket.value?.symbol;
+  return listed.value === 'all' || symbol === undefined
+    ? items
+    : items.filter(({ market }) => market === symbol);
+}
+
+/** The box that leaves out the orders and fills of other markets. */
+export function OnlyThisMarket() {
+  const symbol = currentMarket.value?.symbol;
+  if (symbol === undefined) return null;
+  return (
+    <label class="check only-market">
+      <input
+        type="checkbox"
+        checked={listed.value === 'this'}
+        onChange={(event) => {
+          listed.value = event.currentTarget.checked ? 'this' : 'all';
+        }}
+      />
+      Only {symbol}
+    </label>
+  );
+}
+
 // --- open orders ------------------------------------------------------------------------------------------
 
 const OPEN_COLUMNS = ['Placed', 'Market', 'Side', 'Price#', 'Size#', 'Filled#', 'Remaining#', 'Action'];
 
 export function OpenOrdersTable() {
   const frame = useRef<HTMLDivElement>(null);
-  const orders = openOrders.value;
+  const orders = wanted(openOrders.value);
   return (
     <div ref={frame} class="open-orders">
       <OpenOrdersTools frame={frame} />
@@ -310,7 +340,7 @@ function HistoryRow({ order }: { order: Order }) {
 export const NONE = '–';
 
 export function HistoryTable() {
-  const orders = history.value;
+  const orders = wanted(history.value);
   return (
     <>
       <Table
@@ -331,7 +361,7 @@ export function HistoryTable() {
 const FILL_COLUMNS = ['Time', 'Market', 'Side', 'Role', 'Price#', 'Size#', 'Notional#', 'Fee#', 'Paid in'];
 
 export function FillsTable() {
-  const trades = fills.value;
+  const trades = wanted(fills.value);
   return (
     <>
       <Table

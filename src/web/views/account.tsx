@@ -4,7 +4,13 @@ import { accountFault, openOrders, shownTable } from '../state/account.ts';
 import { demoOffered } from '../state/connection.ts';
 import { session } from '../state/session.ts';
 import { unseenFills } from '../state/tell.ts';
-import { BalancesTable, FillsTable, HistoryTable, OpenOrdersTable } from './account-tables.tsx';
+import {
+  BalancesTable,
+  FillsTable,
+  HistoryTable,
+  OnlyThisMarket,
+  OpenOrdersTable,
+} from './account-tables.tsx';
 import { ResultsTable } from './results-table.tsx';
 import { DemoFunds } from './wallet-dialog.tsx';
 
@@ -18,13 +24,18 @@ const TABS = [
 
 type Tab = (typeof TABS)[number][0];
 
+const isListed = (tab: Tab): boolean => tab !== 'results' && tab !== 'balances';
+
 export function Account() {
   return (
     <section class="panel account" aria-labelledby="account-heading">
       <h2 id="account-heading" class="visually-hidden">
         Your account
       </h2>
-      <Tabs />
+      <div class="account-head">
+        <Tabs />
+        {session.value !== null && isListed(shownTable.value) && <OnlyThisMarket />}
+      </div>
       <div
         class="account-body"
         role="tabpanel"
