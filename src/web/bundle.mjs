@@ -33,7 +33,6 @@ const output = join(dist, 'web');
 
 const MAIN = 'src/web/main.tsx';
 const STYLE = 'src/web/style.css';
-const NO_EXPONENTS = './src/web/no-exponents.ts';
 /** Texts that must be distributed with the bundle. */
 const LICENCES = ['NOTICE', 'LICENSE'];
 /** Files that are served as they are: the description of the page for browsers that install it, and its icon. */
@@ -158,7 +157,6 @@ async function files(esbuild, entryPoints, chunks) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     loader: { '.svg': 'dataurl' },
-    alias: { 'decimal.js': NO_EXPONENTS },
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
     legalComments: 'none',
     banner: { js: `/*! Licences: ${NOTICE} */`, css: `/*! Licences: ${NOTICE} */` },
