@@ -1,5 +1,6 @@
 /** The ledger: settles engine events into Postgres, and reads everything back from it. */
 
+import { type ActQueries, actQueries } from './acts.ts';
 import { type Audit, audit } from './audit.ts';
 import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
@@ -19,6 +20,7 @@ import { type StatementQueries, statementQueries } from './statement.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 
+export type { ActsFilter, OperatorAct } from './acts.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
@@ -49,6 +51,7 @@ export interface Ledger {
   readonly orders: OrderQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
+  readonly acts: ActQueries;
   readonly journal: Journal;
   readonly balances: BalanceQueries;
   readonly statements: StatementQueries;
@@ -78,6 +81,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     orders: orderQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),
+    acts: actQueries(pools),
     journal: journal(pools),
     balances: balanceQueries(pools),
     statements: statementQueries(pools),
