@@ -210,7 +210,7 @@ describe('operator: accounts', () => {
       await change('market', 'clear', MARKET);
       const found = await acts('--by', 'dora');
       expect(new Set(found.map(({ reason }) => reason))).to.deep.equal(new Set(['audit, "quoted"']));
-      const created = String(found[1]?.['after']);
+      const created = String(found[1]?.after);
       expect(created).to.contain('feeBps=10').and.to.contain('status=active');
       const about = ['act', 'wallet', 'market', 'asset', 'subject', 'before', 'after'];
       expect(found.map((one) => about.map((name) => one[name] ?? '-').join(' | '))).to.deep.equal([
@@ -237,7 +237,7 @@ describe('operator: accounts', () => {
       expect(await acts('--wallet', WALLET('e'))).to.have.length(6);
       const ofMarket = await acts('--market', MARKET);
       expect(ofMarket).to.have.length(4);
-      const since = await acts('--market', MARKET, '--since', String(ofMarket.at(-1)?.['time']));
+      const since = await acts('--market', MARKET, '--since', String(ofMarket.at(-1)?.time));
       expect(since.at(-1)).to.deep.equal(ofMarket.at(-1));
       expect(await acts('--since', '2100-01-01')).to.deep.equal([]);
       const { stdout } = await fixture.run('acts', '--csv', '--by', 'dora');
