@@ -137,9 +137,13 @@ export function openConnections(
     copies,
     queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
-    // The engine's own connection tells its outages.
-    openEngineReader: (purpose) =>
-      connectBeside(engineRedis, engineAt(config), `${role}-${purpose}`, () => undefined),
+    openEngineReader(purpose) {
+      // The engine's own connection tells its outages.
+      const [name, quiet] = [`${role}-${purpose}`, () => undefined];
+      return hasCopies(config)
+        ? connectBeside(engineRedis, engineAt(config), name, quiet)
+        : connectRedis(engineAt(config), name, quiet);
+    },
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
       const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, told);
