@@ -18,7 +18,7 @@ export interface BegunEpoch {
 }
 
 /** An order was accepted, or refused by the engine and recorded. */
-export interface OrderPlaced {
+export interface OrderPlacedEvent {
   readonly kind: 'order_placed';
   readonly order: OrderTerms;
   /** Status at the end of the event: resting, partially_filled, filled, expired, cancelled, … or rejected. */
@@ -76,7 +76,7 @@ interface AssetChanged {
 }
 
 export type EventBody =
-  | OrderPlaced
+  | OrderPlacedEvent
   | OrdersClosed
   | AccountMoved
   | AccountChanged

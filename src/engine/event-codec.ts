@@ -1,7 +1,7 @@
 /** Reads entries of the event stream; `lua/include/emit.lua` says how their bytes begin. */
 
 import { createHash } from 'node:crypto';
-import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '../domain/event.ts';
+import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlacedEvent } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { MarketUnits, OrderTerms } from '../domain/order.ts';
@@ -136,7 +136,7 @@ export const TERMS_MEMBERS: Members<[sent: SentTerms, placed: PlacedTerms], Orde
 
 const placedTerms = maker<[sent: SentTerms, placed: PlacedTerms], OrderTerms>(TERMS_MEMBERS);
 
-function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlaced {
+function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlacedEvent {
   const sent = ORDER_PLACED.unpack(bytes, BODY_AT);
   const market = marketOf(sent.market);
   const { epoch, sequence } = cursor;

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 /** A document, or a part of one. */
-export type Part = { [key: string]: unknown };
+export type JsonObject = { [key: string]: unknown };
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 

@@ -4,7 +4,7 @@ import { computed, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Order } from '../../client/index.ts';
-import { rulesOf } from '../figures/market-rules.ts';
+import { rulesOf } from '../../domain/published-rules.ts';
 import { orderSums, statusText } from '../figures/progress-words.ts';
 import { unlistedReserves } from '../figures/unlisted-reserves.ts';
 import {
