@@ -111,13 +111,16 @@ describe('demo', function () {
   });
 
   it('accepts required terms', async () => {
-    await fixture.engine.switches.requireTerms('2026-01');
-    await eventually('the status names the terms', async () => {
-      const { termsVersion } = await getStatus(openConnection({ baseUrl }));
-      return termsVersion === '2026-01';
-    });
+    const requireTerms = async (version: string | null): Promise<void> => {
+      await fixture.engine.switches.requireTerms(version);
+      await eventually('the status names the terms', async () => {
+        const { termsVersion } = await getStatus(openConnection({ baseUrl }));
+        return termsVersion === version;
+      });
+    };
+    await requireTerms('2026-01');
     const { status, text } = await run();
-    await fixture.engine.switches.requireTerms(null);
+    await requireTerms(null);
     expect(status, text).to.equal(0);
     expect(text).to.contain('accept the terms, version 2026-01');
   });
