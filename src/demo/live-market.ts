@@ -11,7 +11,6 @@ import { DemoStopped } from './trader.ts';
 
 /** Number of price levels that are quoted on each side. */
 export const LEVELS = 8n;
-/** Most units that one order is for. */
 const MAX_UNITS = 4n;
 /** Most atoms of an order: the engine refuses an order of 2^53 atoms, and the walk may double the price. */
 const MAX_ATOMS = 2n ** 51n;

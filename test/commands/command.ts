@@ -33,7 +33,6 @@ export function temporaryFolder(name: string): string {
   return folder;
 }
 
-/** Keeps the builds of this command in a temporary folder. */
 export const keepBuilds = (name: string): void => keepBuildsIn(temporaryFolder(`${name}-builds`));
 
 /** Runs a command on the servers of the tests. */

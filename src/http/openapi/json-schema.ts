@@ -20,7 +20,6 @@ const OF_REQUESTS: z.core.ToJSONSchemaParams = {
   },
 };
 
-/** Returns the JSON Schema of a request. */
 export function requestJsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, OF_REQUESTS);
   return json;
