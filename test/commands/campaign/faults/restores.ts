@@ -95,16 +95,8 @@ const snapshots: Fault = {
   },
 };
 
-const LOOK_MS = 200;
-const MAX_LOOKS = 300;
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-    if (await holds()) return;
-    await sleep(LOOK_MS);
-  }
-  throw new Error(`${what}: not within ${(MAX_LOOKS * LOOK_MS) / 1_000} s`);
-}
+const until = (what: string, holds: () => Promise<boolean>): Promise<void> =>
+  eventually(what, holds, 60_000, 200);
 
 /** The engine's copy is older than Postgres: the engine stays closed until the newer files are put back. */
 const engineTooOld: Fault = {
