@@ -5,7 +5,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { type Flood, openFlood } from '../bulk.ts';
 import { type Cluster, engineSequence, PATIENCE_MS, settledIn } from '../cluster.ts';
 import { watchProcessorSpeed, watchStolenTime } from '../machine.ts';
-import { type Fault, NOTHING } from './fault.ts';
+import type { Fault } from './fault.ts';
 import { pauseSettlement } from './settlement-points.ts';
 
 const OUTAGE_MS = 120_000;
@@ -114,7 +114,6 @@ export const longOutage: Fault = {
   rounds: 5,
   seconds: 420,
   shortRounds: 1,
-  mayBreak: NOTHING,
   plan: async (base) => ({ plan: base }),
   async inject({ cluster, isShort, note, violation }) {
     const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
