@@ -137,13 +137,7 @@ export function openConnections(
     copies,
     queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
-    openEngineReader(purpose) {
-      // The engine's own connection tells its outages.
-      const [name, quiet] = [`${role}-${purpose}`, () => undefined];
-      return hasCopies(config)
-        ? connectBeside(engineRedis, engineAt(config), name, quiet)
-        : connectRedis(engineAt(config), name, quiet);
-    },
+    openEngineReader: (purpose) => connectReader(config, engineRedis, `${role}-${purpose}`),
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
       const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, told);
@@ -158,6 +152,12 @@ export function openConnections(
     },
   };
 }
+
+/** The engine's own connection tells its outages. */
+const connectReader = (config: RedisConfig, engineRedis: Redis, name: string): Redis =>
+  hasCopies(config)
+    ? connectBeside(engineRedis, engineAt(config), name, () => undefined)
+    : connectRedis(engineAt(config), name, () => undefined);
 
 /** Like `openConnections`, but with Postgres and an engine that opens as soon as possible. */
 export function openBackends(
