@@ -54,13 +54,20 @@ for index = FIRST_ORDER, #ARGV do
 end
 
 local is_current = is_known(state, epoch, min_sequence)
-local time, trade_before = event_time(state), state.trade
+-- A deadline is compared with the server's clock alone: the time of the last event may be ahead of it.
+local now = server_time()
+local time, trade_before = math.max(now, state.time), state.trade
 -- Changes that write_call writes at the end: ids that the call claims (digest -> reference), live orders (first 37
 -- bytes -> record), scores and members of the unsettled index. `live_counts`: number of live orders of each wallet,
 -- once counted.
 local claimed, live_added, live_counts, unsettled = {}, {}, {}, {}
 -- Number of makers that the current order has met.
 local makers_met = 0
+
+-- Returns true when the deadline of an order has passed. 0: it has none.
+local function is_late(expires_after)
+  return expires_after > 0 and now > expires_after
+end
 
 local function count_live(wallet)
   local count = live_counts[wallet]

@@ -23,6 +23,7 @@ local function admit_order(order)
   end
   local ended, code = admit(paused, required_terms, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
   if ended then return ended == 'stale' and STALE or REFUSED, code end
+  if is_late(order.expires_after) then return REFUSED, 'DEADLINE_PASSED' end
 end
 
 -- Returns a true value when the market has a last price, a reference price or an order on its book, to value a size by.

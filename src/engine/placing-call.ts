@@ -78,6 +78,8 @@ export const PLACING_ORDER = layout({
   amount: u56,
   /** 1 when the caller's country is blocked. */
   restricted: u8,
+  /** Unix milliseconds after which the order is not begun; 0: none. */
+  expiresAfter: u48,
   /** Unix milliseconds of the last lookup of the client id in Postgres; 0: none. */
   checkedAt: u48,
   /** Index of the filter string that has the claim's block, among the filter keys of the call, counted from 0. */

@@ -254,6 +254,7 @@ const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLAC
   ...SENT_TERMS,
   amount: ({ amounts }) => exactNumber(amounts.sizeSteps ?? amounts.budgetAtoms!),
   restricted: ({ command }) => (command.restricted ? 1 : 0),
+  expiresAfter: ({ command }) => command.request.expiresAfter ?? 0,
   checkedAt: ({ checkedAt }) => checkedAt,
   filter: ({ claim, filters, block }) => (claim === null ? 0 : filters.indexOf(block.claimFilter)),
   nextFilter: ({ filters, block }) =>

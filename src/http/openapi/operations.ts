@@ -197,10 +197,11 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'order of that id and never places one. An id that was never used answers `VALIDATION_ERROR`. Post-only orders ' +
       'that would cross and fill-or-kill orders that cannot be filled are answered with 200, `accepted: false` and ' +
       'the status `rejected`. A request that is refused with a code places nothing and leaves its `clientOrderId` ' +
-      'free, except for `SETTLEMENT_FAILED`.',
+      'free, except for `SETTLEMENT_FAILED`. `BAD_REQUEST` says that the order came after `expiresAfter`, or that the ' +
+      'wallet has too many live orders.',
     reply: placementSchema,
     bodies: ORDER_BODIES,
-    codes: [...codesOf('placing'), 'FORBIDDEN'],
+    codes: [...codesOf('placing'), 'FORBIDDEN', 'BAD_REQUEST'],
   },
   'GET /v1/orders': {
     id: 'getOrders',
