@@ -14,6 +14,7 @@ export type { ErrorCode };
  * - `SIGNING_FAILED`: the signer threw; `cause` is what it threw.
  * - `NO_SIGNER`: the session was restored from a token and cannot be renewed.
  * - `DUPLICATE_ORDER_ID`: the client order id stands for another order; nothing was placed.
+ * - `DEADLINE_PASSED`: the order was not found after its deadline; it was not placed, and will not be.
  */
 export type ClientErrorCode =
   | 'NETWORK_ERROR'
@@ -22,7 +23,8 @@ export type ClientErrorCode =
   | 'UNREADABLE_ANSWER'
   | 'SIGNING_FAILED'
   | 'NO_SIGNER'
-  | 'DUPLICATE_ORDER_ID';
+  | 'DUPLICATE_ORDER_ID'
+  | 'DEADLINE_PASSED';
 
 interface RedbookErrorDetails {
   readonly code: RedbookError['code'];

@@ -8,6 +8,7 @@ import { type Answer, aborted, type Call, errorOf, isSuccess, replyOf, unreadabl
 import { findOrder } from './lookup.ts';
 import type { CallOptions } from './market-data.ts';
 import type { Amount, Order } from './replies.ts';
+import { serviceTime } from './service-clock.ts';
 import { exchangeOnce, freshen, renewRefused, type Session } from './session.ts';
 
 /** An order to be placed. Amounts are decimal strings. */
@@ -36,6 +37,11 @@ export interface NewOrder {
   readonly leverage?: number;
   /** Must be the wallet of the session. */
   readonly account?: string;
+  /**
+   * Unix milliseconds: the service refuses the order if it begins it later. Ten seconds after the sending unless given,
+   * by the service's time as earlier answers tell it; null for no deadline.
+   */
+  readonly expiresAfter?: number | null;
 }
 
 /** The service has the order. Its `status` shows if the order rests, was filled or has ended. */
@@ -95,7 +101,11 @@ export interface PlaceOptions extends CallOptions {
 /** Longest wait for the answer to an order, and for a renewal of the session before it. */
 const ANSWER_WITHIN_MS = 3_000;
 /** Times of the look-ups, counted from the moment the answer is lost. */
-const LOOKUPS_AT_MS = [500, 1_000, 3_000, 10_000] as const;
+const LOOKUPS_AT_MS = [500, 1_000, 3_000, 12_000] as const;
+/** Time from the sending of an order to its deadline. The last look-up comes after it. */
+const DEADLINE_MS = 10_000;
+/** Most that the clocks of the service's machines may differ by. */
+const SKEW_MS = 1_000;
 /** An order is not sent again automatically later than this after its first sending. */
 const RESEND_WITHIN_MS = 5_000;
 
@@ -104,6 +114,8 @@ interface Attempt {
   readonly session: Session;
   readonly body: NewOrder & { readonly clientOrderId: string };
   readonly firstSentAt: number;
+  /** Unix milliseconds by the service's clock, after which no request sent so far can place the order; null: none. */
+  deadline: number | null;
   /** Number of requests that were sent and not answered: any of them may still arrive. */
   unanswered: number;
 }
@@ -112,14 +124,15 @@ interface Attempt {
 type Result = Exclude<Placed, OrderUnknown> | RedbookError;
 
 /**
- * Places an order and returns its outcome, in about ten seconds if no answer comes, whatever pauses the service asks for.
+ * Places an order and returns its outcome, in about twelve seconds if no answer comes, whatever pauses the service asks
+ * for.
  *
  * The order's id is fixed before anything is sent. After a lost answer the order is looked up by that id, 0.5, 1, 3 and
- * 10 seconds later. An order that is not found may still be on its way. It is sent again automatically only if it can
+ * 12 seconds later. An order that is not found may still be on its way. It is sent again automatically only if it can
  * rest (a GTC limit order), and only within five seconds of its first sending.
  *
- * `refused` is reported only after a 4xx answer or a recorded rejection, and only while no other request of this order
- * can still arrive.
+ * `refused` is reported only after a 4xx answer, a recorded rejection, or a look-up after the deadline that does not find
+ * the order; and only while no other request of this order can still be carried out.
  * `duplicate` is reported for a used id whose order has another market, side, type, price, size, time in force or
  * post-only flag, or which has spent more than this order's quote amount. An order of the same terms is `placed`.
  * @throws RedbookError when nothing was sent: the signal was aborted before, or the session could not be renewed
@@ -129,8 +142,15 @@ export async function place(session: Session, order: NewOrder, options: PlaceOpt
   const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
   await freshen(session, { signal: options.signal }).catch(throwUnsent);
   if (options.signal?.aborted) throw aborted(options.signal, 'refused');
-  const attempt: Attempt = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
+  const firstSentAt = connection.clock.now();
+  const attempt: Attempt = { session, body, firstSentAt, deadline: deadlineOf(session, body), unanswered: 0 };
   return await follow(attempt, await send(attempt, options.signal), options);
+}
+
+/** Returns the deadline of an order that is sent now. */
+function deadlineOf({ connection }: Session, { expiresAfter }: NewOrder): number | null {
+  if (expiresAfter !== undefined) return expiresAfter;
+  return Math.floor(serviceTime(connection) ?? connection.clock.now()) + DEADLINE_MS;
 }
 
 /** Throws when the session could not be renewed: the order was not sent, whatever the cause. */
@@ -146,30 +166,35 @@ const canRest = ({ type, timeInForce = 'GTC' }: NewOrder): boolean =>
 const isInTime = ({ session, firstSentAt }: Attempt): boolean =>
   session.connection.clock.now() - firstSentAt <= RESEND_WITHIN_MS;
 
-/** Sends the order once, and once more after a 401 that a renewal fixes. */
+/** Sends the order once, and once more after a 401 that a renewal fixes or a deadline that a wrong clock made. */
 async function send(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result> {
   const { session } = attempt;
-  const { token } = session;
+  const { token, connection } = session;
+  const isGuess = attempt.body.expiresAfter === undefined && serviceTime(connection) === undefined;
   const result = await sendOnce(attempt, signal);
   const error = result instanceof RedbookError ? result : result.outcome === 'refused' ? result.error : null;
+  if (isGuess && error?.code === 'BAD_REQUEST' && isInTime(attempt)) {
+    attempt.deadline = deadlineOf(session, attempt.body);
+    return await sendOnce(attempt, signal);
+  }
   if (error?.status !== 401) return result;
-  const isRenewed = await renewRefused(session, token, sending(attempt.body, signal)).catch(() => false);
+  const isRenewed = await renewRefused(session, token, sending(attempt, signal)).catch(() => false);
   return isRenewed && isInTime(attempt) ? await sendOnce(attempt, signal) : result;
 }
 
-const sending = (body: NewOrder, signal: AbortSignalLike | undefined): Call => ({
+const sending = ({ body, deadline }: Attempt, signal: AbortSignalLike | undefined): Call => ({
   method: 'POST',
   path: '/v1/orders',
-  body,
+  body: { ...body, expiresAfter: deadline ?? undefined },
   signal,
   timeoutMs: ANSWER_WITHIN_MS,
 });
 
 async function sendOnce(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result> {
-  const { session, body } = attempt;
+  const { session } = attempt;
   attempt.unanswered += 1;
   try {
-    return resultOf(attempt, await exchangeOnce(session, sending(body, signal)));
+    return resultOf(attempt, await exchangeOnce(session, sending(attempt, signal)));
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;
@@ -284,11 +309,22 @@ const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | un
     () => false,
   );
 
-/** Looks the order up once. @returns null when the service does not know it, or the reason why it does not tell */
+/**
+ * Looks the order up once. After the deadline, an order that is not found was not placed.
+ * @returns null when the service does not know it yet, or the reason why it does not tell
+ */
 async function look(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result | null> {
+  const { session, body, deadline } = attempt;
+  const askedAt = session.connection.clock.now();
   try {
-    const order = await findOrder(attempt.session, attempt.body.clientOrderId, signal);
-    return order === null ? null : outcomeOf(attempt, order, null);
+    const order = await findOrder(session, body.clientOrderId, signal);
+    if (order !== null) return outcomeOf(attempt, order, null);
+    // The answer's own date tells when the service was asked, at the earliest.
+    const asked = serviceTime(session.connection, askedAt);
+    if (deadline === null || asked === undefined || asked <= deadline + SKEW_MS) return null;
+    const message = 'the order was not found after its deadline, so it was not placed';
+    const error = new RedbookError({ code: 'DEADLINE_PASSED', message, outcome: 'refused' });
+    return { outcome: 'refused', error, order: null, clientOrderId: body.clientOrderId };
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;
@@ -304,5 +340,8 @@ const unknown = (attempt: Attempt, error: RedbookError): OrderUnknown => ({
     if (looked === null) return unknown(attempt, error);
     return looked instanceof RedbookError ? unknown(attempt, looked) : looked;
   },
-  sendAgain: async (options = {}) => follow(attempt, await send(attempt, options.signal), options),
+  async sendAgain(options = {}) {
+    attempt.deadline = deadlineOf(attempt.session, attempt.body);
+    return follow(attempt, await send(attempt, options.signal), options);
+  },
 });
