@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { nextCursor } from '../contract/cursor.ts';
+import { errorSchema } from '../contract/errors.ts';
 import { marketSymbol, side, timestamp, wallet } from '../contract/values.ts';
 import { FIELDS, ORDER_EXAMPLE, SHOWN, schemasOf } from './fields.ts';
 import { EXAMPLE_EXECUTION, execution, FILL, orderId, tradeId } from './fill.ts';
@@ -27,6 +28,27 @@ export const placementSchema = orderSchema
     description: 'The order. Its fields are repeated at the top level.',
     examples: [{ ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE }],
   });
+
+const { status: _status, ...STILL_EXAMPLE } = ORDER_EXAMPLE;
+const PLACING_RESULT = { ...STILL_EXAMPLE, status: 200, accepted: true, order: ORDER_EXAMPLE };
+
+/** The result of one of several orders. */
+export const placingResultSchema = z
+  .union([
+    placementSchema.extend({ status: z.literal(200) }),
+    errorSchema.extend({ status: z.int().min(400).max(599) }),
+  ])
+  .meta({
+    description:
+      'The placing reply, or an error. `status` is the HTTP status of an order by itself; `order.status` is that of the order.',
+    examples: [PLACING_RESULT],
+  });
+
+export const orderBatchSchema = z
+  .strictObject({
+    results: z.array(placingResultSchema).max(50).describe('one for each of `orders`, in their order'),
+  })
+  .meta({ examples: [{ results: [PLACING_RESULT] }] });
 
 export const ordersSchema = z.strictObject({ orders: z.array(orderSchema).max(100), nextCursor });
 

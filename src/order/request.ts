@@ -19,6 +19,17 @@ export const orderRequestSchema = z
     'quoteAmount is only for market buys',
   );
 
+/** Most orders of one batch. */
+const MAX_BATCH = 50;
+
+/** Each order is checked by itself, because each has a result of its own. */
+export const orderBatchRequest = z.object({
+  orders: z
+    .array(z.unknown(), 'must be a list')
+    .min(1, 'must not be empty')
+    .max(MAX_BATCH, `must have at most ${MAX_BATCH} orders`),
+});
+
 type Admitted = z.output<typeof orderRequestSchema>;
 type Absent = { [Name in keyof Admitted]: undefined extends Admitted[Name] ? Name : never }[keyof Admitted];
 

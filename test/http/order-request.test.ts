@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { Refusal } from '../../src/domain/errors.ts';
 import { formatDecimal } from '../../src/domain/units.ts';
-import { readOrder } from '../../src/http/endpoints/post-order.ts';
+import { readOrder } from '../../src/http/endpoints/place-order.ts';
 import { readJson } from '../../src/http/json.ts';
 import type { OrderRequest } from '../../src/order/request.ts';
 

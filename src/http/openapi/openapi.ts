@@ -40,6 +40,8 @@ const replies = nameReplies({
   Orders: orders.ordersSchema,
   OrderReply: orders.orderReplySchema,
   Placement: orders.placementSchema,
+  PlacingResult: orders.placingResultSchema,
+  OrderBatch: orders.orderBatchSchema,
   ClosedOrder: orders.closedOrderSchema,
   ClosedOrders: orders.closedOrdersSchema,
   CancelResult: orders.cancelResultSchema,

@@ -29,6 +29,7 @@ import {
   cancelBatchSchema,
   closedOrderSchema,
   closedOrdersSchema,
+  orderBatchSchema,
   orderReplySchema,
   ordersSchema,
   placementSchema,
@@ -202,6 +203,16 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     reply: placementSchema,
     bodies: ORDER_BODIES,
     codes: [...codesOf('placing'), 'FORBIDDEN', 'BAD_REQUEST'],
+  },
+  'POST /v1/orders/batch': {
+    id: 'placeOrders',
+    tag: 'Trading',
+    summary: 'Places orders, up to 50',
+    description:
+      'Each order is placed or refused as if it had come alone to `POST /v1/orders`, and has a result of its own. Orders ' +
+      'of one market are placed in the order given, and those of other wallets may come between them. The reply shows ' +
+      '5,000 fills in all; `fillCount` is the number of all fills of an order. The body may have 64 KB.',
+    reply: orderBatchSchema,
   },
   'GET /v1/orders': {
     id: 'getOrders',
