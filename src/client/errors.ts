@@ -15,6 +15,8 @@ export type { ErrorCode };
  * - `NO_SIGNER`: the session was restored from a token and cannot be renewed.
  * - `DUPLICATE_ORDER_ID`: the client order id stands for another order; nothing was placed.
  * - `DEADLINE_PASSED`: the order was not found after its deadline; it was not placed, and will not be.
+ * - `INVALID_ARGUMENT`: the client cannot use an argument of the call; nothing was sent.
+ * - `SIGNED_OUT`: the session was ended by `signOut`.
  */
 export type ClientErrorCode =
   | 'NETWORK_ERROR'
@@ -24,7 +26,9 @@ export type ClientErrorCode =
   | 'SIGNING_FAILED'
   | 'NO_SIGNER'
   | 'DUPLICATE_ORDER_ID'
-  | 'DEADLINE_PASSED';
+  | 'DEADLINE_PASSED'
+  | 'INVALID_ARGUMENT'
+  | 'SIGNED_OUT';
 
 interface RedbookErrorDetails {
   readonly code: RedbookError['code'];
@@ -59,3 +63,6 @@ export class RedbookError extends Error {
     this.outcome = details.outcome;
   }
 }
+
+export const invalid = (message: string, cause?: unknown): RedbookError =>
+  new RedbookError({ code: 'INVALID_ARGUMENT', message, cause, outcome: 'refused' });

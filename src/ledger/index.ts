@@ -3,6 +3,7 @@
 import { type Audit, audit } from './audit.ts';
 import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
+import { type ChangeQueries, changeQueries } from './changes.ts';
 import { type Checks, checks } from './checks/index.ts';
 import { type CopyRegister, copyRegister } from './copies.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
@@ -47,6 +48,7 @@ export interface Ledger {
   readonly epochs: EpochRegister;
   readonly copies: CopyRegister;
   readonly orders: OrderQueries;
+  readonly changes: ChangeQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
   readonly journal: Journal;
@@ -76,6 +78,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     epochs: epochRegister(pools),
     copies: copyRegister(pools),
     orders: orderQueries(pools),
+    changes: changeQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),
     journal: journal(pools),
