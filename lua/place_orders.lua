@@ -11,7 +11,8 @@ KEYS  engine, events, bids, asks, base_balances, quote_balances, live, claims_0,
 ARGV  call         `src/engine/placing-call.ts` describes its bytes
       orders...    the bytes of each are described there
 Replies  { epoch, time and makers met in vain, an outcome for each order } as bytes described there
-Events   an order_placed each; after a failed settlement also market_changed
+Events   an order_placed each, after an orders_closed if it replaces an order; after a failed settlement also
+         market_changed
 
 Most orders take the fast path, a straight line (place_fast). Any other order, and any order that might be refused, goes
 through the phases of the whole command: read_order, plan_order (admit, price, check), commit_order (write, reply). The
@@ -97,7 +98,8 @@ end
 
 -- Returns true for the outcome of an order that changed nothing but the list of its wallet's orders.
 local function is_in_vain(outcome)
-  return string.byte(outcome, 1) ~= PLACED or string.byte(outcome, 8) == REJECTED
+  local code = string.byte(outcome, 1)
+  return code ~= REPLACED and (code ~= PLACED or string.byte(outcome, 8) == REJECTED)
 end
 
 -- An order that needs an unreadable key fails alone.

@@ -23,6 +23,7 @@ import { postChallenge } from './endpoints/post-challenge.ts';
 import { postFaucet } from './endpoints/post-faucet.ts';
 import { postOrder } from './endpoints/post-order.ts';
 import { postOrderBatch } from './endpoints/post-order-batch.ts';
+import { postReplace } from './endpoints/post-replace.ts';
 import { postTerms } from './endpoints/post-terms.ts';
 import { postVerify } from './endpoints/post-verify.ts';
 import { getLivez, getMetrics, getReadyz } from './endpoints/probes.ts';
@@ -75,6 +76,7 @@ export const ROUTES: readonly Route[] = [
     endpoint: deleteOrderByClientId,
   },
   { method: 'DELETE', path: '/v1/orders', caller: 'wallet', endpoint: deleteOrders },
+  { method: 'POST', path: '/v1/orders/replace', caller: 'wallet', endpoint: postReplace },
   { method: 'POST', path: '/v1/orders/batch', caller: 'wallet', endpoint: postOrderBatch },
   { method: 'POST', path: '/v1/orders/cancel-batch', caller: 'wallet', endpoint: postCancelBatch },
   { method: 'POST', path: '/v1/orders/cancel-after', caller: 'wallet', endpoint: postCancelAfter },

@@ -86,6 +86,24 @@ export const closedOrderSchema = z
   })
   .meta({ examples: [CLOSED] });
 
+export const replacementSchema = placementSchema
+  .extend({
+    replaced: closedOrderSchema
+      .optional()
+      .describe(
+        'the order that was replaced; absent on a replay and when the matching engine refused the new one',
+      ),
+  })
+  .meta({
+    description: 'The new order, as placing it shows it, with the one that it replaced.',
+    examples: [
+      {
+        ...{ ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE },
+        replaced: { ...CLOSED, id: `${FILL.orderId.slice(0, -1)}9`, reason: 'replaced' },
+      },
+    ],
+  });
+
 export const closedOrdersSchema = z.strictObject({
   cancelled: z.array(closedOrderSchema),
   count: z.int().min(0),

@@ -1,7 +1,7 @@
 /** The request that places an order. `src/http/openapi/order-bodies.ts` documents the shapes that it takes. */
 
 import { z } from 'zod';
-import { optional } from '../contract/fields.ts';
+import { clientOrderId, optional, text } from '../contract/fields.ts';
 import { REQUESTED, schemasOf } from './fields.ts';
 
 export const requestMembers = schemasOf(REQUESTED, 'request');
@@ -17,6 +17,19 @@ export const orderRequestSchema = z
   .refine(
     ({ quoteAmount, type, side }) => quoteAmount === undefined || (type === 'market' && side === 'buy'),
     'quoteAmount is only for market buys',
+  );
+
+export const replacedMembers = {
+  orderId: optional(text).describe('`id` of the live order that is replaced'),
+  replacesClientOrderId: optional(clientOrderId).describe('its client order id, in place of `orderId`'),
+};
+
+/** The order that a request replaces. */
+export const replacedOrder = z
+  .object(replacedMembers)
+  .refine(
+    ({ orderId, replacesClientOrderId }) => (orderId === undefined) !== (replacesClientOrderId === undefined),
+    'give exactly one of orderId and replacesClientOrderId',
   );
 
 /** Most orders of one batch. */

@@ -25,7 +25,7 @@ const UNKNOWN_ID =
 export type Placed = Exclude<Placement, { outcome: 'unchecked' }>;
 
 /** What a body asks for. */
-type Asked = Pick<PlaceOrder, 'request'>;
+export type Asked = Pick<PlaceOrder, 'request' | 'replaces'>;
 
 /**
  * Places the order of a body. A known client order id takes precedence: the rest of a refused request is then ignored.

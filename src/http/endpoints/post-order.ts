@@ -16,12 +16,12 @@ export const postOrder: WalletEndpoint = {
     placedReply(call, await placeOrder(call, ({ body, wallet }) => ({ request: readOrder(body, wallet) }))),
 };
 
-async function placedReply(call: WalletCall, placed: Placed): Promise<Reply> {
+export async function placedReply(call: WalletCall, placed: Placed): Promise<Reply> {
   const { services } = call;
   if (placed.outcome === 'placed') {
-    const { order, trades, market } = placed;
+    const { order, trades, market, replaced } = placed;
     const fills = placedFills(order.id, trades, services.settings);
-    return jsonText(placingReply(order, fills, market, rejectReasonOf(order)));
+    return jsonText(placingReply(order, fills, market, rejectReasonOf(order), replaced));
   }
   return replayOrder(call, placed.orderId, 'reply', async ({ order, shown }) => {
     const marketOf = await findMarkets(services.engine, [order]);

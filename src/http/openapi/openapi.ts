@@ -40,6 +40,7 @@ const replies = nameReplies({
   Orders: orders.ordersSchema,
   OrderReply: orders.orderReplySchema,
   Placement: orders.placementSchema,
+  Replacement: orders.replacementSchema,
   PlacingResult: orders.placingResultSchema,
   OrderBatch: orders.orderBatchSchema,
   ClosedOrder: orders.closedOrderSchema,

@@ -34,10 +34,11 @@ import {
   orderReplySchema,
   ordersSchema,
   placementSchema,
+  replacementSchema,
   walletTradesSchema,
 } from '../../order/reply.ts';
 import type { HeaderName } from './headers.ts';
-import { ORDER_BODIES } from './order-bodies.ts';
+import { ORDER_BODIES, REPLACE_BODIES } from './order-bodies.ts';
 
 export const TAGS = {
   Login: 'A wallet signs a challenge and gets a bearer token, which is valid for eight hours.',
@@ -204,6 +205,20 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     reply: placementSchema,
     bodies: ORDER_BODIES,
     codes: [...codesOf('placing'), 'FORBIDDEN', 'BAD_REQUEST'],
+  },
+  'POST /v1/orders/replace': {
+    id: 'replaceOrder',
+    tag: 'Trading',
+    summary: 'Replaces a live order by another one of its market',
+    description:
+      'Cancels what is left of the order and places the new one, as one change: no state exists with both or with ' +
+      'neither. The new order is checked and matched as if the old one had been cancelled, and has the priority of a ' +
+      'new order, whatever it changes. If the old one is no longer live, the answer is `ORDER_NOT_FOUND`, and nothing ' +
+      'is placed. If the new one is refused or rejected, the old one stays. A `clientOrderId` that was used before ' +
+      'returns its order, as when placing, without `replaced`.',
+    reply: replacementSchema,
+    bodies: REPLACE_BODIES,
+    codes: [...codesOf('placing'), ...codesOf('cancelling'), 'FORBIDDEN', 'BAD_REQUEST'],
   },
   'POST /v1/orders/batch': {
     id: 'placeOrders',

@@ -6,6 +6,7 @@
  */
 
 import type { MemberTexts, Written } from '../../contract/written.ts';
+import { writeJson } from '../../domain/json.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import type {
@@ -133,15 +134,18 @@ export const changeReply = ({ timeMs, fills, order }: ToldChange, market: Market
 /**
  * Writes the placing reply as JSON text: the order's members, and the order again as `order`.
  * @param rejectReason reason of the engine's refusal; also null on a replay
+ * @param replaced the order that it replaced
  */
 export function placingReply(
   order: OrderFacts,
   fills: ShownFills,
   market: Market,
   rejectReason: RejectReason | null,
+  replaced: ClosedOrder | null = null,
 ): string {
   const members = orderMembers(order, fills, market);
-  return `{${members},${placementMembers(order, members, rejectReason)}}`;
+  const cancelled = replaced === null ? '' : `,"replaced":${writeJson(closedReply(replaced))}`;
+  return `{${members},${placementMembers(order, members, rejectReason)}${cancelled}}`;
 }
 
 /** Writes the same as a result of a batch: its `status` is that of HTTP, and `order` has the order's own. */
