@@ -134,8 +134,7 @@ local function check_means(order, pays)
   if need >= EXACT_LIMIT then return 'ORDER_ABOVE_MAX_SIZE' end
   if not holds(pays, order.wallet .. AVAILABLE, need) then return 'INSUFFICIENT_BALANCE' end
   if order.rests then
-    local live = count_live(order.wallet) - (order.old and 1 or 0)
-    if live >= max_live then return 'BAD_REQUEST' end
+    if count_live(order.wallet) >= max_live + (order.old and 1 or 0) then return 'BAD_REQUEST' end
     check_amount(pays, order.wallet .. RESERVED)
     check_amount(levels[order.side], order.key)
   end

@@ -84,7 +84,7 @@ async function place(call: WalletCall, asked: Asked, maxLooks: number): Promise<
 
 /** Returns the id of the order that has the body's client order id. */
 async function knownOrder({ services, wallet, body }: WalletCall): Promise<string | null> {
-  const id = clientOrderId.safeParse((body as { clientOrderId?: unknown }).clientOrderId);
+  const id = clientOrderId.safeParse((body as { clientOrderId?: unknown } | null)?.clientOrderId);
   if (!id.success) return null;
   const found = await services.engine.orders.find(wallet, id.data);
   if (found.outcome === 'claimed') return found.orderId;
