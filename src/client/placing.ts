@@ -17,7 +17,7 @@ import {
 } from './exchange.ts';
 import { findOrder } from './lookup.ts';
 import type { NewOrder } from './new-order.ts';
-import type { Amount, Order } from './replies.ts';
+import type { Amount, ClosedOrder, Order } from './replies.ts';
 import { serviceTime } from './service-clock.ts';
 import { exchangeOnce, freshen, renewRefused, type Session } from './session.ts';
 
@@ -26,6 +26,8 @@ export interface OrderPlaced {
   readonly outcome: 'placed';
   readonly order: Order;
   readonly clientOrderId: string;
+  /** The order that it replaced, when the answer to the request shows it; a look-up does not. */
+  readonly replaced?: ClosedOrder;
 }
 
 /** There is no such order in the book, and there will not be. */
@@ -89,6 +91,8 @@ const RESEND_WITHIN_MS = 5_000;
 /** An order in progress: its terms with its id, and its requests. */
 interface Attempt {
   readonly session: Session;
+  /** The order that it replaces, if any. */
+  readonly target: ReplacedOrder | null;
   readonly body: NewOrder & { readonly clientOrderId: string };
   readonly firstSentAt: number;
   /** Unix milliseconds by the service's clock, after which no request sent so far can place the order; null: none. */
@@ -117,15 +121,124 @@ type Result = Exclude<Placed, OrderUnknown> | RedbookError;
  */
 export const place = (session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> =>
   bounded(session.connection, options, async (signal) => {
-    const { connection } = session;
-    const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
-    await freshen(session, { signal }).catch(throwUnsent);
-    if (signal?.aborted) throw aborted(signal, 'refused');
-    const firstSentAt = connection.clock.now();
-    const deadline = deadlineOf(session, body);
-    const attempt: Attempt = { session, body, firstSentAt, deadline, unanswered: 0 };
-    return await sendAndFollow(attempt, signal, options);
+    const [attempt] = await begin(session, [order], null, signal);
+    return await sendAndFollow(attempt!, signal, options);
   });
+
+/** A live order of the same market, by one of its ids. */
+export type ReplacedOrder =
+  | { readonly orderId: string; readonly replacesClientOrderId?: undefined }
+  | { readonly orderId?: undefined; readonly replacesClientOrderId: string };
+
+/**
+ * Cancels a live order and places another one in its market, as one change. The outcome is that of the new order, as
+ * `place` reports it: the old one stays unless it is `placed`.
+ * @throws RedbookError as `place` does
+ */
+export const replace = (
+  session: Session,
+  target: ReplacedOrder,
+  order: NewOrder,
+  options: PlaceOptions = {},
+): Promise<Placed> =>
+  bounded(session.connection, options, async (signal) => {
+    const [attempt] = await begin(session, [order], target, signal);
+    return await sendAndFollow(attempt!, signal, options);
+  });
+
+/**
+ * Places 1 to 50 orders by one request, those of one market in the order given. Returns an outcome for each, as `place`
+ * reports it. After a lost answer each order is followed by itself.
+ * @throws RedbookError as `place` does
+ */
+export const placeMany = (
+  session: Session,
+  orders: readonly NewOrder[],
+  options: PlaceOptions = {},
+): Promise<Placed[]> =>
+  bounded(session.connection, options, async (signal) => {
+    const attempts = await begin(session, orders, null, signal);
+    const results = await sendMany(attempts, signal);
+    return await Promise.all(
+      attempts.map((attempt, index) => follow(attempt, results[index]!, signal, options)),
+    );
+  });
+
+/** Fixes ids and deadlines before anything is sent. */
+async function begin(
+  session: Session,
+  orders: readonly NewOrder[],
+  target: ReplacedOrder | null,
+  signal: AbortSignalLike | undefined,
+): Promise<Attempt[]> {
+  const { connection } = session;
+  const bodies = orders.map((order) => ({
+    ...order,
+    clientOrderId: order.clientOrderId ?? randomId(connection),
+  }));
+  await freshen(session, { signal }).catch(throwUnsent);
+  if (signal?.aborted) throw aborted(signal, 'refused');
+  const firstSentAt = connection.clock.now();
+  return bodies.map((body) => ({
+    ...{ session, target, body, firstSentAt, deadline: deadlineOf(session, body), unanswered: 0 },
+  }));
+}
+
+/** One result of the answer to a batch. The status is that of HTTP. */
+interface BatchResult extends OrderReply {
+  readonly status: string;
+  readonly error?: string;
+  readonly code?: string;
+}
+
+function batchResult(attempt: Attempt, result: BatchResult, answer: Answer): Result {
+  attempt.unanswered += 1;
+  const { status, error, code } = result;
+  try {
+    if (status === '200') return recordedResult(attempt, result, answer);
+    return refusedResult(
+      attempt,
+      errorOf({ ...answer, status: Number(status), text: JSON.stringify({ error, code }) }),
+    );
+  } catch (failure) {
+    if (failure instanceof RedbookError) return failure;
+    throw failure;
+  }
+}
+
+/** Sends a batch. A token that has ended is renewed by the orders one by one. */
+async function sendMany(
+  attempts: readonly Attempt[],
+  signal: AbortSignalLike | undefined,
+): Promise<Result[]> {
+  const [first] = attempts;
+  if (first === undefined) return [];
+  const call = {
+    ...sending(first, signal),
+    path: '/v1/orders/batch',
+    body: { orders: attempts.map(bodyOf) },
+  };
+  try {
+    const answer = await exchangeOnce(first.session, call);
+    if (answer.status === 401) {
+      const results: Result[] = [];
+      for (const attempt of attempts) results.push(await send(attempt, signal));
+      return results;
+    }
+    const { results } = replyOf<{ results?: readonly BatchResult[] }>(answer);
+    if (results?.length !== attempts.length) throw unreadable('the answer has other results', answer);
+    return attempts.map((attempt, index) => batchResult(attempt, results[index]!, answer));
+  } catch (error) {
+    if (!(error instanceof RedbookError) || error.code === 'INVALID_ARGUMENT') throw error;
+    return attempts.map((attempt) => {
+      if (error.outcome === 'unknown') {
+        attempt.unanswered += 1;
+        return error;
+      }
+      return { outcome: 'refused', error, order: null, clientOrderId: attempt.body.clientOrderId };
+    });
+  }
+}
 
 const sendAndFollow = async (
   attempt: Attempt,
@@ -168,10 +281,17 @@ async function send(attempt: Attempt, signal: AbortSignalLike | undefined): Prom
   return isRenewed && isInTime(attempt) ? await sendOnce(attempt, signal) : result;
 }
 
-const sending = ({ body, deadline }: Attempt, signal: AbortSignalLike | undefined): Call => ({
+/** The order as it is sent. An absent deadline is left out. */
+const bodyOf = ({ body, deadline, target }: Attempt): object => ({
+  ...body,
+  ...target,
+  expiresAfter: deadline ?? undefined,
+});
+
+const sending = (attempt: Attempt, signal: AbortSignalLike | undefined): Call => ({
   method: 'POST',
-  path: '/v1/orders',
-  body: { ...body, expiresAfter: deadline ?? undefined },
+  path: attempt.target === null ? '/v1/orders' : '/v1/orders/replace',
+  body: bodyOf(attempt),
   signal,
   answerWithinMs: ANSWER_WITHIN_MS,
 });
@@ -187,17 +307,29 @@ async function sendOnce(attempt: Attempt, signal: AbortSignalLike | undefined): 
   }
 }
 
+/** The part of a reply that tells of one order. */
+interface OrderReply {
+  readonly order?: Order;
+  readonly replaced?: ClosedOrder;
+}
+
 /** @throws RedbookError for an answer that does not say what became of the order */
-function resultOf(attempt: Attempt, answer: Answer): Result {
-  const { clientOrderId } = attempt.body;
-  if (isSuccess(answer)) {
-    const { order } = replyOf<{ order?: Order }>(answer);
-    if (order?.clientOrderId !== clientOrderId) throw unreadable('the answer is about another order', answer);
-    return outcomeOf(attempt, order, answer.requestId);
-  }
-  const error = errorOf(answer);
+const resultOf = (attempt: Attempt, answer: Answer): Result =>
+  isSuccess(answer)
+    ? recordedResult(attempt, replyOf<OrderReply>(answer), answer)
+    : refusedResult(attempt, errorOf(answer));
+
+function recordedResult(attempt: Attempt, { order, replaced }: OrderReply, answer: Answer): Result {
+  if (order?.clientOrderId !== attempt.body.clientOrderId)
+    throw unreadable('the answer is about another order', answer);
+  const result = outcomeOf(attempt, order, answer.requestId);
+  return result.outcome === 'placed' && replaced !== undefined ? { ...result, replaced } : result;
+}
+
+function refusedResult(attempt: Attempt, error: RedbookError): Result {
   if (error.outcome === 'unknown') throw error;
   attempt.unanswered -= 1;
+  const { clientOrderId } = attempt.body;
   return attempt.unanswered === 0 ? { outcome: 'refused', error, order: null, clientOrderId } : error;
 }
 

@@ -6,6 +6,7 @@ import {
   type NewOrder,
   type Placed,
   place,
+  placeMany,
   type RedbookError,
   restoreSession,
 } from '../../src/client/index.ts';
@@ -63,6 +64,27 @@ describe('an order whose answer was lost', () => {
     const outcome = await clock.until(place(restoreSession(connection, tokenAt(clock)), BID));
     expect(outcome.outcome === 'unknown' && outcome.error.code).to.equal('OPERATIONAL_PAUSED');
     expect(seen).to.have.length(2);
+  });
+
+  it('of a batch is followed by itself, and ends with its deadline', async () => {
+    const { clock, connection, seen } = stage((route, number, { now }) => {
+      const headers = { Date: new Date(now()).toUTCString() };
+      if (number === 0) return { cut: true };
+      if (!route.startsWith('GET')) return { cut: true };
+      return { headers, status: 404, body: { code: 'NOT_FOUND', error: 'none' } };
+    });
+    const orders = ['one', 'two'].map((clientOrderId) => ({
+      ...BID,
+      clientOrderId,
+      timeInForce: 'IOC' as const,
+    }));
+    const placed = await clock.until(placeMany(restoreSession(connection, tokenAt(clock)), orders));
+    for (const one of placed) expect(one.outcome === 'refused' && one.error.code).to.equal('DEADLINE_PASSED');
+    expect(seen[0]!.route).to.equal('POST /v1/orders/batch');
+    expect(seen.filter(({ route }) => route.endsWith('/two'))).to.have.length(4);
+    const undated = orders.map((order) => ({ ...order, expiresAfter: null }));
+    const [open] = await clock.until(placeMany(restoreSession(connection, tokenAt(clock)), undated));
+    expect(open?.outcome).to.equal('unknown');
   });
 
   it('is not awaited longer while sign-in is limited', async () => {
