@@ -235,9 +235,10 @@ function serve(
     const params = request.params as Record<string, string>;
     // Read once: Express parses the query string on each access.
     const query = request.url.includes('?') ? (request.query as Query) : NO_QUERY;
-    const reported = (error: unknown): void => report(services.logger, repeated, error, stateOf(response));
+    const state = stateOf(response);
+    const reported = (error: unknown): void => report(services.logger, repeated, error, state);
     const call = { services, reads, wallet, params, query, body, restricted, report: reported };
-    const reply = await endpoint.handle(call);
+    const reply = await endpoint.handle({ ...call, caller: response, clock: state });
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);
     if (reply.bytes !== undefined) reads.unsent.add(wallet, reply.bytes.length, response);
