@@ -32,7 +32,8 @@ end
 local function has_mark(order)
   if last_price or has_reference == 1 then return true end
   if not order.old then return redis.call('EXISTS', keys.book[BUY], keys.book[SELL]) > 0 end
-  return redis.call('ZCARD', keys.book[BUY]) + redis.call('ZCARD', keys.book[SELL]) > 1
+  local bids, asks = keys.book[BUY], keys.book[SELL]
+  return redis.call('ZLEXCOUNT', bids, '-', '+') + redis.call('ZLEXCOUNT', asks, '-', '+') > 1
 end
 
 -- Returns the code of the refusal that the walk ends in, or nil. Sets the size of an order for a budget.

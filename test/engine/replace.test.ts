@@ -6,6 +6,7 @@ import type { Placement } from '../../src/engine/index.ts';
 import type { OrderRequest } from '../../src/order/request.ts';
 import {
   ALICE,
+  atMarket,
   BOB,
   codeOf,
   dump,
@@ -97,6 +98,13 @@ describe('an order that replaces another', () => {
       expect(await held(fixture.engine, ALICE, 'USD')).to.deep.equal([100n, 900n]);
     }
     expect((await fixture.engine.orders.cancel(ALICE, old)).id).to.equal(old);
+  });
+
+  it('is not valued by the old one', async () => {
+    const old = await rest('buy', 100, 1);
+    expect(await codeOf(replace(old, atMarket(M, 'buy', 1)))).to.equal('NO_REFERENCE_PRICE');
+    await place(fixture.engine, BOB, limit(M, 'buy', 50, 1));
+    expect((await replaced(old, atMarket(M, 'buy', 1))).order.status).to.equal('expired');
   });
 
   it('does not meet the old one, which counts neither for post-only nor for self-trade nor as live', async () => {
