@@ -35,10 +35,15 @@ export const replacedOrder = z
 /** Most orders of one batch. */
 const MAX_BATCH = 50;
 
+/** Names of the shapes of an order in the document. */
+const ORDER_JSON = {
+  anyOf: ['OrderBySize', 'OrderByQuoteAmount'].map((name) => ({ $ref: `#/components/schemas/${name}` })),
+};
+
 /** Each order is checked by itself, because each has a result of its own. */
 export const orderBatchRequest = z.object({
   orders: z
-    .array(z.unknown(), 'must be a list')
+    .array(z.unknown().meta(ORDER_JSON), 'must be a list')
     .min(1, 'must not be empty')
     .max(MAX_BATCH, `must have at most ${MAX_BATCH} orders`),
 });

@@ -38,7 +38,7 @@ import {
   walletTradesSchema,
 } from '../../order/reply.ts';
 import type { HeaderName } from './headers.ts';
-import { BATCH_BODIES, ORDER_BODIES, REPLACE_BODIES } from './order-bodies.ts';
+import { ORDER_BODIES, REPLACE_BODIES } from './order-bodies.ts';
 
 export const TAGS = {
   Login: 'A wallet signs a challenge and gets a bearer token, which is valid for eight hours.',
@@ -229,7 +229,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'of one market are placed in the order given, and those of other wallets may come between them. The reply shows ' +
       '5,000 fills in all; `fillCount` is the number of all fills of an order. The body may have 64 KB.',
     reply: orderBatchSchema,
-    bodies: BATCH_BODIES,
   },
   'GET /v1/orders': {
     id: 'getOrders',

@@ -59,21 +59,6 @@ export const REPLACE_BODIES = {
   }),
 };
 
-/** Shape of a batch. The service also takes an order that has another shape, and tells so in its result. */
-export const BATCH_BODIES = {
-  OrderBatchRequest: z
-    .object({
-      orders: z
-        .array(z.union([orderBySize, orderByQuoteAmount]))
-        .min(1)
-        .max(50),
-    })
-    .meta({
-      title: 'Orders',
-      examples: [{ orders: [{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 2000, size: 1 }] }],
-    }),
-};
-
 /** Shapes by name in the document. They are disjoint: no body matches two. */
 export const ORDER_BODIES = {
   OrderBySize: orderBySize,
