@@ -285,7 +285,8 @@ export class EngineLifecycle {
    * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
    */
   async confirm(settled?: Cursor): Promise<void> {
-    const tenure = this.#tenure;
+    // Its copies may take a while to confirm the reply, and the engine goes on meanwhile.
+    const [tenure, minSequence] = [this.#tenure, this.#sequence];
     const [format, server, state, filter] = await this.#scripts.call(() =>
       this.#redis.hmgetBuffer(KEYS.engine, 'format', 'server', 'state', 'filter'),
     );
@@ -298,7 +299,7 @@ export class EngineLifecycle {
       String(format) === String(ENGINE_FORMAT) &&
       this.#runId !== undefined &&
       this.#runId === String(server) &&
-      sequence >= this.#sequence &&
+      sequence >= minSequence &&
       sequence >= (settled?.sequence ?? 0)
     ) {
       this.#filter.adopt(filter?.toString() ?? null);
