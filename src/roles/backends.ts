@@ -179,7 +179,9 @@ export function openBackends(
       gate.state() === 'ok' && copies?.rounds.trouble !== undefined ? 'waits for copies' : gate.state(),
     engineOpened: gate.opened,
     migrated() {
-      migrating ??= untilMigrated({ engine, ledger, outages, names });
+      // Copies have no primary before a keeper reads their row, for which the migrations make a table.
+      const checkFormat = copies?.checkFormat ?? (() => engine.lifecycle.checkFormat());
+      migrating ??= untilMigrated({ checkFormat, ledger, outages, names });
       return migrating;
     },
     marketData: openMarketData({ engine, ledger }),
