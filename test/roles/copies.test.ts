@@ -207,6 +207,11 @@ describe('an engine with copies', function () {
       }
     });
 
+    it('is part of the status', async () => {
+      const { server, members } = await stage.row();
+      expect((await run('status')).copies).to.deep.equal({ primary: server, members, away: [] });
+    });
+
     it('gets another primary, and loses no answered order', async () => {
       const next = await replica();
       expect(await run('copies', 'name', next)).to.deep.include({ primary: next });
