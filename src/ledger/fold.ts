@@ -38,6 +38,8 @@ export interface FoldedBatch {
   readonly switches: SwitchChanges;
   readonly marketVersions: CopyRows;
   readonly settingChanges: CopyRows;
+  /** Sequence of the first event of each epoch in the batch. */
+  readonly epochStarts: Map<number, number>;
   /** Texts of the events, by which they continue the chain. */
   readonly texts: EventTexts;
   /** Returns an order that the batch places or changes, as it is after the batch. */
@@ -84,6 +86,7 @@ class Fold implements OrderVisitor {
     switches: new SwitchChanges(),
     marketVersions: new CopyRows(),
     settingChanges: new CopyRows(),
+    epochStarts: new Map(),
     texts: this.#texts,
     progressOf: (id) => this.#placed.get(id) ?? this.batch.changedOrders.get(id),
   };
@@ -95,6 +98,8 @@ class Fold implements OrderVisitor {
   }
 
   apply(event: EngineEvent): void {
+    const { epochStarts } = this.batch;
+    if (!epochStarts.has(event.epoch)) epochStarts.set(event.epoch, event.sequence);
     this.#write(event);
     this.#texts.end();
   }
