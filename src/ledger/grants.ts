@@ -27,6 +27,7 @@ export const WRITES: Readonly<Record<string, { readonly settlement: string; read
   market_versions: { settlement: 'insert', api: '' },
   markets: { settlement: 'insert update', api: '' },
   movements: { settlement: 'insert', api: '' },
+  operator_acts: { settlement: 'insert', api: '' },
   orders: { settlement: 'insert update', api: '' },
   reconciliations: { settlement: 'insert', api: '' },
   setting_changes: { settlement: 'insert', api: '' },

@@ -1,5 +1,6 @@
 /** The ledger: settles engine events into Postgres, and reads everything back from it. */
 
+import { type ActQueries, actQueries } from './acts.ts';
 import { type Audit, audit } from './audit.ts';
 import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
@@ -21,6 +22,7 @@ import { type StatementQueries, statementQueries } from './statement.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 
+export type { ActsFilter, OperatorAct } from './acts.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
@@ -53,6 +55,7 @@ export interface Ledger {
   readonly changes: ChangeQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
+  readonly acts: ActQueries;
   readonly journal: Journal;
   readonly balances: BalanceQueries;
   readonly statements: StatementQueries;
@@ -88,6 +91,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     changes: changeQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),
+    acts: actQueries(pools),
     journal: journal(pools),
     balances: balanceQueries(pools),
     statements: statementQueries(pools),
