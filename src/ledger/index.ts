@@ -1,8 +1,10 @@
 /** The ledger: settles engine events into Postgres, and reads everything back from it. */
 
+import { type ActQueries, actQueries } from './acts.ts';
 import { type Audit, audit } from './audit.ts';
 import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
+import { type ChangeQueries, changeQueries } from './changes.ts';
 import { type Checks, checks } from './checks/index.ts';
 import { type CopyRegister, copyRegister } from './copies.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
@@ -20,6 +22,7 @@ import { type StatementQueries, statementQueries } from './statement.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 
+export type { ActsFilter, OperatorAct } from './acts.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
@@ -49,8 +52,10 @@ export interface Ledger {
   readonly epochs: EpochRegister;
   readonly copies: CopyRegister;
   readonly orders: OrderQueries;
+  readonly changes: ChangeQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
+  readonly acts: ActQueries;
   readonly journal: Journal;
   readonly balances: BalanceQueries;
   readonly statements: StatementQueries;
@@ -83,8 +88,10 @@ export function openLedger(options: LedgerOptions): Ledger {
     epochs: epochRegister(pools),
     copies: copyRegister(pools),
     orders: orderQueries(pools),
+    changes: changeQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),
+    acts: actQueries(pools),
     journal: journal(pools),
     balances: balanceQueries(pools),
     statements: statementQueries(pools),
