@@ -348,7 +348,7 @@ const SETTINGS = {
     meaning:
       'size of the Bloom filter of used client order ids and references, about two bytes per id; ' +
       'used for new engines and by `claims rebuild`',
-    ...powerOfTwo(64 * 1024, 1024 ** 3),
+    ...powerOfTwo(64 * 1024, 16 * 1024 ** 3),
   },
   eventsStayMs: {
     name: 'EVENTS_STAY_MS',
