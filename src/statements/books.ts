@@ -123,7 +123,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
     columns: [
       ...textColumns('time', 'kind', 'wallet', 'asset'),
       amountColumn('amount'),
-      ...textColumns('reference', 'sequence'),
+      ...textColumns('reference', 'reverses', 'sequence'),
     ],
     rows: mapped(books.journal.movements(filter), ({ timeMs, kind, wallet, asset, ...moved }) => [
       isoTime(timeMs),
@@ -132,6 +132,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
       asset,
       decimalOf(scales, asset, moved.amountAtoms),
       moved.reference,
+      moved.reverses,
       moved.sequence,
     ]),
   };
