@@ -32,7 +32,10 @@ function describe(event: EngineEvent, before: string | null): Described | undefi
       const available = BigInt(before ?? 0);
       return {
         name: isCredit ? 'account credit' : 'account debit',
-        ...{ wallet, asset, subject: reference, before: `${available}` },
+        wallet,
+        asset,
+        subject: reference,
+        before: `${available}`,
         after: `${isCredit ? available + amountAtoms : available - amountAtoms}`,
       };
     }

@@ -4,6 +4,7 @@ import type { ActsFilter, Ledger, OperatorAct } from '../ledger/index.ts';
 import { decimalOf, isoTime, readScales, type Scales } from './amounts.ts';
 import { mapped, type Report, textColumns } from './report.ts';
 
+const COLUMNS = 'time event act by reason wallet market asset subject before after'.split(' ');
 const MOVEMENTS = ['account credit', 'account debit'];
 
 /** Returns acts with what each changed: amounts as decimals, and of a market's record only what differs. */
@@ -15,13 +16,12 @@ export async function actsReport(
   return {
     facts: {},
     list: 'acts',
-    columns: textColumns(
-      ...['time', 'event', 'act', 'by', 'reason', 'wallet', 'market', 'asset', 'subject', 'before', 'after'],
-    ),
-    rows: mapped(ledger.acts.list(filter), (act) => [
-      ...[isoTime(act.timeMs), act.sequence, act.name, act.by, act.reason],
-      ...[act.wallet, act.market, act.asset, act.subject, ...changeOf(act, scales)],
-    ]),
+    columns: textColumns(...COLUMNS),
+    rows: mapped(ledger.acts.list(filter), (act) => {
+      const { sequence, name, by, reason, wallet, market, asset, subject } = act;
+      const change = changeOf(act, scales);
+      return [isoTime(act.timeMs), sequence, name, by, reason, wallet, market, asset, subject, ...change];
+    }),
   };
 }
 
