@@ -1,17 +1,16 @@
 /** Commands on the books: reconcile, rebuild, and those of finance. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { rebuildEngine } from '../books/rebuild.ts';
 import { type Reconciliation, reconcile } from '../books/reconcile/index.ts';
 import { renderReconciliation } from '../books/reconcile/text.ts';
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
-import type { Engine } from '../engine/index.ts';
 import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readWholeNumber } from './arguments.ts';
 import { addCheckpoint, readCheckpointFile } from './checkpoints.ts';
 import { withProgress } from './progress.ts';
+import type { OperatorServices } from './services.ts';
 import { addStatementCommands } from './statements.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
@@ -62,15 +61,10 @@ const reconciled = (result: Reconciliation): CommandResult => {
   };
 };
 
-const OPENS_WITHIN_MS = 10_000;
-const LOOK_EVERY_MS = 100;
-
 /** Notes a rebuild in the engine that it made. Returns false when the engine does not open. */
-async function noteRebuild({ acts, lifecycle }: Engine, act: Act): Promise<boolean> {
-  const untilMs = Date.now() + OPENS_WITHIN_MS;
-  while (!lifecycle.isOpen() && Date.now() < untilMs) await sleep(LOOK_EVERY_MS);
-  if (!lifecycle.isOpen()) return false;
-  await acts.note({ name: 'ledger rebuild' }, act);
+async function noteRebuild({ engine, reopened }: OperatorServices, act: Act): Promise<boolean> {
+  if (!(await reopened?.())) return false;
+  await engine.acts.note({ name: 'ledger rebuild' }, act);
   return true;
 }
 
@@ -91,7 +85,7 @@ Running processes open the engine when it is complete. An interrupted rebuild be
     .action((options: ActOptions) =>
       perform(async (services) => {
         const rebuilt = await rebuildEngine(services);
-        const isNoted = await noteRebuild(services.engine, actOf(options));
+        const isNoted = await noteRebuild(services, actOf(options));
         const { sequence, markets, accounts, liveOrders, keepsSwitches } = rebuilt;
         const parts = [`${markets} markets`, `${accounts} balances`, `${liveOrders} live orders`];
         const state = `the engine is as it was after event ${sequence}: ${parts.join(', ')}`;
