@@ -122,7 +122,13 @@ export class EngineFunds {
 }
 
 /** Returns a movement as claims and events store it. */
-export const movementRecord = ({ wallet, asset, amountAtoms, reference, reverses }: Omit<AccountMoved, 'kind'>): string =>
+export const movementRecord = ({
+  wallet,
+  asset,
+  amountAtoms,
+  reference,
+  reverses,
+}: Omit<AccountMoved, 'kind'>): string =>
   JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference, reverses });
 
 /**
