@@ -44,7 +44,7 @@ export class EngineDueCancels {
   async areSet(): Promise<boolean> {
     const { redis, scripts } = this.#core;
     const found = await scripts.call(() =>
-      Promise.all([KEYS.cancelAfter, KEYS.cancelAfterLeases].map((key) => redis.zrange(key, 0, 0))),
+      Promise.all([KEYS.cancelAfter, KEYS.cancelAfterLeases].map((key) => redis.zrange(key, '0', '0'))),
     );
     return found.some(({ length }) => length > 0);
   }
