@@ -1,6 +1,6 @@
 /** The engine's claim filter: its load, its copies outside Redis, and its replacement while trading continues. */
 
-import { claimOfUsed, type UsedId } from './claims.ts';
+import { claimOfUsed, reversalClaim, type UsedId } from './claims.ts';
 import type { EngineCore } from './core.ts';
 import {
   BYTES_PER_ID,
@@ -35,10 +35,16 @@ const SAMPLE_BYTES = 4096;
 interface FilterCopy {
   /** Returns true if the engine treats the id as used; undefined if the id lies in another stretch. */
   has(used: UsedId): boolean | undefined;
+  /** Number of bits that are set. */
+  readonly ones: number;
 }
 
 /** Returns the field that stores the id in the hash of recent claims. */
 export const claimName = (used: UsedId): string => claimOfUsed(used).field.toString('hex');
+
+/** Returns the field that stores the reversal of a movement by one of a kind. */
+export const reversalName = (reversed: string, by: 'credited' | 'debited'): string =>
+  reversalClaim(reversed, by).field.toString('hex');
 
 /** The claim filter of the engine: its load, its copies, and its replacement. */
 export class EngineClaimFilter {
@@ -145,7 +151,10 @@ export class EngineClaimFilter {
       const copies: FilterBits[] = [];
       for (const layout of layouts)
         copies.push(await this.#copyOf(layout, from % layout.bytes, Math.min(length, layout.bytes)));
+      // A stretch of a smaller filter comes again; its bits count once.
+      const counted = copies.filter((_bits, at) => from < layouts[at]!.bytes);
       yield {
+        ones: counted.reduce((sum, { ones }) => sum + ones, 0),
         has(used) {
           const claim = claimOfUsed(used);
           const inForce = copies[0]!.has(claim);

@@ -143,6 +143,9 @@ export const hasBits = ({ mask }: Claim, block: Buffer, at = 0): boolean => {
 /** Offset of a block's last byte. */
 export const lastByte = (offset: number): number => offset + BLOCK_BYTES - 1;
 
+/** Number of set bits in a byte. */
+const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
+
 /** Consecutive bytes of a filter, outside Redis. */
 export class FilterBits {
   readonly #layout: FilterLayout;
@@ -166,6 +169,10 @@ export class FilterBits {
     for (let byte = 0; byte < BLOCK_BYTES; byte += 1) this.bytes[at + byte]! |= claim.mask[byte]!;
   }
 
+  get ones(): number {
+    return this.bytes.reduce((sum, byte) => sum + ONES[byte]!, 0);
+  }
+
   /** True when all bits of the id are set; undefined when its block lies elsewhere. */
   has(claim: Claim): boolean | undefined {
     const at = blockAt(claim, this.#layout) - this.#from;
@@ -184,9 +191,6 @@ export interface FilterLoad {
   /** Share of new ids for which Postgres must be asked. */
   readonly falsePositiveRatio: number;
 }
-
-/** Number of set bits in a byte. */
-const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /** Share of a block's bits that one id leaves as they were. */
 const KEPT_BY_ID = (1 - 1 / BLOCK_BITS) ** BITS_PER_ID;

@@ -17,6 +17,7 @@ export const sequenceIn = (outcome: Buffer): number => u48.read(outcome, 1);
 
 /** Refusals that only an operator's command meets. */
 const OPERATOR_MEANINGS: Record<string, string> = {
+  ALREADY_REVERSED: 'the movement was reversed before: nothing was moved',
   SUPPLY_LIMIT: 'the total supply of the asset would pass 2^62 atoms',
   BOOK_NOT_EMPTY: 'the market still has resting orders: halt it and clear it first',
   ASSET_IN_USE: 'the asset is already in use: its scale cannot change any more',

@@ -169,6 +169,7 @@ export const MOVE_FUNDS = describeScript({
     ...CLAIM_ARGS,
     'nextFilterOffset',
     'nextFilterLast',
+    'reversal',
     'act',
   ],
   read: currentOutcomes({
