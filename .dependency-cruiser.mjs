@@ -109,7 +109,7 @@ const HOMES = {
   ws: ['stream'],
   bullmq: ['queue'],
   knex: ['ledger'],
-  pg: ['ledger'],
+  pg: ['ledger', 'embedded'],
   zod: ['client/declarations', 'config', 'contract', 'http', 'order'],
   siwe: ['auth'],
   jsonwebtoken: ['auth'],

@@ -22,6 +22,7 @@ ARGV  epoch
       scale                scale of the asset that the amount was made with; '' for any
       filter_last          offset of the block's last byte in the filter
       next_filter_last     the same offset in the next filter; '' for none
+      act                  act of an operator as JSON; '' for none
 Replies  { moved, sequence } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
 Events   credited | debited
@@ -31,6 +32,7 @@ Events   credited | debited
 --- include engine_state
 --- include emit
 --- include claim
+--- include act
 --- define MAX_ATOMS '9223372036854775807' (2^63 - 1, the most that HINCRBY takes)
 
 local keys = {
@@ -69,7 +71,7 @@ end
 for index = 1, 2 do check_atoms(held[index] or '0', credits and ARGV.max_supply or MAX_ATOMS) end
 
 local change = credits and amount or '-' .. amount
-emit(keys, state, time, credits and CREDITED or DEBITED, ARGV.record, wallet)
+emit(keys, state, time, credits and CREDITED or DEBITED, with_act(ARGV.record, ARGV.act, held[2]), wallet)
 redis.call('HINCRBY', keys.balances, wallet .. AVAILABLE, change)
 redis.call('HINCRBY', keys.balances, SUPPLY, change)
 redis.call('HSET', keys.assets, asset .. ' used', '1')

@@ -1,5 +1,6 @@
 /** Books deposits and withdrawals exactly once, even when the answer to the first attempt was lost. */
 
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
@@ -21,8 +22,9 @@ export async function moveFundsOnce(
   servers: Servers,
   movement: AccountMoved,
   scale?: number,
+  act?: Act,
 ): Promise<{ duplicate: boolean }> {
-  const earlier = await moveUnlessKnown(servers, movement, scale);
+  const earlier = await moveUnlessKnown(servers, movement, scale, act);
   if (earlier !== null) checkSameMovement(movement, earlier);
   return { duplicate: earlier !== null };
 }
@@ -37,10 +39,11 @@ export async function moveUnlessKnown(
   { engine, ledger }: Servers,
   movement: AccountMoved,
   scale?: number,
+  act?: Act,
 ): Promise<AccountMoved | null> {
   let checked: EngineMoment | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
-    const moved = await engine.funds.move(movement, checked, scale);
+    const moved = await engine.funds.move(movement, checked, scale, act);
     if (moved.outcome === 'moved') return null;
     const earlier =
       moved.outcome === 'claimed'

@@ -39,6 +39,8 @@ export interface WatchHandlers<Frame> {
  */
 export interface Watch<Frame = unknown> extends AsyncIterable<Frame> {
   readonly state: WatchState;
+  /** Ends the back-off: connects now if an attempt is planned. Does nothing while there is a connection. */
+  retryNow(): void;
   /** Ends the watch: nothing is called any more. */
   close(): void;
 }
@@ -129,6 +131,10 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
       this.#readers.delete(unread);
       this.close();
     }
+  }
+
+  retryNow(): void {
+    if (this.#state.retryAt !== null) this.#nap.abort();
   }
 
   get #now(): number {

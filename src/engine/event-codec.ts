@@ -1,6 +1,7 @@
 /** Reads entries of the event stream; `lua/include/emit.lua` says how their bytes begin. */
 
 import { createHash } from 'node:crypto';
+import { type Act, checkAct, type RecordedAct } from '../domain/act.ts';
 import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
@@ -27,6 +28,7 @@ export const EVENT_KINDS = [
   'trading_resumed',
   'market_changed',
   'asset_changed',
+  'operator_acted',
 ] as const satisfies (EventBody['kind'] | null)[];
 
 /** Every event begins with it. */
@@ -57,9 +59,15 @@ export const eventIdOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${se
 /** Returns a market by number. Throws UnknownMarket when its record has not been read yet. */
 type MarketOf = (marketNumber: number) => Market;
 
-/** @throws Error when the entry has no form that this release writes */
-export function readEvent([id, fields]: StreamEntry, marketOf: MarketOf): EngineEvent {
+export function placeOfEntry([id]: StreamEntry): Cursor {
   const [epoch = 0, sequence = 0] = id.toString('latin1').split('-').map(Number);
+  return { epoch, sequence };
+}
+
+/** @throws Error when the entry has no form that this release writes */
+export function readEvent(entry: StreamEntry, marketOf: MarketOf): EngineEvent {
+  const [id, fields] = entry;
+  const { epoch, sequence } = placeOfEntry(entry);
   const bytes = fields[1];
   if (bytes === undefined || bytes.length < BODY_AT) throw new Error(`event ${id} is not readable`);
   const { kind, time } = HEAD.unpack(bytes);
@@ -92,24 +100,50 @@ function readBody(
       const cause = CAUSES[bytes[BODY_AT]!] ?? null;
       return { kind, orders: readClosed(bytes.subarray(BODY_AT + 1), marketOf, cause) };
     }
-    case 'credited':
-    case 'debited':
-      return readMovement(kind, textOf(bytes));
-    case 'market_changed':
-      return { kind, market: readMarketRecord(textOf(bytes)) };
-    case 'asset_changed':
-      return { kind, asset: JSON.parse(textOf(bytes)) };
     case null:
       throw new Error(
         `event ${cursor.epoch}-${cursor.sequence} is of a kind that this release does not know`,
       );
     default:
-      // `switches.ts` writes the details of switches in the shape that the event has.
-      return { kind, ...JSON.parse(textOf(bytes)) };
+      return readWritten(kind, bytes.toString('utf8', BODY_AT));
   }
 }
 
-const textOf = (bytes: Buffer): string => bytes.toString('utf8', BODY_AT);
+type WrittenKind = Exclude<EventBody['kind'], 'order_placed' | 'orders_closed'>;
+
+/**
+ * Reads an event whose body is JSON. `lua/include/act.lua` writes the act of an operator behind it: a line of JSON, and
+ * then what the engine had before.
+ */
+function readWritten(kind: WrittenKind, text: string): EventBody & { act?: RecordedAct } {
+  const end = text.indexOf('\n');
+  if (end === -1) return readDetail(kind, text);
+  const actEnd = text.indexOf('\n', end + 1);
+  const act: RecordedAct = {
+    ...JSON.parse(text.slice(end + 1, actEnd)),
+    before: text.slice(actEnd + 1) || null,
+  };
+  return { ...readDetail(kind, text.slice(0, end)), act };
+}
+
+function readDetail(kind: WrittenKind, text: string): EventBody {
+  switch (kind) {
+    case 'credited':
+    case 'debited':
+      return readMovement(kind, text);
+    case 'market_changed':
+      return { kind, market: readMarketRecord(text) };
+    case 'asset_changed':
+      return { kind, asset: JSON.parse(text) };
+    default:
+      // `switches.ts` and `acts.ts` write the details in the shape that the event has.
+      return { kind, ...JSON.parse(text) };
+  }
+}
+
+/** Writes an act as `lua/include/act.lua` takes it; nothing without one. */
+export const actText = (act: Act | undefined): string =>
+  act === undefined ? '' : JSON.stringify(checkAct(act));
 
 /** Terms of an order as its call and its event carry them. */
 export type SentTerms = RecordOf<typeof TERMS>;

@@ -1,5 +1,6 @@
 /** Deposits, withdrawals and balances. */
 
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
@@ -7,7 +8,7 @@ import type { EngineAssets } from './assets.ts';
 import { checkedAtMs, type EngineMoment, movementClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
-import { readMovement } from './event-codec.ts';
+import { actText, readMovement } from './event-codec.ts';
 import { scriptClaim } from './filter-layout.ts';
 import { balancesKey } from './keys.ts';
 import { MOVE_FUNDS, READ_BALANCES } from './scripts.ts';
@@ -45,7 +46,7 @@ export class EngineFunds {
    * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD;
    * OperatorRefusal SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
    */
-  async move(movement: AccountMoved, checked?: EngineMoment, scale?: number): Promise<Movement> {
+  async move(movement: AccountMoved, checked?: EngineMoment, scale?: number, act?: Act): Promise<Movement> {
     const { kind, wallet, asset, amountAtoms, reference } = movement;
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
@@ -65,6 +66,7 @@ export class EngineFunds {
         record,
         checkedAt: checkedAtMs(checked, this.#core.lifecycle),
         ...scriptClaim(id, this.#core.filter.state),
+        act: actText(act),
       });
     });
     switch (reply.outcome) {

@@ -1,5 +1,6 @@
 /** The matching engine as TypeScript code sees it: one class per subject, integer amounts, documented refusals. */
 
+import { EngineActs } from './acts.ts';
 import { EngineAssets } from './assets.ts';
 import { OrderCancels } from './cancelling.ts';
 import { EngineClaimFilter } from './claim-filter.ts';
@@ -59,6 +60,7 @@ export { ENGINE_FORMAT, MAX_EPOCH } from './state.ts';
 export interface Engine {
   readonly lifecycle: EngineLifecycle;
   readonly rebuilds: EngineRebuilds;
+  readonly acts: EngineActs;
   readonly assets: EngineAssets;
   readonly markets: EngineMarkets;
   readonly orders: EngineOrders;
@@ -76,6 +78,7 @@ export type EngineOptions = CoreOptions & OrderLimits;
 /** Opens the engine on a connection, which the caller must close. */
 export function openEngine(options: EngineOptions): Engine {
   const core = new EngineCore(options);
+  const acts = new EngineActs(core);
   const assets = new EngineAssets(core);
   const markets = new EngineMarkets(core, assets);
   const pages = new EnginePages(core);
@@ -83,9 +86,10 @@ export function openEngine(options: EngineOptions): Engine {
   return {
     lifecycle: core.lifecycle,
     rebuilds: new EngineRebuilds(core),
+    acts,
     assets,
     markets,
-    orders: new EngineOrders(core, { markets, pages, cancels }, options),
+    orders: new EngineOrders(core, { markets, pages, cancels, acts }, options),
     dueCancels: new EngineDueCancels(core, cancels),
     funds: new EngineFunds(core, assets),
     switches: new EngineSwitches(core, cancels),

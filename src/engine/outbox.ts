@@ -3,13 +3,14 @@
  * trimmed.
  */
 
+import type { Redis } from 'ioredis';
 import { historyUnavailable, Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { LOOK_COUNTS_MS } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
-import { eventIdOf, readEvent, type StreamEntry } from './event-codec.ts';
+import { eventIdOf, placeOfEntry, readEvent, type StreamEntry } from './event-codec.ts';
 import { KEYS } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { FIND_UNSETTLED, TRIM_SETTLED } from './scripts.ts';
@@ -27,6 +28,8 @@ const LOOK_AT_MEMORY_MS = 5_000;
 const CLAIMS_STAY_MS = 2 * LOOK_COUNTS_MS;
 const LONGER_THAN_EVENTS_MS = 60_000;
 
+type StreamReply = readonly (readonly [key: Buffer, entries: readonly StreamEntry[]])[];
+
 class UnknownMarket extends Error {
   override readonly name = 'UnknownMarket';
 }
@@ -42,8 +45,6 @@ const marketIn =
     if (market === undefined) throw absent();
     return market;
   };
-
-const epochOf = ([id]: StreamEntry): number => Number.parseInt(id.toString(), 10);
 
 /** Most events of one page of the stream, and the target size of a page in bytes. */
 const PAGE_EVENTS = 50;
@@ -176,6 +177,35 @@ export class EngineOutbox {
   }
 
   /**
+   * Waits for events after a place, and returns the first ones; none after a time. Copies of the engine may lack them: a
+   * caller that tells something has to read it in another way.
+   * @param blocked a connection for this alone
+   */
+  async awaitEvents(blocked: Redis, after: Cursor, maxMs: number): Promise<EngineEvent[]> {
+    const found = await this.#core.scripts.callAnyFormat(() =>
+      blocked.xreadBuffer(
+        'COUNT',
+        this.#maxPerPage,
+        'BLOCK',
+        maxMs,
+        'STREAMS',
+        KEYS.events,
+        eventIdOf(after),
+      ),
+    );
+    return this.#decode((found as StreamReply | null)?.[0]?.[1] ?? []);
+  }
+
+  /** Returns the place of the first event of a later epoch that the stream still has; undefined if there is none. */
+  async firstAfterEpoch(epoch: number): Promise<Cursor | undefined> {
+    const from = eventIdOf({ epoch: epoch + 1, sequence: 0 });
+    const [entry] = await this.#core.scripts.call(() =>
+      this.#core.redis.xrangeBuffer(KEYS.events, from, '+', 'COUNT', 1),
+    );
+    return entry && placeOfEntry(entry);
+  }
+
+  /**
    * Returns the events that touch the wallet and may not be in Postgres yet, oldest first.
    * @throws Refusal SERVICE_UNAVAILABLE when they are too many or too large because settlement is far behind
    */
@@ -302,7 +332,9 @@ export class EngineOutbox {
       }
       return events;
     };
-    const marketAt = await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
+    const marketAt = await this.#markets.byNumberAt(
+      Math.max(...entries.map((entry) => placeOfEntry(entry).epoch)),
+    );
     try {
       return decode(marketIn(marketAt, () => new UnknownMarket()));
     } catch (error) {

@@ -19,6 +19,7 @@ export const LINES = {
   movement: 'd',
   market: 'e',
   setting: 'f',
+  act: 'g',
 } as const;
 
 interface PlacedOrder {

@@ -1,5 +1,6 @@
 /** Folds a batch of events into the rows to write. Each order and each setting is written once. */
 
+import type { RecordedAct } from '../domain/act.ts';
 import type { AccountMoved, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
 import { canonicalMarketRecord, writeMarketRecord } from '../domain/market-record.ts';
@@ -14,6 +15,7 @@ import {
 } from '../domain/order-life.ts';
 import { SwitchChanges } from '../domain/switches.ts';
 import type { Progress } from '../order/fields.ts';
+import { actRow, fieldsOfAct } from './act-rows.ts';
 import { EventTexts } from './chain.ts';
 import { CopyRows, NULL_FIELD, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
@@ -38,6 +40,9 @@ export interface FoldedBatch {
   readonly switches: SwitchChanges;
   readonly marketVersions: CopyRows;
   readonly settingChanges: CopyRows;
+  readonly acts: CopyRows;
+  /** Sequence of the first event of each epoch in the batch. */
+  readonly epochStarts: Map<number, number>;
   /** Texts of the events, by which they continue the chain. */
   readonly texts: EventTexts;
   /** Returns an order that the batch places or changes, as it is after the batch. */
@@ -84,6 +89,8 @@ class Fold implements OrderVisitor {
     switches: new SwitchChanges(),
     marketVersions: new CopyRows(),
     settingChanges: new CopyRows(),
+    acts: new CopyRows(),
+    epochStarts: new Map(),
     texts: this.#texts,
     progressOf: (id) => this.#placed.get(id) ?? this.batch.changedOrders.get(id),
   };
@@ -95,7 +102,10 @@ class Fold implements OrderVisitor {
   }
 
   apply(event: EngineEvent): void {
+    const { epochStarts } = this.batch;
+    if (!epochStarts.has(event.epoch)) epochStarts.set(event.epoch, event.sequence);
     this.#write(event);
+    if (event.act !== undefined) this.#act({ ...event, act: event.act });
     this.#texts.end();
   }
 
@@ -136,6 +146,8 @@ class Fold implements OrderVisitor {
       case 'account_released':
         batch.switches.apply(event);
         this.#changeSetting(event, event.wallet, null);
+        break;
+      case 'operator_acted':
         break;
       default:
         throw new LedgerDiverged(`event ${(event as EngineEvent).sequence} is of an unknown kind`);
@@ -207,6 +219,13 @@ class Fold implements OrderVisitor {
     const field = (text: string | null): string => (text === null ? NULL_FIELD : textField(text));
     this.batch.settingChanges.add(`${sequence}\t${kind}\t${field(subject)}\t${field(stored)}\t${timeMs}`);
     this.#texts.add('setting', JSON.stringify([kind, subject, stored, timeMs]));
+  }
+
+  #act(event: EngineEvent & { readonly act: RecordedAct }): void {
+    const fields = fieldsOfAct(event);
+    if (fields === null) return;
+    this.batch.acts.add(actRow(event.sequence, fields, event.timeMs));
+    this.#texts.add('act', JSON.stringify([...fields, event.timeMs]));
   }
 
   #move(event: EngineEvent & AccountMoved): void {

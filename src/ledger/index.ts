@@ -1,16 +1,19 @@
 /** The ledger: settles engine events into Postgres, and reads everything back from it. */
 
+import { type ActQueries, actQueries } from './acts.ts';
 import { type Audit, audit } from './audit.ts';
 import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
+import { type ChangeQueries, changeQueries } from './changes.ts';
 import { type Checks, checks } from './checks/index.ts';
 import { type CopyRegister, copyRegister } from './copies.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
+import { checkRights } from './grants.ts';
 import { type Journal, journal } from './journal.ts';
-import { migrate } from './migrate.ts';
+import { type MigrateOptions, migrate } from './migrate.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
-import { askOnce } from './queries.ts';
+import { askOnce, inSnapshot } from './queries.ts';
 import { type PostgresFigures, readPostgresFigures } from './server-figures.ts';
 import { checkSessions } from './sessions.ts';
 import { type Settlement, settlement } from './settlement.ts';
@@ -19,16 +22,18 @@ import { type StatementQueries, statementQueries } from './statement.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 
+export type { ActsFilter, OperatorAct } from './acts.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { CopiesRow, CopyRegister } from './copies.ts';
+export { DatabaseRefused } from './database-refused.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
-export { DatabaseRefused } from './migrate.ts';
+export type { MigrateOptions } from './migrate.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
 export type { PostgresFigures } from './server-figures.ts';
@@ -47,8 +52,10 @@ export interface Ledger {
   readonly epochs: EpochRegister;
   readonly copies: CopyRegister;
   readonly orders: OrderQueries;
+  readonly changes: ChangeQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
+  readonly acts: ActQueries;
   readonly journal: Journal;
   readonly balances: BalanceQueries;
   readonly statements: StatementQueries;
@@ -63,8 +70,13 @@ export interface Ledger {
   serverFigures(): Promise<PostgresFigures>;
   /** Rejects with `DatabaseRefused` behind a pooler that shares sessions. `migrate` does so as well. */
   checkSessions(): Promise<void>;
-  /** Migrates the database to the schema of this release. Any number of processes may do so at once. */
-  migrate(): Promise<void>;
+  /** Rejects with `DatabaseRefused` unless Postgres allows what a role does. `migrate` grants it. */
+  checkRights(role: string): Promise<void>;
+  /**
+   * Migrates the database to the schema of this release. Any number of processes may do so at once.
+   * @returns the breaking migration that `additiveOnly` left
+   */
+  migrate(options?: MigrateOptions): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -76,8 +88,10 @@ export function openLedger(options: LedgerOptions): Ledger {
     epochs: epochRegister(pools),
     copies: copyRegister(pools),
     orders: orderQueries(pools),
+    changes: changeQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),
+    acts: actQueries(pools),
     journal: journal(pools),
     balances: balanceQueries(pools),
     statements: statementQueries(pools),
@@ -90,9 +104,10 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
     serverFigures: () => readPostgresFigures(pools),
     checkSessions: () => checkSessions(options.databaseUrl),
-    async migrate() {
+    checkRights: (role) => inSnapshot(pools.public, (ask) => checkRights(ask, role)),
+    async migrate(asked) {
       await checkSessions(options.databaseUrl);
-      await migrate(options.databaseUrl);
+      return migrate(options.databaseUrl, asked);
     },
     async close() {
       await Promise.all(Object.values(pools).map((pool) => pool.end()));

@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { readLiveOrders } from '../books/live-orders.ts';
 import { atomsOf, findAsset, moveFundsOnce } from '../books/movements.ts';
+import type { Act } from '../domain/act.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
@@ -10,6 +11,7 @@ import { marketGrid } from '../domain/market-grid.ts';
 import { type Decimal, formatCount, formatScaled } from '../domain/units.ts';
 import { EventRefused } from '../engine/index.ts';
 import { column, renderFacts, renderTable, shown } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readDecimal, readWallet } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
 import type { OperatorServices } from './services.ts';
@@ -28,23 +30,22 @@ export function addAccountCommands(program: Command, perform: RunCommand): void 
     .description('show the balances, live orders, hold and terms of a wallet')
     .action((wallet: string) => perform((services) => show(services, wallet)));
 
-  account
-    .command('hold')
+  withAct(account.command('hold'))
     .argument('<wallet>', WALLET, readWallet)
     .description('put a wallet on hold: cancel its live orders, and refuse its orders and withdrawals')
-    .action((wallet: string) =>
-      perform(async ({ engine }) =>
-        closedOrders(`${wallet} is on hold`, await engine.switches.hold(wallet), { wallet, held: true }),
-      ),
+    .action((wallet: string, options: ActOptions) =>
+      perform(async ({ engine }) => {
+        const closed = await engine.switches.hold(wallet, actOf(options));
+        return closedOrders(`${wallet} is on hold`, closed, { wallet, held: true });
+      }),
     );
 
-  account
-    .command('release')
+  withAct(account.command('release'))
     .argument('<wallet>', WALLET, readWallet)
     .description('release a wallet from hold')
-    .action((wallet: string) =>
+    .action((wallet: string, options: ActOptions) =>
       perform(async ({ engine }) => {
-        await engine.switches.release(wallet);
+        await engine.switches.release(wallet, actOf(options));
         return shortResult(`${wallet} is not on hold`, { wallet, held: false });
       }),
     );
@@ -64,29 +65,31 @@ const MOVEMENTS = {
 } as const;
 
 function addMovement(account: Command, perform: RunCommand, kind: AccountMoved['kind']): void {
-  account
-    .command(MOVEMENTS[kind].verb)
+  withAct(account.command(MOVEMENTS[kind].verb))
     .argument('<wallet>', WALLET, readWallet)
     .argument('<asset>', 'asset symbol, like USDC')
     .argument('<amount>', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
     .requiredOption('--reference <id>', 'unique reference of the movement')
     .addHelpText('after', '\nIf the outcome is unknown, repeat the command with the same reference.')
     .description(MOVEMENTS[kind].description)
-    .action((wallet: string, asset: string, amount: Decimal, { reference }: { reference: string }) =>
-      perform((services) => move(services, { kind, wallet, asset, amount, reference })),
+    .action((wallet: string, asset: string, amount: Decimal, options: ActOptions & { reference: string }) =>
+      perform((services) =>
+        move(services, { kind, wallet, asset, amount, reference: options.reference }, actOf(options)),
+      ),
     );
 }
 
 async function move(
   services: OperatorServices,
   asked: { kind: AccountMoved['kind']; wallet: string; asset: string; amount: Decimal; reference: string },
+  act: Act,
 ): Promise<CommandResult> {
   const { amount, ...movement } = asked;
   const { kind, wallet, reference } = movement;
   try {
     const asset = await findAsset(services.engine, asked.asset);
     const amountAtoms = atomsOf(amount, asset);
-    const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms }, asset.scale);
+    const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms }, asset.scale, act);
     const moved = formatScaled(amountAtoms, asset.scale);
     const sentence = MOVEMENTS[kind].sentence(`${moved} ${asset.symbol}`, wallet);
     return shortResult(

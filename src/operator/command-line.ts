@@ -3,8 +3,9 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { EngineBehind, EngineFormat, namedRight } from '../engine/index.ts';
-import { LedgerDiverged } from '../ledger/index.ts';
+import { DatabaseRefused, LedgerDiverged } from '../ledger/index.ts';
 import { addAccountCommands } from './account.ts';
+import { addActsCommand } from './acts.ts';
 import { addAssetCommands } from './asset.ts';
 import { addClaimsCommands } from './claims.ts';
 import { addCopiesCommands } from './copies.ts';
@@ -38,6 +39,7 @@ const NOUNS = [
   addLedgerCommands,
   addClaimsCommands,
   addCopiesCommands,
+  addActsCommand,
   addStatusCommand,
 ];
 
@@ -142,6 +144,7 @@ const NAMED_CODES: readonly [new (...parameters: never[]) => Error, string][] = 
   [EngineBehind, 'ENGINE_BEHIND'],
   [EngineFormat, 'ENGINE_FORMAT'],
   [LedgerDiverged, 'LEDGER_DIVERGED'],
+  [DatabaseRefused, 'DATABASE_REFUSED'],
 ];
 
 const isCoded = (error: unknown): error is Refusal | OperatorRefusal =>

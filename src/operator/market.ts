@@ -1,17 +1,19 @@
 /** Publishes markets, changes their rules, lists and clears them. */
 
 import { type Command, Option } from 'commander';
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { MARKET_STATUSES, type Market, SELF_TRADE_POLICIES, type SelfTradePolicy } from '../domain/market.ts';
 import type { MarketChange } from '../domain/market-rules.ts';
 import type { ClosedOrder } from '../domain/order.ts';
 import { column, renderTable } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readRule, readSwitch, readWholeNumber, withNulls } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
 import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
-interface CreateOptions {
+interface CreateOptions extends ActOptions {
   tickSize: string | null;
   sizeStep: string | null;
   minOrderSize: string | null;
@@ -33,13 +35,12 @@ export function addMarketCommands(program: Command, perform: RunCommand): void {
   addCreate(market, perform);
   addSet(market, perform);
 
-  market
-    .command('clear')
+  withAct(market.command('clear'))
     .argument('<symbol>', 'market symbol, like ETH/USDC')
     .description('cancel all orders of a halted market')
-    .action((symbol: string) =>
+    .action((symbol: string, options: ActOptions) =>
       perform(async (services) =>
-        closedOrders(`${symbol} is clear`, await clear(services, symbol), { market: symbol }),
+        closedOrders(`${symbol} is clear`, await clear(services, symbol, actOf(options)), { market: symbol }),
       ),
     );
 
@@ -59,8 +60,7 @@ const NULL_NOTE = `
 Use null for a rule that is not enforced. Tick size and size step cannot both be null.`;
 
 function addCreate(market: Command, perform: RunCommand): void {
-  market
-    .command('create')
+  withAct(market.command('create'))
     .argument('<symbol>', 'market symbol: BASE/QUOTE, upper-case')
     .requiredOption('--tick-size <decimal>', 'smallest price increment', readRule)
     .requiredOption('--size-step <decimal>', 'smallest size increment, in base units', readRule)
@@ -79,23 +79,25 @@ function addCreate(market: Command, perform: RunCommand): void {
     .description('create a market; rules that cannot be exact are refused')
     .action((symbol: string, options: CreateOptions) =>
       perform(async ({ engine, networkId }) => {
-        const { sellDisabled, hidden, ...rules } = withNulls(options, RULES);
+        const { sellDisabled, hidden, by, reason, ...rules } = withNulls(options, RULES);
         return published(
-          await engine.markets.create({
-            ...rules,
-            symbol,
-            sellEnabled: !sellDisabled,
-            visible: !hidden,
-            networkId: options.networkId ?? networkId,
-          }),
+          await engine.markets.create(
+            {
+              ...rules,
+              symbol,
+              sellEnabled: !sellDisabled,
+              visible: !hidden,
+              networkId: options.networkId ?? networkId,
+            },
+            actOf({ by, reason }),
+          ),
         );
       }),
     );
 }
 
 function addSet(market: Command, perform: RunCommand): void {
-  market
-    .command('set')
+  withAct(market.command('set'))
     .argument('<symbol>', 'market symbol, like ETH/USDC')
     .addOption(
       new Option('--status <status>', 'new status; delisted needs an empty book').choices(MARKET_STATUSES),
@@ -110,15 +112,18 @@ function addSet(market: Command, perform: RunCommand): void {
     .option('--reference-price <decimal>', 'mark price until the first trade', readRule)
     .addHelpText('after', '\nThe tick size and the size step of a market cannot change.')
     .description('change the rules of a market from the next order on')
-    .action((symbol: string, change: MarketChange, command: Command) => {
+    .action((symbol: string, options: MarketChange & ActOptions, command: Command) => {
+      const { by, reason, ...change } = options;
       if (Object.keys(change).length === 0) command.error('error: no option was given');
       return perform(async ({ engine }) =>
-        published(await engine.markets.change(symbol, withNulls(change, CHANGEABLE_RULES))),
+        published(
+          await engine.markets.change(symbol, withNulls(change, CHANGEABLE_RULES), actOf({ by, reason })),
+        ),
       );
     });
 }
 
-async function clear({ engine }: OperatorServices, symbol: string): Promise<ClosedOrder[]> {
+async function clear({ engine }: OperatorServices, symbol: string, act: Act): Promise<ClosedOrder[]> {
   const market = (await engine.markets.all()).find((known) => known.symbol === symbol);
   if (market === undefined) throw new Refusal('MARKET_NOT_FOUND');
   if (market.status !== 'halted') {
@@ -127,7 +132,7 @@ async function clear({ engine }: OperatorServices, symbol: string): Promise<Clos
       `${symbol} is ${market.status}: halt it first (market set ${symbol} --status halted), otherwise new orders keep arriving`,
     );
   }
-  return engine.orders.clear(symbol);
+  return engine.orders.clear(symbol, act);
 }
 
 /** Returns a market as operators see it: the public record and the fields that are not public. */

@@ -18,6 +18,8 @@ export interface OperatorServices extends Servers {
   readonly snapshotAgeMs?: () => Promise<number | null>;
   /** Looks at the copies of the engine, by name; undefined for one that does not answer. Absent without copies. */
   readonly copies?: (() => Promise<ReadonlyMap<string, SeenServer | undefined>>) | undefined;
+  /** Waits until a rebuilt engine is open; false if it does not open soon. */
+  readonly reopened?: () => Promise<boolean>;
   /** One sentence for each unavailable server, with the setting that names it. */
   readonly troubles?: () => string[];
   close(): Promise<void>;

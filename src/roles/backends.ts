@@ -8,6 +8,7 @@ import { type MarketData, openMarketData } from '../market-data/index.ts';
 import { type Metrics, openMetrics } from '../process/metrics.ts';
 import { readRedisAddress } from '../redis/address.ts';
 import {
+  connectBeside,
   connectRedis,
   connectSubscriber,
   queueConnection,
@@ -42,6 +43,8 @@ export interface Connections {
   readonly queueRedis: Redis;
   /** Returns `ok`, or `without rights` while Redis refuses the role what it runs there. Used by `/readyz`. */
   queueRights(): string;
+  /** Opens a separate connection to the engine's Redis, which commands may block; the caller closes it. */
+  openEngineReader(purpose: string): Redis;
   /** Opens a separate pub/sub connection to the queue's Redis. */
   openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
@@ -58,7 +61,10 @@ export interface Backends extends Connections {
   engineState(): string;
   /** Resolves when the engine opens for the first time. */
   readonly engineOpened: Promise<void>;
-  /** Migrates the database, once per process. Resolves when Postgres has the tables of this release. */
+  /**
+   * Migrates the database if the process may, once. Resolves when Postgres has the tables of this release and allows what
+   * the role does.
+   */
   migrated(): Promise<void>;
   /** Shared by all roles of the process, so that the 24-hour figures are in memory once. */
   readonly marketData: MarketData;
@@ -131,6 +137,9 @@ export function openConnections(
     copies,
     queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
+    // The engine's own connection tells its outages.
+    openEngineReader: (purpose) =>
+      connectBeside(engineRedis, engineAt(config), `${role}-${purpose}`, () => undefined),
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
       const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, told);
@@ -179,7 +188,11 @@ export function openBackends(
       gate.state() === 'ok' && copies?.rounds.trouble !== undefined ? 'waits for copies' : gate.state(),
     engineOpened: gate.opened,
     migrated() {
-      migrating ??= untilMigrated({ engine, ledger, outages, names });
+      const prepare = async (): Promise<void> => {
+        await ledger.migrate();
+        await ledger.checkRights(role);
+      };
+      migrating ??= untilMigrated({ engine, ledger, outages, names, prepare });
       return migrating;
     },
     marketData: openMarketData({ engine, ledger }),

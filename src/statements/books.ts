@@ -12,20 +12,10 @@ import type {
   TurnoverSpan,
 } from '../ledger/index.ts';
 import { CUSTODY, HOUSE } from '../ledger/index.ts';
-import { decimalOf, isoTime, type Scales } from './amounts.ts';
-import { amountColumn, type Cell, type Report, textColumns } from './report.ts';
+import { decimalOf, isoTime, readScales, type Scales } from './amounts.ts';
+import { amountColumn, type Cell, mapped, type Report, textColumns } from './report.ts';
 
 type Books = Pick<Ledger, 'balances' | 'turnover' | 'journal' | 'state'>;
-
-const readScales = async ({ state }: Books): Promise<Scales> =>
-  new Map((await state.assets()).map(({ symbol, scale }) => [symbol, scale]));
-
-async function* mapped<Item>(
-  items: AsyncIterable<Item>,
-  rowOf: (item: Item) => readonly Cell[],
-): AsyncGenerator<readonly Cell[]> {
-  for await (const item of items) yield rowOf(item);
-}
 
 /** Sums of an asset over all accounts. */
 class TrialBalance {

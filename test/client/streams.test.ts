@@ -214,6 +214,19 @@ describe('a watch', () => {
     watch.close();
   });
 
+  it('reconnects at once when it is asked to, and only while it waits to', async () => {
+    const { clock, sockets, watch, goLive } = stage();
+    await goLive();
+    watch.retryNow();
+    await clock.pass(0);
+    expect(sockets.count(), 'a live connection stays').to.equal(1);
+    sockets.last().break();
+    watch.retryNow();
+    await clock.pass(0);
+    expect(sockets.count()).to.equal(2);
+    watch.close();
+  });
+
   it('drops frames that queued while the page was frozen', async () => {
     for (const wakesFirst of [true, false]) {
       const { clock, sockets, frames, state, watch, goLive } = stage();

@@ -99,6 +99,12 @@ create table engine_epochs (
   constraint engine_epochs_pkey PRIMARY KEY (epoch)
 );
 
+create table epoch_starts (
+  epoch integer not null,
+  sequence bigint not null,
+  constraint epoch_starts_pkey PRIMARY KEY (epoch)
+);
+
 create table holds (
   wallet text collate "C" not null,
   held_at_ms bigint not null,
@@ -150,6 +156,21 @@ create table movements (
   constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text])),
   constraint movements_kind_reference_key UNIQUE (kind, reference),
   constraint movements_pkey PRIMARY KEY (sequence)
+);
+
+create table operator_acts (
+  sequence bigint not null,
+  name text collate "C" not null,
+  operator text collate "C" not null,
+  reason text not null,
+  wallet text collate "C",
+  market text collate "C",
+  asset text collate "C",
+  subject text collate "C",
+  before text,
+  after text,
+  time_ms bigint not null,
+  constraint operator_acts_pkey PRIMARY KEY (sequence)
 );
 
 create table orders (
@@ -246,9 +267,11 @@ create table wallet_terms (
 );
 
 CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
+CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, sequence) WHERE (wallet IS NOT NULL);
 CREATE INDEX orders_by_time ON public.orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
 CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
 CREATE INDEX orders_closed_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX orders_ended ON public.orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
 CREATE INDEX orders_live_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX orders_live_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
@@ -345,9 +368,11 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_heads FO
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_links FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closing_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON epoch_starts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON market_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON operator_acts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON reconciliations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON setting_changes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -373,6 +398,11 @@ comment on column engine_epochs.server is 'Run id of the engine''s Redis on whic
 comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
 comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
+comment on column operator_acts.after is 'What there is since, in the same words.';
+comment on column operator_acts.before is 'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
+comment on column operator_acts.name is 'The command, like account hold.';
+comment on column operator_acts.operator is 'Name of the person or of the key.';
+comment on column operator_acts.subject is 'Reference, order id, month or key that the act was about.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
@@ -392,9 +422,11 @@ comment on table daily_balances is 'Balances of all accounts at midnight (UTC), 
 comment on table engine_copies is 'Servers of an engine that has copies; one row for each engine.';
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
+comment on table epoch_starts is 'The first event of each epoch. An engine that lost events gives their sequences again.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
 comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
 comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
+comment on table operator_acts is 'Each change that an operator made, by its event.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
 comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';
