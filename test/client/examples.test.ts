@@ -76,7 +76,16 @@ describe('the examples', function () {
           ['taker', 'USDC', '5000'],
         ] as const
       ).map(([name, asset, amount]) =>
-        operate(settings, 'account', 'credit', wallets[name].address, asset, amount, '--reference', name + asset),
+        operate(
+          settings,
+          'account',
+          'credit',
+          wallets[name].address,
+          asset,
+          amount,
+          '--reference',
+          name + asset,
+        ),
       ),
     );
     proxy = await openHttpProxy({
