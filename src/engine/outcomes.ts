@@ -24,11 +24,16 @@ const OPERATOR_MEANINGS: Record<string, string> = {
   UNKNOWN_ASSET: 'there is no such asset any more: nothing was moved',
 };
 
+const DEADLINE_PASSED =
+  'expiresAfter: the engine came to the order later than that; nothing was recorded, and its clientOrderId is unused';
+
 /** Returns the refusal for a script's code. */
 export const refusalOf = (code: string): Error =>
-  code in ERRORS
-    ? new Refusal(code as ErrorCode)
-    : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
+  code === 'DEADLINE_PASSED'
+    ? new Refusal('BAD_REQUEST', DEADLINE_PASSED)
+    : code in ERRORS
+      ? new Refusal(code as ErrorCode)
+      : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
 
 /** Readers of the values that follow each word, by word. */
 type Readers = Readonly<Record<string, (rest: never) => unknown>>;

@@ -13,8 +13,8 @@ const KEPT_DIGITS = 15;
 /** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
 const [MIN, MAX] = [1e-6, 1e15];
 
-/** A request names 100 orders at most. The library takes 10 ms for 16 KB of brackets or of short numbers. */
-const [MAX_DEPTH, MAX_MEMBERS] = [4, 128];
+/** The library takes 10 ms for 16 KB of brackets or of short numbers, so the limits are checked before it reads. */
+const MAX_DEPTH = 4;
 
 interface TextShape {
   readonly quotes: number;
@@ -87,13 +87,14 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Parses JSON of at most 4 levels and 128 members. Rejects a duplicate key with different values, because an order must
+ * Parses JSON of at most 4 levels. Rejects a duplicate key with different values, because an order must
  * not be ambiguous.
+ * @param maxMembers most members of all objects and items of all arrays
  * @throws Refusal EXPRESS_ERR_INVALID_JSON, or VALIDATION_ERROR for valid JSON that is too deep or has too many members
  */
-export function readJson(text: string): unknown {
+export function readJson(text: string, maxMembers = 128): unknown {
   const shape = shapeOf(text);
-  if (shape.depth > MAX_DEPTH || shape.members > MAX_MEMBERS) throw tooLarge(text);
+  if (shape.depth > MAX_DEPTH || shape.members > maxMembers) throw tooLarge(text, maxMembers);
   const flat = readFlatObject(text, shape);
   if (flat !== undefined) return flat;
   try {
@@ -104,15 +105,15 @@ export function readJson(text: string): unknown {
 }
 
 /** JSON.parse finds a fault of the syntax, which takes precedence, in a hundredth of the library's time. */
-function tooLarge(text: string): Refusal {
+function tooLarge(text: string, maxMembers: number): Refusal {
   try {
     JSON.parse(text);
   } catch {
-    return invalid(`it has more than ${MAX_DEPTH} levels or ${MAX_MEMBERS} members, and is no JSON`);
+    return invalid(`it has more than ${MAX_DEPTH} levels or ${maxMembers} members, and is no JSON`);
   }
   return new Refusal(
     'VALIDATION_ERROR',
-    `the body may have ${MAX_DEPTH} levels and ${MAX_MEMBERS} members at most`,
+    `the body may have ${MAX_DEPTH} levels and ${maxMembers} members at most`,
   );
 }
 

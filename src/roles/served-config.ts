@@ -4,10 +4,9 @@ import type { ConfigOf } from '../config.ts';
 
 interface OwnServers {
   /** Servers that no setting names, because the all-in-one starts them. */
-  readonly own?: { readonly redis: boolean; readonly postgres: boolean };
+  readonly own?: { readonly redis: boolean; readonly queue: boolean; readonly postgres: boolean };
 }
 
-/** Configuration of a process that uses only Redis. */
 export type RedisConfig = ConfigOf<'stream'> & OwnServers;
 
 /** Configuration of a process that uses Redis and Postgres. */

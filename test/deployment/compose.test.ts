@@ -133,6 +133,55 @@ describe('docker-compose.yml', () => {
     );
   });
 
+  describe('docker-compose.ha.yml', () => {
+    const [ha] = readYaml(join(ROOT, 'docker-compose.ha.yml')) as [typeof compose];
+    const copies = Object.keys(ha.services).filter((name) =>
+      ha.services[name]!.command?.includes('--include'),
+    );
+
+    it('runs copies as docker-compose.yml runs the engine, each with its own name and disk', () => {
+      expect(copies).to.deep.equal(['redis', 'redis-1', 'redis-2']);
+      const { command: own, volumes: ofEngine, ...engine } = compose.services.redis!;
+      for (const name of copies) {
+        const { command, volumes, ...copy } = { ...ha.services[name]! };
+        expect(command).to.deep.equal([
+          ...own!,
+          ...words(`--include /run/secrets/copy.conf --replica-announce-ip ${name}`),
+        ]);
+        if (name === 'redis') continue;
+        expect(copy).to.deep.equal(engine);
+        expect(volumes).to.deep.equal(
+          ofEngine!.map((volume) => volume.replace('redis-data', `${name}-data`)),
+        );
+        expect(ha.volumes).to.include.keys(`${name}-data`);
+      }
+      expect(ha.volumes).to.include.keys('queue-redis-data', 'queue-redis-keys');
+    });
+
+    it('keeps the passwords of docker-compose.yml, and leads them to the copies and to the queue’s server', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'redbook-copies-'));
+      const read = (path: string): string => readFileSync(join(folder, path), 'utf8').trim();
+      makeKeys(folder);
+      const before = read('api/redis-url');
+      const users = read('redis/users.acl');
+      makeKeys(folder, ...ha.services.keys!.entrypoint!.slice(3));
+      const { redisUrl, queueRedisUrl } = readConfig({
+        REDIS_URL_FILE: join(folder, 'api/redis-url'),
+        QUEUE_REDIS_URL_FILE: join(folder, 'api/queue-redis-url'),
+      });
+      const place = copies.map((name) => `${name}:6379`).join(',');
+      expect(redisUrl).to.equal(before.replace('redis://', 'redis+copies://').replace('redis:6379/0', place));
+      expect(new URL(queueRedisUrl!).host).to.equal('queue-redis:6379');
+      const ofQueue = users.split('\n').filter((line) => line.startsWith('user queue-'));
+      expect(read('queue-redis/users.acl').split('\n')).to.include.members(ofQueue);
+      const [, secret] = /^masterauth (\w+)$/m.exec(read('redis/copy.conf'))!;
+      const digest = createHash('sha256').update(secret!).digest('hex');
+      expect(read('redis/users.acl')).to.include(`\nuser replica on #${digest} `);
+      expect(read('redis/copy.conf')).to.match(/^replicaof 127\.0\.0\.1 1$/m);
+      rmSync(folder, { recursive: true });
+    });
+  });
+
   describe('on the users of an older release', () => {
     const SHIPPED = join(ROOT, 'k8s/shared/users.acl');
     const mine = 'user me off';

@@ -4,11 +4,11 @@ import type { Redis } from 'ioredis';
 import type { HostPort } from '../../redis/address.ts';
 import { KEYS } from '../keys.ts';
 import { wrongSettings } from '../server-settings.ts';
-import { readState } from '../state.ts';
+import { ENGINE_FORMAT, readState } from '../state.ts';
 import { LIST_FIELDS, readList } from './list.ts';
 
 /** The reply to ROLE. */
-export interface Role {
+export interface ReplicationRole {
   readonly isPrimary: boolean;
   /** Offset of the replication stream: written by a primary, received by a replica. */
   readonly offset: number;
@@ -20,12 +20,12 @@ export interface Role {
   readonly replicas: ReadonlyMap<string, number>;
 }
 
-type Reply =
+type RoleReply =
   | readonly ['master', number, readonly (readonly [ip: string, port: string, offset: string])[]]
   | readonly ['slave', host: string, port: number, state: string, offset: number];
 
-export function readRole(reply: unknown): Role {
-  const role = reply as Reply;
+export function readRole(reply: unknown): ReplicationRole {
+  const role = reply as RoleReply;
   if (role[0] === 'master') {
     const replicas = new Map(role[2].map(([ip, port, offset]) => [`${ip}:${port}`, Number(offset)]));
     return { isPrimary: true, offset: role[1], follows: undefined, isConnected: false, replicas };
@@ -38,7 +38,7 @@ export function readRole(reply: unknown): Role {
 /** Returns the number of times that a primary has sent all its data to a replica, as INFO has it. */
 export const fullCopiesIn = (stats: string): string => /^sync_full:(\d+)/m.exec(stats)?.[1] ?? '';
 
-export interface SeenServer extends Role {
+export interface SeenServer extends ReplicationRole {
   readonly epoch: number;
   readonly sequence: number;
   /** Version of the list that it has; 0 without one. */
@@ -78,6 +78,12 @@ export async function lookAt(redis: Redis): Promise<SeenServer> {
     ),
     timeMs: Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000),
   };
+}
+
+/** Returns the format of an engine that another release wrote; undefined without one. */
+export async function foreignFormat(redis: Redis): Promise<string | undefined> {
+  const [exists, format] = await Promise.all([redis.exists(KEYS.engine), redis.hget(KEYS.engine, 'format')]);
+  return exists === 1 && format !== String(ENGINE_FORMAT) ? (format ?? '') : undefined;
 }
 
 /** The row of Postgres, as far as an order of a keeper depends on it. */

@@ -17,7 +17,13 @@ import { BUCKETS, type Bucket } from '../limits/buckets.ts';
 import { LOCAL_ROUTES, legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES, type Route } from '../routes.ts';
 import type { HttpSettings } from '../services.ts';
 import { HEADERS, type HeaderName, headerRefs, LIMIT_HEADERS } from './headers.ts';
-import { type JsonSchema, nameReplies, nameRequests, type Part, requestJsonSchema } from './json-schema.ts';
+import {
+  type JsonObject,
+  type JsonSchema,
+  nameReplies,
+  nameRequests,
+  requestJsonSchema,
+} from './json-schema.ts';
 import { OPERATIONS, type Operation, TAGS } from './operations.ts';
 
 const replies = nameReplies({
@@ -40,6 +46,9 @@ const replies = nameReplies({
   Orders: orders.ordersSchema,
   OrderReply: orders.orderReplySchema,
   Placement: orders.placementSchema,
+  Replacement: orders.replacementSchema,
+  PlacingResult: orders.placingResultSchema,
+  OrderBatch: orders.orderBatchSchema,
   ClosedOrder: orders.closedOrderSchema,
   ClosedOrders: orders.closedOrdersSchema,
   CancelResult: orders.cancelResultSchema,
@@ -124,8 +133,8 @@ const DESCRIPTION = `A wallet-authenticated spot exchange and its public market 
 - \`GET\` routes answer \`HEAD\` too, and every path answers \`OPTIONS\`.
 - There are two public WebSocket streams: see the [AsyncAPI document](/v1/asyncapi.json).`;
 
-export function openApiDocument(settings: HttpSettings): Part {
-  const paths: Record<string, Part> = {};
+export function openApiDocument(settings: HttpSettings): JsonObject {
+  const paths: Record<string, JsonObject> = {};
   for (const route of documentedRoutes(settings)) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationPart(route) };
@@ -157,12 +166,12 @@ export function openApiDocument(settings: HttpSettings): Part {
 }
 
 /** Returns the reply schemas, without those of routes that the settings switch off. */
-function schemasUnder({ demoFaucet }: HttpSettings): Part {
+function schemasUnder({ demoFaucet }: HttpSettings): JsonObject {
   const { FaucetCredit, ...schemas } = replies.schemas;
   return demoFaucet ? replies.schemas : schemas;
 }
 
-function operationPart(route: Documented): Part {
+function operationPart(route: Documented): JsonObject {
   const { operation, caller, bucket, isDeprecated } = route;
   const limit = bucket === undefined || isDeprecated ? [] : [`${BUCKETS[bucket].limit} requests a minute.`];
   const description = [...(operation.description === undefined ? [] : [operation.description]), ...limit];
@@ -179,7 +188,7 @@ function operationPart(route: Documented): Part {
 }
 
 /** Returns parameters and body. Fields outside the body are path or query parameters. */
-function requestPart({ path, endpoint, operation }: Documented): Part {
+function requestPart({ path, endpoint, operation }: Documented): JsonObject {
   const parameters = Object.entries(operation.parameters ?? {}).map(([name, schema]) =>
     parameterPart(path, name, requestJsonSchema(schema), !schema.safeParse(undefined).success),
   );
@@ -201,7 +210,7 @@ function requestPart({ path, endpoint, operation }: Documented): Part {
 }
 
 /** Returns a body of several shapes, each with an example. The viewer offers them as a choice. */
-function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>): Part {
+function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>): JsonObject {
   const examples = Object.keys(shapes).map((name) => {
     const { title, examples = [] } = bodies.schemas[name]!;
     return [name, { summary: title, value: examples[0] }];
@@ -212,7 +221,7 @@ function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>): Part {
   };
 }
 
-function parameterPart(path: string, name: string, json: JsonSchema, required: boolean): Part {
+function parameterPart(path: string, name: string, json: JsonSchema, required: boolean): JsonObject {
   const { description, ...schema } = json;
   const place = path.includes(`:${name}`) ? 'path' : 'query';
   // The viewer prefills its form from this example and ignores examples inside the schema.
@@ -227,7 +236,7 @@ function parameterPart(path: string, name: string, json: JsonSchema, required: b
   };
 }
 
-function responsesPart(route: Documented): Part {
+function responsesPart(route: Documented): JsonObject {
   const { operation, caller } = route;
   const { reply, contentType = 'application/json', alsoWith = [] } = operation;
   const { alsoAs = {} } = operation;
@@ -238,7 +247,7 @@ function responsesPart(route: Documented): Part {
   const own: readonly HeaderName[] =
     caller === 'public' ? ['ETag', 'Cache-Control'] : (operation.headers ?? []);
   const headers = headersPart(route, own);
-  const responses: Record<string, Part> = { 200: { description: operation.summary, headers, content } };
+  const responses: Record<string, JsonObject> = { 200: { description: operation.summary, headers, content } };
   for (const status of alsoWith)
     responses[status] = { description: 'the body names the reason', headers, content };
   if (caller === 'public') responses[304] = { description: 'unchanged since that ETag', headers };
@@ -274,7 +283,7 @@ const BODY_CODES: readonly ErrorCode[] = [
 
 const mayAskToWait = (code: ErrorCode): boolean => code === 'RATE_LIMITED' || code === 'SERVICE_UNAVAILABLE';
 
-function errorPart(route: Documented, codes: readonly ErrorCode[]): Part {
+function errorPart(route: Documented, codes: readonly ErrorCode[]): JsonObject {
   const shape = codes.includes('INTERNAL_ERROR') ? unexpectedErrorSchema : errorSchema;
   const narrowed = { type: 'object', properties: { code: { type: 'string', enum: codes } } };
   return {
@@ -284,7 +293,7 @@ function errorPart(route: Documented, codes: readonly ErrorCode[]): Part {
   };
 }
 
-function headersPart({ bucket, isDeprecated }: Documented, own: readonly HeaderName[]): Part {
+function headersPart({ bucket, isDeprecated }: Documented, own: readonly HeaderName[]): JsonObject {
   const limits = bucket === undefined || isDeprecated ? [] : LIMIT_HEADERS;
   const deprecation: readonly HeaderName[] = isDeprecated ? ['Deprecation', 'Link'] : [];
   return headerRefs(['X-Request-Id', ...limits, ...deprecation, ...own]);
