@@ -346,8 +346,8 @@ const SETTINGS = {
     name: 'CLAIM_FILTER_BYTES',
     default: '16777216',
     meaning:
-      'size of the Bloom filter of used client order ids and references, about two bytes per id; ' +
-      'used for new engines and by `claims rebuild`',
+      'size of the first Bloom filter of used client order ids and references, about two bytes per id, ' +
+      'and of the one that `claims rebuild` makes; it grows by itself',
     ...powerOfTwo(64 * 1024, 16 * 1024 ** 3),
   },
   eventsStayMs: {

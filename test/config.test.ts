@@ -181,7 +181,7 @@ describe('configuration', () => {
     ['LEGACY_PREFIX', 'v1/coingecko', '/v1/', '/', '/a//b', '/:id'],
     ['MAX_MAKERS', '0', '5001'],
     ['MAX_LIVE_ORDERS', '0'],
-    ['CLAIM_FILTER_BYTES', '32768', '100000', '2147483648', '16MiB', '65536.0'],
+    ['CLAIM_FILTER_BYTES', '32768', '100000', '34359738368', '16MiB', '65536.0'],
     ['MAX_FILLS_PER_ORDER', '0', '100001'],
     ['MAX_FILLS_PER_REPLY', '0', '1e3'],
     ['ENGINE_LEAST_COPIES', '0', '8'],

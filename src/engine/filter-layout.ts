@@ -134,11 +134,11 @@ export function scriptClaim(claim: Claim | null, { text, current, next }: Filter
 const NO_CLAIM = { field: Buffer.alloc(0), mask: Buffer.alloc(BLOCK_BYTES) };
 
 /** True when a block has all bits of the id. A string of Redis may end before the block does. */
-export const hasBits = ({ mask }: Claim, block: Buffer, at = 0): boolean => {
+export function hasBits({ mask }: Claim, block: Buffer, at = 0): boolean {
   for (let byte = 0; byte < BLOCK_BYTES; byte += 1)
     if (((block[at + byte] ?? 0) & mask[byte]!) !== mask[byte]!) return false;
   return true;
-};
+}
 
 /** Offset of a block's last byte. */
 export const lastByte = (offset: number): number => offset + BLOCK_BYTES - 1;

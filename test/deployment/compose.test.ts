@@ -501,7 +501,7 @@ describe('the balancer', () => {
     const calls = (each * 100 * h) / 1e6;
     const [api] = /(\d+) `api`/.exec(row)!.slice(1).map(Number) as [number];
     expect(api).to.equal(Math.ceil(((orders + cancels + lists + reads) * calls) / share));
-    const [clients] = found(/clients ÷ ([\d,]+)/) as [number];
+    const [clients] = found(/clients ÷ ([\d,]+\d)/) as [number];
     expect(row).to.include(`${(screens * 100) / clients} \`stream\` replicas`);
     expect(row).to.include(`The engine needs ${((order + cancel) * calls).toFixed(2)} of its one core`);
     for (const [, slots] of text.matchAll(/server-template \w+ (\d+) /g))
