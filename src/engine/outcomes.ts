@@ -17,6 +17,7 @@ export const sequenceIn = (outcome: Buffer): number => u48.read(outcome, 1);
 
 /** Refusals that only an operator's command meets. */
 const OPERATOR_MEANINGS: Record<string, string> = {
+  ALREADY_REVERSED: 'the movement was reversed before: nothing was moved',
   SUPPLY_LIMIT: 'the total supply of the asset would pass 2^62 atoms',
   BOOK_NOT_EMPTY: 'the market still has resting orders: halt it and clear it first',
   ASSET_IN_USE: 'the asset is already in use: its scale cannot change any more',
@@ -24,11 +25,16 @@ const OPERATOR_MEANINGS: Record<string, string> = {
   UNKNOWN_ASSET: 'there is no such asset any more: nothing was moved',
 };
 
+const DEADLINE_PASSED =
+  'expiresAfter: the engine came to the order later than that; nothing was recorded, and its clientOrderId is unused';
+
 /** Returns the refusal for a script's code. */
 export const refusalOf = (code: string): Error =>
-  code in ERRORS
-    ? new Refusal(code as ErrorCode)
-    : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
+  code === 'DEADLINE_PASSED'
+    ? new Refusal('BAD_REQUEST', DEADLINE_PASSED)
+    : code in ERRORS
+      ? new Refusal(code as ErrorCode)
+      : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
 
 /** Readers of the values that follow each word, by word. */
 type Readers = Readonly<Record<string, (rest: never) => unknown>>;

@@ -20,6 +20,7 @@ export const LINES = {
   market: 'e',
   setting: 'f',
   act: 'g',
+  reversal: 'h',
 } as const;
 
 interface PlacedOrder {

@@ -55,11 +55,13 @@ const MOVEMENTS = {
   credited: {
     verb: 'credit',
     description: 'book a deposit; a reference counts only once',
+    reverses: 'reference of the withdrawal that this corrects, of the same wallet and asset',
     sentence: (amount: string, wallet: string) => `credited ${amount} to ${wallet}`,
   },
   debited: {
     verb: 'debit',
     description: 'book a withdrawal from the available balance; a reference counts only once',
+    reverses: 'reference of the deposit that this corrects, of the same wallet and asset',
     sentence: (amount: string, wallet: string) => `debited ${amount} from ${wallet}`,
   },
 } as const;
@@ -70,18 +72,27 @@ function addMovement(account: Command, perform: RunCommand, kind: AccountMoved['
     .argument('<asset>', 'asset symbol, like USDC')
     .argument('<amount>', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
     .requiredOption('--reference <id>', 'unique reference of the movement')
+    .option('--reverses <id>', MOVEMENTS[kind].reverses)
     .addHelpText('after', '\nIf the outcome is unknown, repeat the command with the same reference.')
     .description(MOVEMENTS[kind].description)
-    .action((wallet: string, asset: string, amount: Decimal, options: ActOptions & { reference: string }) =>
+    .action((wallet: string, asset: string, amount: Decimal, options: MovementOptions) =>
       perform((services) =>
-        move(services, { kind, wallet, asset, amount, reference: options.reference }, actOf(options)),
+        move(services, { ...movementOf(options), kind, wallet, asset, amount }, actOf(options)),
       ),
     );
 }
 
+interface MovementOptions extends ActOptions {
+  reference: string;
+  reverses?: string;
+}
+
+const movementOf = ({ reference, reverses }: MovementOptions) =>
+  reverses === undefined ? { reference } : { reference, reverses };
+
 async function move(
   services: OperatorServices,
-  asked: { kind: AccountMoved['kind']; wallet: string; asset: string; amount: Decimal; reference: string },
+  asked: Omit<AccountMoved, 'amountAtoms'> & { amount: Decimal },
   act: Act,
 ): Promise<CommandResult> {
   const { amount, ...movement } = asked;

@@ -14,7 +14,7 @@ const PATIENCE_MS = 3_000;
 export function addStatusCommand(program: Command, perform: RunCommand): void {
   program
     .command('status')
-    .description('show settlement lag, last reconcile, snapshot age, replicas, queue depth and pause')
+    .description('show settlement lag, last reconcile, snapshot age, replicas, copies, queue depth and pause')
     .action(() => perform(status));
 }
 
@@ -40,6 +40,29 @@ async function ifKnown<Result>(ask: (() => Promise<Result>) | undefined): Promis
   }
 }
 
+interface CopiesNow {
+  readonly primary: string;
+  /** Servers that have every answered order. */
+  readonly members: readonly string[];
+  /** Servers of REDIS_URL that do not answer. */
+  readonly away: readonly string[];
+}
+
+/** Returns null for an engine without copies, and while Postgres is unavailable. */
+async function copiesNow({ copies, ledger }: OperatorServices): Promise<CopiesNow | null> {
+  if (copies === undefined) return null;
+  const [row, seen] = await Promise.all([unlessAway(ledger.copies.read()), copies()]);
+  if (!row) return null;
+  const away = [...seen].flatMap(([name, server]) => (server === undefined ? [name] : []));
+  return { primary: row.server, members: row.members, away };
+}
+
+function copiesInWords(now: CopiesNow | null): string {
+  if (now === null) return 'unknown';
+  const { primary, members, away } = now;
+  return `${members.length}, primary ${primary}${away.length === 0 ? '' : `; away: ${away.join(', ')}`}`;
+}
+
 const inSeconds = ({ events, ageMs }: Lag): { events: number; seconds: number } => ({
   events,
   seconds: Math.round(ageMs / 100) / 10,
@@ -49,13 +72,14 @@ async function status(services: OperatorServices): Promise<CommandResult> {
   const { engine, ledger } = services;
   // The engine is asked first: an event that it adds between the two reads must not count as settlement lag.
   const state = await unlessAway(engine.reads.state());
-  const [settled, reconciled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
+  const [settled, reconciled, markets, queue, replicas, snapshotAgeMs, copies] = await Promise.all([
     unlessAway(ledger.settlement.cursor()),
     unlessAway(ledger.checks.lastReconcile()),
     unlessAway(engine.markets.all()),
     ifKnown(services.queueCounts),
     ifKnown(services.replicas),
     ifKnown(services.snapshotAgeMs),
+    ifKnown(() => copiesNow(services)),
   ]);
   const lag =
     state && settled && (await unlessAway(lagBetween(engine.outbox, state, settled).then(inSeconds)));
@@ -81,6 +105,7 @@ async function status(services: OperatorServices): Promise<CommandResult> {
       queue,
       replicas,
       snapshotAgeMs,
+      copies,
     },
     text: (paint) =>
       renderFacts(
@@ -95,6 +120,7 @@ async function status(services: OperatorServices): Promise<CommandResult> {
             'engine',
             state === null ? 'away' : `epoch ${state.epoch}, event ${formatCounted(state.sequence)}`,
           ],
+          ...(services.copies === undefined ? [] : [['copies', copiesInWords(copies)] as const]),
           ['settled', settled === null ? 'Postgres is away' : `event ${formatCounted(settled.sequence)}`],
           ['lag', lag === null ? 'unknown' : `${formatCounted(lag.events)} events, ${lag.seconds} s`],
           ['books', settled === null ? 'unknown' : reconciledInWords(reconciled)],

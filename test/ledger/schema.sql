@@ -153,6 +153,7 @@ create table movements (
   amount_atoms bigint not null,
   reference text collate "C" not null,
   time_ms bigint not null,
+  reverses text collate "C",
   constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text])),
   constraint movements_kind_reference_key UNIQUE (kind, reference),
   constraint movements_pkey PRIMARY KEY (sequence)
@@ -279,6 +280,7 @@ CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id,
 CREATE INDEX trades_of_taker_order ON public.trades USING btree (taker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
+CREATE UNIQUE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
 CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION public.digest_of(content text)
@@ -398,6 +400,7 @@ comment on column engine_epochs.server is 'Run id of the engine''s Redis on whic
 comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
 comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
+comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
 comment on column operator_acts.after is 'What there is since, in the same words.';
 comment on column operator_acts.before is 'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
 comment on column operator_acts.name is 'The command, like account hold.';

@@ -66,6 +66,7 @@ export const SCHEMA_DIGESTS: Readonly<Record<string, string>> = {
   'index markets_pkey on markets': 'e173bac1a024c901',
   'index movements_kind_reference_key on movements': 'fb7fdd6517cd9537',
   'index movements_pkey on movements': '1c23ee66f8d9b5a5',
+  'index movements_reverses on movements': 'b667fd81525fe860',
   'index operator_acts_pkey on operator_acts': '96e25bec506223f1',
   'index orders_client_order_id on orders': '87e4fdd974e08203',
   'index orders_pkey on orders': '3a79b41976d814de',
