@@ -137,9 +137,7 @@ export function openConnections(
     copies,
     queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
-    // The engine's own connection tells its outages.
-    openEngineReader: (purpose) =>
-      connectBeside(engineRedis, engineAt(config), `${role}-${purpose}`, () => undefined),
+    openEngineReader: (purpose) => connectReader(config, engineRedis, `${role}-${purpose}`),
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
       const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, told);
@@ -157,6 +155,12 @@ export function openConnections(
 
 /** Roles that let the engine forget what Postgres has. */
 const SETTLING = ['settlement', 'all'];
+
+/** The engine's own connection tells its outages. */
+const connectReader = (config: RedisConfig, engineRedis: Redis, name: string): Redis =>
+  hasCopies(config)
+    ? connectBeside(engineRedis, engineAt(config), name, () => undefined)
+    : connectRedis(engineAt(config), name, () => undefined);
 
 /** Like `openConnections`, but with Postgres and an engine that opens as soon as possible. */
 export function openBackends(

@@ -5,6 +5,7 @@
 
 import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
+import { benchChanges } from './changes.ts';
 import { benchEngine } from './engine.ts';
 import { benchFairness } from './fairness.ts';
 import { renderFigures, type Table } from './figures.ts';
@@ -31,6 +32,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 };
 /** Tables that run only when they are named on the command line. */
 const FURTHER: Readonly<Record<string, Bench>> = {
+  changes: benchChanges,
   fairness: benchFairness,
   reconcile: benchReconcile,
   page: benchPage,
