@@ -19,8 +19,8 @@ export const LINES = {
   movement: 'd',
   market: 'e',
   setting: 'f',
-  act: 'g',
-  reversal: 'h',
+  reversal: 'g',
+  act: 'h',
 } as const;
 
 interface PlacedOrder {

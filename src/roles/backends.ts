@@ -153,14 +153,14 @@ export function openConnections(
   };
 }
 
+/** Roles that let the engine forget what Postgres has. */
+const SETTLING = ['settlement', 'all'];
+
 /** The engine's own connection tells its outages. */
 const connectReader = (config: RedisConfig, engineRedis: Redis, name: string): Redis =>
   hasCopies(config)
     ? connectBeside(engineRedis, engineAt(config), name, () => undefined)
     : connectRedis(engineAt(config), name, () => undefined);
-
-/** Roles that let the engine forget what Postgres has. */
-const SETTLING = ['settlement', 'all'];
 
 /** Like `openConnections`, but with Postgres and an engine that opens as soon as possible. */
 export function openBackends(
