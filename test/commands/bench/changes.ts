@@ -1,5 +1,6 @@
 /** Measures the time from the order that fills another to the answer that its maker waits for. */
 
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { walletOf } from './driver-wallets.ts';
 import { bearerOf, openExchange, type Running } from './exchange.ts';
@@ -31,9 +32,9 @@ const place = (ask: Ask, bearer: string, side: 'buy' | 'sell') =>
   ask('POST', '/v1/orders', bearer, { market: 'ETH/USDC', side, type: 'limit', price: 2_000, size: 0.01 });
 
 /** Waits for changes of a wallet that has none. */
-async function waitIdly(ask: Ask, bearer: string): Promise<void> {
-  let { cursor } = await ask('GET', '/v1/orders/changes', bearer);
-  for (;;) cursor = (await ask('GET', `/v1/orders/changes?after=${cursor}&wait=25`, bearer)).cursor;
+async function waitIdly(ask: Ask, bearer: string, from: unknown): Promise<void> {
+  for (let cursor = from; ; )
+    cursor = (await ask('GET', `/v1/orders/changes?after=${cursor}&wait=25`, bearer)).cursor;
 }
 
 /** Returns the milliseconds of a fill. */
@@ -55,10 +56,13 @@ async function fillOnce(ask: Ask): Promise<number> {
 
 async function rowsOf(api: Running, waiting: number): Promise<Measured[]> {
   const end = new AbortController();
+  setMaxListeners(0, end.signal);
   const ask = askOf(api, end.signal);
-  const idle = Array.from({ length: waiting - 1 }, (_, at) =>
-    waitIdly(ask, bearerOf(`0x${at.toString(16).padStart(40, 'c')}`)),
-  );
+  const idle: Promise<void>[] = [];
+  while (idle.length < waiting - 1) {
+    const bearer = bearerOf(`0x${idle.length.toString(16).padStart(40, 'c')}`);
+    idle.push(waitIdly(ask, bearer, (await ask('GET', '/v1/orders/changes', bearer)).cursor));
+  }
   // Their failures end the bench, and their end is no failure.
   const failed = Promise.all(idle).catch((error) => {
     if (!end.signal.aborted) throw error;
