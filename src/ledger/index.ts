@@ -8,6 +8,7 @@ import { type CopyRegister, copyRegister } from './copies.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
 import { type Journal, journal } from './journal.ts';
 import { migrate } from './migrate.ts';
+import { type KeyRegister, keyRegister } from './operator-keys.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
 import { askOnce } from './queries.ts';
@@ -29,6 +30,7 @@ export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
 export { DatabaseRefused } from './migrate.ts';
+export type { CappedAmount } from './operator-keys.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
 export type { PostgresFigures } from './server-figures.ts';
@@ -46,6 +48,7 @@ export interface Ledger {
   readonly settlement: Settlement;
   readonly epochs: EpochRegister;
   readonly copies: CopyRegister;
+  readonly keys: KeyRegister;
   readonly orders: OrderQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
@@ -75,6 +78,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     settlement: settlement(pools),
     epochs: epochRegister(pools),
     copies: copyRegister(pools),
+    keys: keyRegister(pools),
     orders: orderQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),

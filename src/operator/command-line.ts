@@ -8,6 +8,7 @@ import { addAccountCommands } from './account.ts';
 import { addAssetCommands } from './asset.ts';
 import { addClaimsCommands } from './claims.ts';
 import { addCopiesCommands } from './copies.ts';
+import { addKeyCommands } from './key.ts';
 import { addLedgerCommands } from './ledger.ts';
 import { addMarketCommands } from './market.ts';
 import { addOrderCommands } from './order.ts';
@@ -35,6 +36,7 @@ const NOUNS = [
   addOrderCommands,
   addTradingCommands,
   addTermsCommands,
+  addKeyCommands,
   addLedgerCommands,
   addClaimsCommands,
   addCopiesCommands,
