@@ -34,10 +34,10 @@ const [folder] = positionals;
 if (folder === undefined) throw new Error('which folder?');
 const { redis, 'queue-redis': queueRedis = redis } = values;
 
-const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator'];
+const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator-api', 'operator'];
 const USERS = 'users.acl';
 /** A user of Redis that roles of one server have, with the server and the role. */
-const OF_ROLE = /^(engine|queue)-(\w+)$/;
+const OF_ROLE = /^(engine|queue)-([\w-]+)$/;
 
 const random = () => randomBytes(32).toString('hex');
 /** @type {(path: string) => boolean} */

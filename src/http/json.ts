@@ -87,13 +87,13 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Parses JSON of at most 4 levels and 128 members. Rejects a duplicate key with different values, because an order must
+ * Parses JSON of at most 4 levels and, unless given, 128 members. Rejects a duplicate key with different values, because an order must
  * not be ambiguous.
  * @throws Refusal EXPRESS_ERR_INVALID_JSON, or VALIDATION_ERROR for valid JSON that is too deep or has too many members
  */
-export function readJson(text: string): unknown {
+export function readJson(text: string, maxMembers = MAX_MEMBERS): unknown {
   const shape = shapeOf(text);
-  if (shape.depth > MAX_DEPTH || shape.members > MAX_MEMBERS) throw tooLarge(text);
+  if (shape.depth > MAX_DEPTH || shape.members > maxMembers) throw tooLarge(text, maxMembers);
   const flat = readFlatObject(text, shape);
   if (flat !== undefined) return flat;
   try {
@@ -104,15 +104,15 @@ export function readJson(text: string): unknown {
 }
 
 /** JSON.parse finds a fault of the syntax, which takes precedence, in a hundredth of the library's time. */
-function tooLarge(text: string): Refusal {
+function tooLarge(text: string, maxMembers: number): Refusal {
   try {
     JSON.parse(text);
   } catch {
-    return invalid(`it has more than ${MAX_DEPTH} levels or ${MAX_MEMBERS} members, and is no JSON`);
+    return invalid(`it has more than ${MAX_DEPTH} levels or ${maxMembers} members, and is no JSON`);
   }
   return new Refusal(
     'VALIDATION_ERROR',
-    `the body may have ${MAX_DEPTH} levels and ${MAX_MEMBERS} members at most`,
+    `the body may have ${MAX_DEPTH} levels and ${maxMembers} members at most`,
   );
 }
 

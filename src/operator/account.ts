@@ -1,13 +1,11 @@
 /** Credits, debits, shows, holds and releases a wallet's account. */
 
 import type { Command } from 'commander';
-import { readLiveOrders } from '../books/live-orders.ts';
-import { atomsOf, findAsset, moveFundsOnce } from '../books/movements.ts';
+import { readAccount } from '../books/accounts.ts';
+import { type AskedMovement, moveFundsOnce, scaledMovement } from '../books/movements.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
-import type { Market } from '../domain/market.ts';
-import { marketGrid } from '../domain/market-grid.ts';
-import { type Decimal, formatCount, formatScaled } from '../domain/units.ts';
+import { type Decimal, formatScaled } from '../domain/units.ts';
 import { EventRefused } from '../engine/index.ts';
 import { column, renderFacts, renderTable, shown } from '../terminal/table.ts';
 import { readDecimal, readWallet } from './arguments.ts';
@@ -77,18 +75,14 @@ function addMovement(account: Command, perform: RunCommand, kind: AccountMoved['
     );
 }
 
-async function move(
-  services: OperatorServices,
-  asked: { kind: AccountMoved['kind']; wallet: string; asset: string; amount: Decimal; reference: string },
-): Promise<CommandResult> {
+async function move(services: OperatorServices, asked: AskedMovement): Promise<CommandResult> {
   const { amount, ...movement } = asked;
   const { kind, wallet, reference } = movement;
   try {
-    const asset = await findAsset(services.engine, asked.asset);
-    const amountAtoms = atomsOf(amount, asset);
-    const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms }, asset.scale);
-    const moved = formatScaled(amountAtoms, asset.scale);
-    const sentence = MOVEMENTS[kind].sentence(`${moved} ${asset.symbol}`, wallet);
+    const { scale, ...scaled } = await scaledMovement(services.engine, asked);
+    const { duplicate } = await moveFundsOnce(services, scaled, scale);
+    const moved = formatScaled(scaled.amountAtoms, scale);
+    const sentence = MOVEMENTS[kind].sentence(`${moved} ${movement.asset}`, wallet);
     return shortResult(
       `${sentence} (reference ${shown(reference)})${duplicate ? ': already booked, nothing moved' : ''}`,
       { ...movement, amount: moved, duplicate },
@@ -105,44 +99,16 @@ async function move(
 }
 
 async function show(services: OperatorServices, wallet: string): Promise<CommandResult> {
-  const { engine } = services;
-  const [held, orders, account, state] = await Promise.all([
-    engine.funds.readBalances(wallet),
-    readLiveOrders(services, wallet),
-    engine.switches.readAccount(wallet),
-    engine.reads.state(),
-  ]);
-  const markets = await engine.markets.all();
-  const balances = held.map(({ asset, scale, availableAtoms, reservedAtoms }) => {
-    const decimal = (atoms: bigint): string => formatScaled(atoms, scale);
-    return {
-      asset,
-      total: decimal(availableAtoms + reservedAtoms),
-      available: decimal(availableAtoms),
-      reserved: decimal(reservedAtoms),
-    };
-  });
-  const liveOrders = orders.map(({ id, market, side, clientOrderId, ...order }) => {
-    const { tick, step } = marketGrid(marketOf(markets, market));
-    return {
-      id,
-      market,
-      side,
-      price: formatCount(order.priceTicks, tick),
-      size: formatCount(order.sizeSteps, step),
-      remaining: formatCount(order.remainingSteps, step),
-      clientOrderId,
-    };
-  });
-  const terms = { accepted: account.acceptedTerms, required: state.termsVersion };
+  const document = await readAccount(services, wallet);
+  const { held, terms, balances, liveOrders } = document;
   return {
-    document: { wallet, held: account.held, terms, balances, liveOrders },
+    document,
     text: (paint) =>
       [
         renderFacts(
           [
             ['wallet', wallet],
-            ['custody hold', account.held ? 'yes: orders and withdrawals are refused' : 'no'],
+            ['custody hold', held ? 'yes: orders and withdrawals are refused' : 'no'],
             ['terms', termsInWords(terms)],
           ],
           paint,
@@ -187,13 +153,6 @@ const LIVE_ORDERS = [
   column('REMAINING', 'point'),
   column('CLIENT ORDER ID'),
 ];
-
-function marketOf(markets: readonly Market[], symbol: string): Market {
-  const market = markets.find((known) => known.symbol === symbol);
-  if (market === undefined)
-    throw new Error(`Postgres has a live order on ${symbol}, which the engine does not know`);
-  return market;
-}
 
 function termsInWords({ accepted, required }: { accepted: string | null; required: string | null }): string {
   if (required === null) return accepted === null ? 'none required' : `none required; accepted ${accepted}`;

@@ -2,7 +2,7 @@
 
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
-import { type Config, listeningOn } from '../config.ts';
+import { type Config, listeningOn, OWN_HOST } from '../config.ts';
 import { DEMO_MARKETS } from '../demo/markets.ts';
 import { StartRefusal } from '../domain/errors.ts';
 import type { Engine } from '../engine/index.ts';
@@ -14,7 +14,7 @@ import { scoutServers } from './scout.ts';
 import type { ServedConfig } from './served-config.ts';
 import { passwordsOf } from './server-names.ts';
 import { untilDone } from './waiting.ts';
-import { localUrl, welcome } from './welcome.ts';
+import { localUrl, operatorsLine, welcome } from './welcome.ts';
 
 const NO_OWN_SERVERS =
   'The role all runs a Redis and a Postgres of its own, which this installation leaves out. ' +
@@ -59,17 +59,29 @@ export async function startAll(
   const backends = openBackends('all', served, logger, outages);
   scout.close();
   print('Preparing the ledger …');
-  const [{ openMetricsPort }, { startApi }, { openStreamsOn }, { startSettlement }, { startSnapshot }] =
-    await Promise.all([
-      import('./metrics-port.ts'),
-      import('./api.ts'),
-      import('./stream.ts'),
-      import('./settlement.ts'),
-      import('./snapshot.ts'),
-    ]);
+  const [
+    { openMetricsPort },
+    { startApi },
+    { startOperatorApi },
+    { openStreamsOn },
+    { startSettlement },
+    { startSnapshot },
+  ] = await Promise.all([
+    import('./metrics-port.ts'),
+    import('./api.ts'),
+    import('./operator-api.ts'),
+    import('./stream.ts'),
+    import('./settlement.ts'),
+    import('./snapshot.ts'),
+  ]);
   const metricsPort = await openMetricsPort(backends);
   const api = await startApi(backends, config.jwtSecret ?? embedded.jwtSecret);
   const streams = openStreamsOn(api.server, backends);
+  const operatorApi = await startOperatorApi(backends, {
+    port: config.operatorPort,
+    host: OWN_HOST,
+    nearby: true,
+  });
   const settlement = await startSettlement(backends);
   const snapshot = await startSnapshot(backends);
   if (isOwn) await createDemoMarkets(backends.engine, config.networkId);
@@ -81,10 +93,11 @@ export async function startAll(
     webHost: config.webHosts[0] ?? `localhost:${api.port}`,
   });
   for (const line of ['', ...welcome(config, markets, isOwn)]) print(line);
+  print(operatorsLine(operatorApi.port, config.operatorPort));
   if (metricsPort.port !== undefined) print(`Metrics: http://localhost:${metricsPort.port}/metrics`);
   return {
     async stop(drainMs) {
-      await Promise.all([streams.stop(drainMs), api.stop(drainMs)]);
+      await Promise.all([streams.stop(drainMs), api.stop(drainMs), operatorApi.stop(drainMs)]);
       await snapshot.stop(drainMs);
       await settlement.stop(drainMs);
       await metricsPort.close();

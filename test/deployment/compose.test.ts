@@ -75,7 +75,9 @@ describe('docker-compose.yml', () => {
 
   it('has the whole cluster', () => {
     const replicas = Object.fromEntries(processes.map(([name, { deploy }]) => [name, deploy?.replicas ?? 1]));
-    expect(replicas).to.deep.equal({ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1 });
+    expect(replicas).to.deep.equal({
+      ...{ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1, 'operator-api': 1 },
+    });
     for (const [name, { command }] of processes) expect(command).to.deep.equal([name]);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members(
@@ -251,6 +253,7 @@ describe('docker-compose.yml', () => {
       'DRAIN_MS',
       'DATA_DIR',
       'METRICS_PORT',
+      'OPERATOR_PORT',
       // A process with external servers rejects it.
       'DEMO_FAUCET',
       ...SECRET_NAMES,
