@@ -8,6 +8,7 @@ ARGV  epoch, symbol, number
       record          new record as JSON, whose version is written here
       base, base_scale, quote, quote_scale
       must_be_empty   1 when the book must be empty, else 0
+      act             act of an operator as JSON; '' for none
 Replies  { set, version } | { stale, epoch|market } | { stale, scale } when an asset's scale is another one
          { refused, BOOK_NOT_EMPTY }
 Events   market_changed; a new market's assets are written with their scales
@@ -15,6 +16,7 @@ Events   market_changed; a new market's assets are written with their scales
 --- include engine_state
 --- include emit
 --- include market_rules
+--- include act
 
 local keys = {
   engine = KEYS.engine, events = KEYS.events, markets = KEYS.markets, assets = KEYS.assets, bids = KEYS.bids, asks = KEYS.asks,
@@ -48,7 +50,8 @@ end
 local time = event_time(state)
 local version = next_version(state, rules, time)
 local record = with_version(ARGV.record, version)
-emit(keys, state, time, MARKET_CHANGED, record, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
+local body = with_act(record, ARGV.act, redis.call('HGET', keys.markets, market.symbol))
+emit(keys, state, time, MARKET_CHANGED, body, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
 redis.call('HSET', keys.markets, market.symbol, record)
 redis.call('HSET', keys.assets, ARGV.base, ARGV.base_scale, ARGV.quote, ARGV.quote_scale,
   ARGV.base .. ' used', '1', ARGV.quote .. ' used', '1')

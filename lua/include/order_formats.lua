@@ -61,3 +61,4 @@
 --- define TRADING_RESUMED 10
 --- define MARKET_CHANGED 11
 --- define ASSET_CHANGED 12
+--- define OPERATOR_ACTED 13

@@ -1,5 +1,6 @@
 /** Closes a month of the books. */
 
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { monthSpan } from '../domain/months.ts';
 import type { Closing } from '../ledger/index.ts';
@@ -18,6 +19,7 @@ export async function closeMonth(
   servers: Servers,
   month: string,
   patienceMs: number,
+  act?: Act,
 ): Promise<Closing & { readonly isNew: boolean }> {
   const { engine, ledger } = servers;
   const { newest } = await engine.pages.readHead();
@@ -26,5 +28,7 @@ export async function closeMonth(
   if ((newest?.timeMs ?? 0) < endMs && Date.now() < endMs + CLOCKS_DIFFER_MS)
     throw new OperatorRefusal('MONTH_NOT_OVER', `${month} is not over yet (UTC)`);
   await untilSettled(servers, newest?.sequence ?? 0, patienceMs);
+  const isClosed = (await ledger.balances.closings()).some((closing) => closing.month === month);
+  if (act !== undefined && !isClosed) await engine.acts.note({ name: 'ledger close', subject: month }, act);
   return ledger.balances.close(month);
 }

@@ -1,5 +1,6 @@
 /** Markets as operators see and clear them. */
 
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
@@ -18,6 +19,7 @@ export function operatorsRecord(market: Market) {
 export async function clearMarket(
   { engine }: Pick<Servers, 'engine'>,
   symbol: string,
+  act: Act,
 ): Promise<ClosedOrder[]> {
   const market = (await engine.markets.all()).find((known) => known.symbol === symbol);
   if (market === undefined) throw new Refusal('MARKET_NOT_FOUND');
@@ -27,5 +29,5 @@ export async function clearMarket(
       `${symbol} is ${market.status}: halt it first (market set ${symbol} --status halted), otherwise new orders keep arriving`,
     );
   }
-  return engine.orders.clear(symbol);
+  return engine.orders.clear(symbol, act);
 }

@@ -1,5 +1,6 @@
 /** Books batches of deposits and withdrawals, each by itself, within the caps of the key that asks for them. */
 
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { OperatorKey } from '../domain/operator-rights.ts';
 import { formatScaled, parseDecimal, toScaled } from '../domain/units.ts';
@@ -34,26 +35,33 @@ const isCertain = (error: unknown): boolean =>
  */
 export async function bookMovements(
   servers: Servers,
-  asked: readonly AskedMovement[],
+  asked: readonly (AskedMovement & { readonly act: Act })[],
   key?: Pick<OperatorKey, 'name' | 'caps'>,
 ): Promise<PromiseSettledResult<BookedMovement>[]> {
-  const scaled = await Promise.allSettled(asked.map((one) => scaledMovement(servers.engine, one)));
+  const scaled = await Promise.allSettled(
+    asked.map(({ act: _, ...one }) => scaledMovement(servers.engine, one)),
+  );
   const ready = scaled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const caps = key === undefined ? new Map<ScaledMovement, Cap>() : await reserve(servers, key, ready);
   const booked = await Promise.allSettled(
-    scaled.map(async (one) => {
+    scaled.map(async (one, at) => {
       if (one.status === 'rejected') throw one.reason;
-      return book(servers, one.value, caps.get(one.value)?.isAllowed ?? true);
+      return book(servers, one.value, caps.get(one.value)?.isAllowed ?? true, asked[at]!.act);
     }),
   );
   if (key !== undefined && caps.size > 0) await settleCaps(servers, key, scaled, booked, caps);
   return booked;
 }
 
-async function book(servers: Servers, one: ScaledMovement, isAllowed: boolean): Promise<BookedMovement> {
+async function book(
+  servers: Servers,
+  one: ScaledMovement,
+  isAllowed: boolean,
+  act: Act,
+): Promise<BookedMovement> {
   const { scale, ...movement } = one;
   const amount = formatScaled(movement.amountAtoms, scale);
-  if (isAllowed) return { amount, ...(await moveFundsOnce(servers, movement, scale)) };
+  if (isAllowed) return { amount, ...(await moveFundsOnce(servers, movement, scale, act)) };
   // A repeated movement is answered as before, however much the key has moved since.
   const earlier = await findMovement(servers, movement.kind, movement.reference);
   if (earlier === null)
@@ -84,7 +92,7 @@ async function reserve(
     return [[movement, { kind, reference, asset, atoms, capAtoms }] as const];
   });
   if (amounts.length === 0) return new Map();
-  const may = await ledger.keys.reserve(
+  const may = await ledger.caps.reserve(
     name,
     amounts.map(([, amount]) => amount),
   );
@@ -110,5 +118,5 @@ async function settleCaps(
     } else if (result.value.duplicate) refused.push(cap.amount);
     else moved.push(cap.amount);
   });
-  await Promise.allSettled([ledger.keys.keep(name, moved), ledger.keys.release(name, refused)]);
+  await Promise.allSettled([ledger.caps.keep(name, moved), ledger.caps.release(name, refused)]);
 }

@@ -1,11 +1,13 @@
 /** Books deposits and withdrawals exactly once, even when the answer to the first attempt was lost. */
 
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { checkSameMovement, type Engine, type EngineMoment } from '../engine/index.ts';
 import type { Servers } from './servers.ts';
+import { untilSettled } from './until-settled.ts';
 
 /** Most lookups in Postgres. One is enough unless it took minutes. */
 const LOOKS = 3;
@@ -21,10 +23,39 @@ export async function moveFundsOnce(
   servers: Servers,
   movement: AccountMoved,
   scale?: number,
+  act?: Act,
 ): Promise<{ duplicate: boolean }> {
-  const earlier = await moveUnlessKnown(servers, movement, scale);
+  const earlier = await moveUnlessKnown(servers, movement, scale, act);
   if (earlier !== null) checkSameMovement(movement, earlier);
   return { duplicate: earlier !== null };
+}
+
+/** Longest wait for a settlement that makes no progress, when a movement to reverse may not be settled yet. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Checks that Postgres has the movement that another one reverses, and no reversal of it.
+ * @throws OperatorRefusal UNKNOWN_MOVEMENT | NO_REVERSAL | ALREADY_REVERSED | SETTLEMENT_STALLED
+ */
+async function checkReversal(servers: Servers, movement: AccountMoved): Promise<void> {
+  const { engine, ledger } = servers;
+  const { kind, wallet, asset, amountAtoms, reverses } = movement;
+  if (reverses === undefined) return;
+  const { newest } = await engine.pages.readHead();
+  await untilSettled(servers, newest?.sequence ?? 0, PATIENCE_MS);
+  const reversed = await ledger.journal.movement(kind === 'credited' ? 'debited' : 'credited', reverses);
+  if (reversed === null)
+    throw new OperatorRefusal(
+      'UNKNOWN_MOVEMENT',
+      `no ${kind === 'credited' ? 'withdrawal' : 'deposit'} has the reference ${reverses}`,
+    );
+  if (reversed.wallet !== wallet || reversed.asset !== asset || reversed.amountAtoms < amountAtoms)
+    throw new OperatorRefusal(
+      'NO_REVERSAL',
+      `${reverses} moved ${reversed.amountAtoms} atoms of ${reversed.asset} for ${reversed.wallet}: a reversal has the same wallet and asset, and at most this amount`,
+    );
+  if (await ledger.journal.isReversed(kind, reverses))
+    throw new OperatorRefusal('ALREADY_REVERSED', `${reverses} was reversed before: nothing was moved`);
 }
 
 /**
@@ -37,17 +68,21 @@ export async function moveUnlessKnown(
   { engine, ledger }: Servers,
   movement: AccountMoved,
   scale?: number,
+  act?: Act,
 ): Promise<AccountMoved | null> {
   let checked: EngineMoment | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
-    const moved = await engine.funds.move(movement, checked, scale);
+    const moved = await engine.funds.move(movement, checked, scale, act);
     if (moved.outcome === 'moved') return null;
     const earlier =
       moved.outcome === 'claimed'
         ? moved.movement
         : await ledger.journal.movement(movement.kind, movement.reference);
     if (earlier !== null) return earlier;
-    if (moved.outcome === 'unchecked') checked = moved.moment;
+    if (moved.outcome === 'unchecked') {
+      checked = moved.moment;
+      await checkReversal({ engine, ledger }, movement);
+    }
   }
   throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');
 }

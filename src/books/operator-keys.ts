@@ -1,6 +1,7 @@
 /** Keys of the routes for operators: makes and finds them. */
 
 import { createHash, randomBytes } from 'node:crypto';
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { OperatorKey, OperatorRight } from '../domain/operator-rights.ts';
 import { type Decimal, formatDecimal, isPositive } from '../domain/units.ts';
@@ -27,6 +28,7 @@ export interface NewKey {
 export async function createKey(
   { engine, ledger }: Servers,
   { name, rights, caps }: NewKey,
+  act: Act,
 ): Promise<string> {
   if (!NAME.test(name))
     throw new OperatorRefusal(
@@ -38,6 +40,9 @@ export async function createKey(
       throw new OperatorRefusal('INVALID_AMOUNT', `the cap of ${symbol} must be positive`);
     atomsOf(cap, await findAsset(engine, symbol));
   }
+  const known = (await ledger.keys.all()).some((one) => one.name === name);
+  if (known) throw keyExists(name);
+  await engine.acts.note({ name: 'key create', subject: name, after: rights.join(',') }, act);
   const key = `rbk_${randomBytes(32).toString('base64url')}`;
   const written = Object.fromEntries([...caps].map(([asset, cap]) => [asset, formatDecimal(cap)]));
   if (!(await ledger.keys.add({ name, rights, caps: written, digest: digestOf(key) })))
@@ -47,6 +52,9 @@ export async function createKey(
     );
   return key;
 }
+
+const keyExists = (name: string): OperatorRefusal =>
+  new OperatorRefusal('KEY_EXISTS', `a key of the name ${name} exists or existed: choose another name`);
 
 /** Returns the key that a request sent, if it is in force. */
 export const findKey = async (
@@ -58,8 +66,10 @@ export const findKey = async (
  * Revokes a key at once and for ever.
  * @throws OperatorRefusal UNKNOWN_KEY
  */
-export async function revokeKey({ ledger }: Pick<Servers, 'ledger'>, name: string): Promise<OperatorKey> {
+export async function revokeKey({ engine, ledger }: Servers, name: string, act: Act): Promise<OperatorKey> {
+  // Revoked first: a key that leaked must end also while the engine is away.
   const revoked = await ledger.keys.revoke(name);
   if (revoked === undefined) throw new OperatorRefusal('UNKNOWN_KEY', `there is no key of the name ${name}`);
+  await engine.acts.note({ name: 'key revoke', subject: name }, act);
   return revoked;
 }

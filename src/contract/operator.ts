@@ -4,10 +4,12 @@ import { z } from 'zod';
 import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.ts';
 import { MARKET_STATUSES, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { MAX_SCALE } from '../domain/market-rules.ts';
+import { parseMoment } from '../domain/moment.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
 import { formatDecimal, isWhole, toInteger } from '../domain/units.ts';
+import { cursorText, nextCursor } from './cursor.ts';
 import { decimal, positiveDecimal } from './decimals.ts';
-import { address, flag, oneOf, optional, text } from './fields.ts';
+import { address, flag, INTEGER_JSON, oneOf, optional, queryText, text } from './fields.ts';
 import { assetSymbol, decimalText, marketSymbol, side, timestamp, wallet } from './values.ts';
 
 const MAX_MOVEMENTS = 64;
@@ -32,6 +34,7 @@ export const movementRequest = z.strictObject({
   wallet: inLowerCase,
   asset: text,
   amount: positiveDecimal,
+  reverses: optional(reference).describe('reference of the movement that this corrects'),
   reason,
 });
 
@@ -114,6 +117,28 @@ export const assetRequest = z.strictObject({
   symbol: text,
   scale: wholeNumber(MAX_SCALE),
   reason,
+});
+
+const moment = queryText.transform((time, context) => {
+  const timeMs = parseMoment(time);
+  if (timeMs === undefined) context.addIssue('must be a time like 2026-01-31T12:00:00Z');
+  return timeMs ?? z.NEVER;
+});
+
+const MAX_PAGE = 500;
+const limit = queryText
+  .regex(/^([1-9]\d?|[1-4]\d\d|500)$/, `must be a whole number from 1 to ${MAX_PAGE}`)
+  .transform(Number)
+  .default(100)
+  .meta({ ...INTEGER_JSON, minimum: 1, maximum: MAX_PAGE, default: 100 });
+
+export const actsRequest = z.object({
+  since: moment.optional().describe('ISO 8601 time, inclusive'),
+  by: queryText.optional().describe('name of a person or of a key'),
+  wallet: inLowerCase.optional(),
+  market: queryText.optional(),
+  limit,
+  cursor: cursorText,
 });
 
 export const requireTermsRequest = z.strictObject({
@@ -217,6 +242,27 @@ export const endedOrderSchema = endedOrder;
 const endedOrders = { cancelled: z.array(endedOrder), count: z.int().min(0) };
 export const holdSchema = z.strictObject({ wallet, held: z.boolean(), ...endedOrders });
 export const clearedSchema = z.strictObject({ market: marketSymbol, ...endedOrders });
+
+const changed = z.string().nullable();
+
+export const actsSchema = z.strictObject({
+  acts: z.array(
+    z.strictObject({
+      time: timestamp,
+      event: z.int().min(1),
+      act: z.string().describe('command, like `account hold`'),
+      by: z.string(),
+      reason: z.string(),
+      wallet: changed,
+      market: changed,
+      asset: changed,
+      subject: changed.describe('reference, order id, month or key'),
+      before: changed,
+      after: changed,
+    }),
+  ),
+  nextCursor,
+});
 
 export const tradingSchema = z.strictObject({ paused: z.boolean() });
 export const requiredTermsSchema = z.strictObject({ requiredVersion: z.string().nullable() });

@@ -136,13 +136,17 @@ export const OPERATOR_ERRORS = {
   SCALE_CHANGED: row(
     409,
     'movements',
-    'the scale of the asset changed meanwhile; nothing was moved: try again',
+    'the scale of the asset changed while the command ran: nothing was moved; try again',
   ),
+  UNKNOWN_MOVEMENT: row(400, 'movements', 'the movement to reverse does not exist'),
+  NO_REVERSAL: row(400, 'movements', 'a reversal has the same wallet and asset, and at most the amount'),
+  ALREADY_REVERSED: row(409, 'movements', 'the movement was reversed before: nothing was moved'),
+  SETTLEMENT_STALLED: row(503, 'movements', 'settlement stands still'),
   INVALID_MARKET: row(400, 'markets', 'a rule of the market is invalid, or cannot be exact'),
   INVALID_ASSET: row(400, 'markets', 'the asset has no valid symbol or scale'),
   MARKET_EXISTS: row(409, 'markets', 'there is a market with this symbol'),
   MARKET_NOT_HALTED: row(409, 'markets', 'the market is not halted, so that new orders keep arriving'),
-  BOOK_NOT_EMPTY: row(409, 'markets', 'the market has resting orders'),
+  BOOK_NOT_EMPTY: row(409, 'markets', 'the market still has resting orders: halt it and clear it first'),
   ASSET_IN_USE: row(409, 'markets', 'the asset is in use, so that its scale cannot change any more'),
 } as const satisfies Record<string, ErrorRow>;
 

@@ -2,6 +2,7 @@
  * Events: the results of the engine's commands, in order. They are the outbox from which settlement updates Postgres.
  */
 
+import type { RecordedAct } from './act.ts';
 import type { Asset, Market } from './market.ts';
 import type { ClosedOrder, Order, OrderStatus, OrderTerms, Trade } from './order.ts';
 
@@ -42,6 +43,8 @@ export interface AccountMoved {
   readonly asset: string;
   readonly amountAtoms: bigint;
   readonly reference: string;
+  /** Reference of the movement of the other kind that this one corrects. */
+  readonly reverses?: string | undefined;
 }
 
 interface AccountChanged {
@@ -75,6 +78,20 @@ interface AssetChanged {
   readonly asset: Asset;
 }
 
+/** An operator did what is no other event. */
+export interface OperatorActed {
+  readonly kind: 'operator_acted';
+  /** The command, like `market clear`. */
+  readonly name: string;
+  readonly wallet?: string;
+  readonly market?: string;
+  /** What the command was about, like an order id. */
+  readonly subject?: string;
+  /** What it changed, before and after. */
+  readonly before?: string;
+  readonly after?: string;
+}
+
 export type EventBody =
   | OrderPlaced
   | OrdersClosed
@@ -84,7 +101,8 @@ export type EventBody =
   | TermsRequired
   | TradingSwitched
   | MarketChanged
-  | AssetChanged;
+  | AssetChanged
+  | OperatorActed;
 
 /** One entry of the event stream. */
 export type EngineEvent = Cursor & {
@@ -92,6 +110,8 @@ export type EngineEvent = Cursor & {
   readonly timeMs: number;
   /** SHA-256 of the entry as stored, hex: the same place must always hold the same content. */
   readonly digest: string;
+  /** Present on what an operator did. */
+  readonly act?: RecordedAct;
 } & EventBody;
 
 /**

@@ -1,8 +1,10 @@
 /** Assets and their scales as the engine holds them. */
 
+import type { Act } from '../domain/act.ts';
 import type { Asset } from '../domain/market.ts';
 import { checkAsset } from '../domain/market-rules.ts';
 import type { EngineCore } from './core.ts';
+import { actText } from './event-codec.ts';
 import { KEYS } from './keys.ts';
 import { SET_ASSET } from './scripts.ts';
 
@@ -23,10 +25,15 @@ export class EngineAssets {
   }
 
   /** @throws OperatorRefusal INVALID_ASSET | ASSET_IN_USE */
-  async set(asset: Asset): Promise<Asset> {
+  async set(asset: Asset, act?: Act): Promise<Asset> {
     const { symbol, scale } = checkAsset(asset);
     await this.#core.whileCurrent(() =>
-      this.#core.scripts.run(SET_ASSET, { epoch: this.#core.lifecycle.epoch, symbol, scale }),
+      this.#core.scripts.run(SET_ASSET, {
+        epoch: this.#core.lifecycle.epoch,
+        symbol,
+        scale,
+        act: actText(act),
+      }),
     );
     return asset;
   }

@@ -1,6 +1,7 @@
 /** Reads entries of the event stream; `lua/include/emit.lua` says how their bytes begin. */
 
 import { createHash } from 'node:crypto';
+import { type Act, checkAct, type RecordedAct } from '../domain/act.ts';
 import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
@@ -27,6 +28,7 @@ export const EVENT_KINDS = [
   'trading_resumed',
   'market_changed',
   'asset_changed',
+  'operator_acted',
 ] as const satisfies (EventBody['kind'] | null)[];
 
 /** Every event begins with it. */
@@ -92,24 +94,50 @@ function readBody(
       const cause = CAUSES[bytes[BODY_AT]!] ?? null;
       return { kind, orders: readClosed(bytes.subarray(BODY_AT + 1), marketOf, cause) };
     }
-    case 'credited':
-    case 'debited':
-      return readMovement(kind, textOf(bytes));
-    case 'market_changed':
-      return { kind, market: readMarketRecord(textOf(bytes)) };
-    case 'asset_changed':
-      return { kind, asset: JSON.parse(textOf(bytes)) };
     case null:
       throw new Error(
         `event ${cursor.epoch}-${cursor.sequence} is of a kind that this release does not know`,
       );
     default:
-      // `switches.ts` writes the details of switches in the shape that the event has.
-      return { kind, ...JSON.parse(textOf(bytes)) };
+      return readWritten(kind, bytes.toString('utf8', BODY_AT));
   }
 }
 
-const textOf = (bytes: Buffer): string => bytes.toString('utf8', BODY_AT);
+type WrittenKind = Exclude<EventBody['kind'], 'order_placed' | 'orders_closed'>;
+
+/**
+ * Reads an event whose body is JSON. `lua/include/act.lua` writes the act of an operator behind it: a line of JSON, and
+ * then what the engine had before.
+ */
+function readWritten(kind: WrittenKind, text: string): EventBody & { act?: RecordedAct } {
+  const end = text.indexOf('\n');
+  if (end === -1) return readDetail(kind, text);
+  const actEnd = text.indexOf('\n', end + 1);
+  const act: RecordedAct = {
+    ...JSON.parse(text.slice(end + 1, actEnd)),
+    before: text.slice(actEnd + 1) || null,
+  };
+  return { ...readDetail(kind, text.slice(0, end)), act };
+}
+
+function readDetail(kind: WrittenKind, text: string): EventBody {
+  switch (kind) {
+    case 'credited':
+    case 'debited':
+      return readMovement(kind, text);
+    case 'market_changed':
+      return { kind, market: readMarketRecord(text) };
+    case 'asset_changed':
+      return { kind, asset: JSON.parse(text) };
+    default:
+      // `switches.ts` and `acts.ts` write the details in the shape that the event has.
+      return { kind, ...JSON.parse(text) };
+  }
+}
+
+/** Writes an act as `lua/include/act.lua` takes it; nothing without one. */
+export const actText = (act: Act | undefined): string =>
+  act === undefined ? '' : JSON.stringify(checkAct(act));
 
 /** Terms of an order as its call and its event carry them. */
 export type SentTerms = RecordOf<typeof TERMS>;
@@ -156,6 +184,13 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
 
 /** Reads a movement as claims and events store it. */
 export function readMovement(kind: AccountMoved['kind'], text: string): AccountMoved {
-  const { wallet, asset, amount, reference } = JSON.parse(text) as Record<string, string>;
-  return { kind, wallet: wallet!, asset: asset!, amountAtoms: BigInt(amount!), reference: reference! };
+  const { wallet, asset, amount, reference, reverses } = JSON.parse(text) as Record<string, string>;
+  const movement = {
+    kind,
+    wallet: wallet!,
+    asset: asset!,
+    amountAtoms: BigInt(amount!),
+    reference: reference!,
+  };
+  return reverses === undefined ? movement : { ...movement, reverses };
 }

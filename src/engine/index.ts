@@ -1,5 +1,6 @@
 /** The matching engine as TypeScript code sees it: one class per subject, integer amounts, documented refusals. */
 
+import { EngineActs } from './acts.ts';
 import { EngineAssets } from './assets.ts';
 import { OrderCancels } from './cancelling.ts';
 import { EngineClaimFilter } from './claim-filter.ts';
@@ -17,7 +18,7 @@ import { EngineRebuilds } from './rebuild.ts';
 import { EngineSwitches } from './switches.ts';
 
 export type { CancelledPage } from './cancelling.ts';
-export { claimName } from './claim-filter.ts';
+export { claimName, reversalName } from './claim-filter.ts';
 export type { EngineMoment, UsedId } from './claims.ts';
 export {
   BOOK_MEMBER_BYTES,
@@ -42,7 +43,7 @@ export {
 } from './failures.ts';
 export type { FilterLoad } from './filter-layout.ts';
 export type { FilterRebuilt } from './filter-rebuild.ts';
-export { checkSameMovement } from './funds.ts';
+export { checkSameMovement, movementRecord } from './funds.ts';
 export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
@@ -59,6 +60,7 @@ export { ENGINE_FORMAT, MAX_EPOCH } from './state.ts';
 export interface Engine {
   readonly lifecycle: EngineLifecycle;
   readonly rebuilds: EngineRebuilds;
+  readonly acts: EngineActs;
   readonly assets: EngineAssets;
   readonly markets: EngineMarkets;
   readonly orders: EngineOrders;
@@ -76,6 +78,7 @@ export type EngineOptions = CoreOptions & OrderLimits;
 /** Opens the engine on a connection, which the caller must close. */
 export function openEngine(options: EngineOptions): Engine {
   const core = new EngineCore(options);
+  const acts = new EngineActs(core);
   const assets = new EngineAssets(core);
   const markets = new EngineMarkets(core, assets);
   const pages = new EnginePages(core);
@@ -83,9 +86,10 @@ export function openEngine(options: EngineOptions): Engine {
   return {
     lifecycle: core.lifecycle,
     rebuilds: new EngineRebuilds(core),
+    acts,
     assets,
     markets,
-    orders: new EngineOrders(core, { markets, pages, cancels }, options),
+    orders: new EngineOrders(core, { markets, pages, cancels, acts }, options),
     dueCancels: new EngineDueCancels(core, cancels),
     funds: new EngineFunds(core, assets),
     switches: new EngineSwitches(core, cancels),

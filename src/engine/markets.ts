@@ -1,5 +1,6 @@
 /** Markets as the engine holds them. Scripts refuse a command made for another version of the rules. */
 
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { Asset, Market } from '../domain/market.ts';
 import { readMarketRecord, writeMarketRecord } from '../domain/market-record.ts';
@@ -14,6 +15,7 @@ import {
 import type { ReplyOf } from '../redis/script-call.ts';
 import type { EngineAssets } from './assets.ts';
 import type { EngineCore } from './core.ts';
+import { actText } from './event-codec.ts';
 import { bookKey, KEYS } from './keys.ts';
 import { SET_MARKET } from './scripts.ts';
 
@@ -127,7 +129,7 @@ export class EngineMarkets {
   }
 
   /** @throws OperatorRefusal INVALID_MARKET | MARKET_EXISTS */
-  async create(spec: MarketSpec): Promise<Market> {
+  async create(spec: MarketSpec, act?: Act): Promise<Market> {
     const { base, quote } = assetsOfSymbol(spec.symbol);
     return this.#publish(async () => {
       const [markets, assets] = await Promise.all([this.all(), this.#assets.all()]);
@@ -140,31 +142,31 @@ export class EngineMarkets {
       const assetOf = (symbol: string): Asset =>
         assets.find((known) => known.symbol === symbol) ?? { symbol, scale: DEFAULT_SCALE };
       return composeMarket(spec, markets.length, assetOf(base), assetOf(quote));
-    });
+    }, act);
   }
 
   /** @throws OperatorRefusal INVALID_MARKET | BOOK_NOT_EMPTY; Refusal MARKET_NOT_FOUND */
-  change(symbol: string, change: MarketChange): Promise<Market> {
+  change(symbol: string, change: MarketChange, act?: Act): Promise<Market> {
     return this.#publish(async () => {
       const known = (await this.refresh()).bySymbol.get(symbol);
       if (known === undefined) throw new Refusal('MARKET_NOT_FOUND');
       return changeMarket(known, change);
-    });
+    }, act);
   }
 
   /** @param compose makes the record; called again when another command has changed what the record is made of */
-  async #publish(compose: () => Promise<Market>): Promise<Market> {
+  async #publish(compose: () => Promise<Market>, act: Act | undefined): Promise<Market> {
     let market: Market | undefined;
     const { version } = await this.#core.whileCurrent(async () => {
       market = await compose();
-      return this.#write(market);
+      return this.#write(market, act);
     });
     await this.refresh();
     return { ...market!, version };
   }
 
   /** Replaces the market's version if it is still in force; the script assigns the next one. */
-  #write(market: Market): Promise<ReplyOf<typeof SET_MARKET>> {
+  #write(market: Market, act: Act | undefined): Promise<ReplyOf<typeof SET_MARKET>> {
     const { symbol, number, version, base, quote } = market;
     return this.#core.scripts.run(SET_MARKET, {
       bids: bookKey(symbol, 'bids'),
@@ -179,6 +181,7 @@ export class EngineMarkets {
       quote: quote.symbol,
       quoteScale: quote.scale,
       mustBeEmpty: market.status === 'delisted' ? 1 : 0,
+      act: actText(act),
     });
   }
 }

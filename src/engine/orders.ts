@@ -1,12 +1,14 @@
 /** Orders: placing them, finding them by their client order ids, and closing them. */
 
+import type { Act } from '../domain/act.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
 import { measureOrder, type OrderRefusal } from '../domain/placing.ts';
+import type { EngineActs } from './acts.ts';
 import type { OrderCancels } from './cancelling.ts';
 import { checkedAtMs, orderClaim } from './claims.ts';
-import { readBookMember, walletBytes } from './codec.ts';
+import { type BookMember, readBookMember, readOrderId, walletBytes } from './codec.ts';
 import { Ticket } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
 import { scriptClaim } from './filter-layout.ts';
@@ -30,11 +32,15 @@ export type Claimed =
   | { readonly outcome: 'claimed'; readonly orderId: string }
   | { readonly outcome: 'unclaimed' | 'unchecked' };
 
+/** Bytes at the beginning of a reference that name the book; the rest is the beginning of its member. */
+const BOOK_BYTES = 2;
+
 export class EngineOrders {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
   readonly #pages: EnginePages;
   readonly #cancels: OrderCancels;
+  readonly #acts: EngineActs;
   readonly #placing: PlacingCalls;
   readonly #waiting = new WaitingCommands();
   readonly #cancelling = new SharedRuns<ClosedOrder[]>();
@@ -45,6 +51,7 @@ export class EngineOrders {
       readonly markets: EngineMarkets;
       readonly pages: EnginePages;
       readonly cancels: OrderCancels;
+      readonly acts: EngineActs;
     },
     limits: OrderLimits,
   ) {
@@ -52,6 +59,7 @@ export class EngineOrders {
     this.#markets = subjects.markets;
     this.#pages = subjects.pages;
     this.#cancels = subjects.cancels;
+    this.#acts = subjects.acts;
     this.#placing = new PlacingCalls(core, limits);
   }
 
@@ -105,14 +113,19 @@ export class EngineOrders {
   }
 
   /** Closes an order as failed. @throws Refusal ORDER_NOT_FOUND when the id names no live order */
-  void(orderId: string): Promise<ClosedOrder> {
+  async void(orderId: string, act?: Act): Promise<ClosedOrder> {
+    if (act !== undefined) {
+      const { market, wallet } = await this.#resting(orderId);
+      await this.#acts.note({ name: 'order void', market: market.symbol, wallet, subject: orderId }, act);
+    }
     return this.#cancels.closeOne(null, orderId, 'operator_voided');
   }
 
   /** Closes all orders that the book of a market has when its pages are read: first the bids, then the asks. */
-  async clear(symbol: string): Promise<ClosedOrder[]> {
+  async clear(symbol: string, act?: Act): Promise<ClosedOrder[]> {
     const market = (await this.#markets.refresh()).bySymbol.get(symbol);
     if (market === undefined) return [];
+    if (act !== undefined) await this.#acts.note({ name: 'market clear', market: symbol }, act);
     const references: Buffer[] = [];
     for (const side of ['buy', 'sell'] as const) {
       let page: MemberPage | undefined;
@@ -123,6 +136,18 @@ export class EngineOrders {
       } while (!page.isLast);
     }
     return this.#cancels.close({ wallet: null, symbol }, 'market_cleared', market.number, references);
+  }
+
+  /** @throws Refusal ORDER_NOT_FOUND when the id names no order on a book */
+  async #resting(orderId: string): Promise<BookMember & { readonly market: Market }> {
+    const reference = readOrderId(orderId);
+    const market = reference && (await this.#markets.byNumber(reference.marketNumber));
+    if (market === undefined) throw new Refusal('ORDER_NOT_FOUND');
+    const { side, bytes } = reference!;
+    const { members } = await this.#pages.scanBook(market.symbol, side, bytes.subarray(BOOK_BYTES));
+    const [member] = members.map((found) => readBookMember(found, market.number, side));
+    if (member?.id !== orderId) throw new Refusal('ORDER_NOT_FOUND');
+    return { ...member, market };
   }
 
   /** Returns the number of live orders of a wallet. */

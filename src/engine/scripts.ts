@@ -169,12 +169,21 @@ export const MOVE_FUNDS = describeScript({
     ...CLAIM_ARGS,
     'nextFilterOffset',
     'nextFilterLast',
+    'reversal',
+    'act',
   ],
   read: currentOutcomes({
     moved: ([sequence]: [Buffer]) => ({ outcome: 'moved', sequence: Number(sequence) }) as const,
     claimed: ([record]: [Buffer]) => ({ outcome: 'claimed', record: record.toString() }) as const,
     unchecked: ([time]: [Buffer]) => ({ outcome: 'unchecked', timeMs: Number(time) }) as const,
   }),
+});
+
+export const NOTE_ACT = describeScript({
+  name: 'note_act',
+  keys: [],
+  args: ['epoch', 'detail', 'act'],
+  read: currentOutcomes({ noted: () => 'noted' as const }),
 });
 
 export const OPEN_EPOCH = describeScript({
@@ -294,7 +303,7 @@ export const SCAN_MEMBERS = describeScript({
 export const SET_ASSET = describeScript({
   name: 'set_asset',
   keys: [],
-  args: ['epoch', 'symbol', 'scale'],
+  args: ['epoch', 'symbol', 'scale', 'act'],
   read: currentOutcomes({ set: () => 'set' as const }),
 });
 
@@ -343,6 +352,7 @@ export const SET_MARKET = describeScript({
     'quote',
     'quoteScale',
     'mustBeEmpty',
+    'act',
   ],
   read: currentOutcomes({
     set: ([version]: [Buffer]) => ({ version: Number(version) }),
@@ -352,7 +362,7 @@ export const SET_MARKET = describeScript({
 export const SET_SWITCH = describeScript({
   name: 'set_switch',
   keys: [],
-  args: ['epoch', 'field', 'value', 'kind', 'detail', 'wallet', 'requiredTerms'],
+  args: ['epoch', 'field', 'value', 'kind', 'detail', 'wallet', 'requiredTerms', 'act'],
   read: currentOutcomes({ set: () => 'set' as const }),
 });
 

@@ -19,6 +19,8 @@ export const LINES = {
   movement: 'd',
   market: 'e',
   setting: 'f',
+  act: 'g',
+  reversal: 'h',
 } as const;
 
 interface PlacedOrder {

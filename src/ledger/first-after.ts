@@ -21,6 +21,7 @@ const bisection = (table: string, key: string, order: string, column: string): s
   select ${key} as key from ${table} where ${key} >= (select max(low) from halves) order by ${order} limit 1`;
 
 const FIRST_SEQUENCE = bisection('ledger_entries', 'sequence', 'sequence, line', 'time_ms');
+const FIRST_ACT = bisection('operator_acts', 'sequence', 'sequence', 'time_ms');
 const FIRST_TRADE = bisection('trades', 'trade_id', 'trade_id', 'time_ms');
 
 /** Later than every event. */
@@ -36,6 +37,9 @@ const firstBy =
  * every sequence when there is none.
  */
 export const firstSequenceAt = firstBy(FIRST_SEQUENCE);
+
+/** Returns the sequence of the first act at or after a time, or more than every sequence. */
+export const firstActAt = firstBy(FIRST_ACT);
 
 /** Returns the id of the first trade at or after a time, or more than every id. */
 export const firstTradeAt = firstBy(FIRST_TRADE);

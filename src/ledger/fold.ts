@@ -1,5 +1,6 @@
 /** Folds a batch of events into the rows to write. Each order and each setting is written once. */
 
+import type { RecordedAct } from '../domain/act.ts';
 import type { AccountMoved, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
 import { canonicalMarketRecord, writeMarketRecord } from '../domain/market-record.ts';
@@ -14,8 +15,9 @@ import {
 } from '../domain/order-life.ts';
 import { SwitchChanges } from '../domain/switches.ts';
 import type { Progress } from '../order/fields.ts';
+import { actRow, fieldsOfAct } from './act-rows.ts';
 import { EventTexts } from './chain.ts';
-import { CopyRows, NULL_FIELD, textField } from './copy.ts';
+import { CopyRows, nullableField as field, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
 import { type NewOrderRow, witnessOfProgress } from './order-rows.ts';
@@ -23,7 +25,7 @@ import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 
 /** The columns of the rows of `movements`. */
-export const MOVEMENT_COLUMNS = 'sequence, kind, wallet, asset, amount_atoms, reference, time_ms';
+export const MOVEMENT_COLUMNS = 'sequence, kind, wallet, asset, amount_atoms, reference, time_ms, reverses';
 
 export interface FoldedBatch {
   readonly newOrders: NewOrderRow[];
@@ -38,6 +40,7 @@ export interface FoldedBatch {
   readonly switches: SwitchChanges;
   readonly marketVersions: CopyRows;
   readonly settingChanges: CopyRows;
+  readonly acts: CopyRows;
   /** Texts of the events, by which they continue the chain. */
   readonly texts: EventTexts;
   /** Returns an order that the batch places or changes, as it is after the batch. */
@@ -84,6 +87,7 @@ class Fold implements OrderVisitor {
     switches: new SwitchChanges(),
     marketVersions: new CopyRows(),
     settingChanges: new CopyRows(),
+    acts: new CopyRows(),
     texts: this.#texts,
     progressOf: (id) => this.#placed.get(id) ?? this.batch.changedOrders.get(id),
   };
@@ -96,6 +100,7 @@ class Fold implements OrderVisitor {
 
   apply(event: EngineEvent): void {
     this.#write(event);
+    if (event.act !== undefined) this.#act({ ...event, act: event.act });
     this.#texts.end();
   }
 
@@ -136,6 +141,8 @@ class Fold implements OrderVisitor {
       case 'account_released':
         batch.switches.apply(event);
         this.#changeSetting(event, event.wallet, null);
+        break;
+      case 'operator_acted':
         break;
       default:
         throw new LedgerDiverged(`event ${(event as EngineEvent).sequence} is of an unknown kind`);
@@ -204,9 +211,15 @@ class Fold implements OrderVisitor {
     value: string | null,
   ): void {
     const stored = value === null ? null : storable(value);
-    const field = (text: string | null): string => (text === null ? NULL_FIELD : textField(text));
     this.batch.settingChanges.add(`${sequence}\t${kind}\t${field(subject)}\t${field(stored)}\t${timeMs}`);
     this.#texts.add('setting', JSON.stringify([kind, subject, stored, timeMs]));
+  }
+
+  #act(event: EngineEvent & { readonly act: RecordedAct }): void {
+    const fields = fieldsOfAct(event);
+    if (fields === null) return;
+    this.batch.acts.add(actRow(event.sequence, fields, event.timeMs));
+    this.#texts.add('act', JSON.stringify([...fields, event.timeMs]));
   }
 
   #move(event: EngineEvent & AccountMoved): void {
@@ -219,8 +232,10 @@ class Fold implements OrderVisitor {
       'movement',
       `${sequence}\t${event.kind}\t${event.wallet}\t${event.asset}\t${event.amountAtoms}\t${timeMs}\t${storedReference}`,
     );
+    const reverses = event.reverses === undefined ? null : storable(event.reverses);
+    if (reverses !== null) this.#texts.add('reversal', reverses);
     this.batch.movements.add(
-      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}`,
+      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${field(reverses)}`,
     );
     entriesOfMovement(event).forEach((entry, line) => {
       const account = textField(entry.account);

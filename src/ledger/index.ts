@@ -1,5 +1,6 @@
 /** The ledger: settles engine events into Postgres, and reads everything back from it. */
 
+import { type ActQueries, actQueries } from './acts.ts';
 import { type Audit, audit } from './audit.ts';
 import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
@@ -8,7 +9,7 @@ import { type CopyRegister, copyRegister } from './copies.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
 import { type Journal, journal } from './journal.ts';
 import { migrate } from './migrate.ts';
-import { type KeyRegister, keyRegister } from './operator-keys.ts';
+import { type CapRegister, capRegister, type KeyRegister, keyRegister } from './operator-keys.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
 import { askOnce } from './queries.ts';
@@ -20,6 +21,7 @@ import { type StatementQueries, statementQueries } from './statement.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 
+export type { ActsFilter, OperatorAct } from './acts.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
@@ -49,9 +51,11 @@ export interface Ledger {
   readonly epochs: EpochRegister;
   readonly copies: CopyRegister;
   readonly keys: KeyRegister;
+  readonly caps: CapRegister;
   readonly orders: OrderQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
+  readonly acts: ActQueries;
   readonly journal: Journal;
   readonly balances: BalanceQueries;
   readonly statements: StatementQueries;
@@ -79,9 +83,11 @@ export function openLedger(options: LedgerOptions): Ledger {
     epochs: epochRegister(pools),
     copies: copyRegister(pools),
     keys: keyRegister(pools),
+    caps: capRegister(pools),
     orders: orderQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),
+    acts: actQueries(pools),
     journal: journal(pools),
     balances: balanceQueries(pools),
     statements: statementQueries(pools),

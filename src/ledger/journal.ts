@@ -109,8 +109,9 @@ export interface MovementsFilter {
 }
 
 /** A deposit or a withdrawal. */
-interface BookedMovement extends Omit<AccountMoved, 'kind'> {
+interface BookedMovement extends Omit<AccountMoved, 'kind' | 'reverses'> {
   readonly kind: 'deposit' | 'withdrawal';
+  readonly reverses: string | null;
   readonly sequence: number;
   readonly timeMs: number;
 }
@@ -126,6 +127,7 @@ const bookedMovementOf = (row: MovementRow & { kind: string; reference: string; 
   asset: row.asset,
   amountAtoms: row.amount_atoms,
   reference: row.reference,
+  reverses: row.reverses,
   sequence: Number(row.sequence),
   timeMs: Number(row.time_ms),
 });
@@ -135,6 +137,7 @@ interface MovementRow {
   wallet: string;
   asset: string;
   amount_atoms: bigint;
+  reverses: string | null;
 }
 
 export type Journal = ReturnType<typeof journal>;
@@ -189,12 +192,22 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
     ): Promise<(AccountMoved & { sequence: number }) | null> {
       const [row] = await askOnce<MovementRow>(
         reading,
-        'select sequence, wallet, asset, amount_atoms from movements where kind = $1 and reference = $2',
+        'select sequence, wallet, asset, amount_atoms, reverses from movements where kind = $1 and reference = $2',
         [kind, storable(reference)],
       );
       if (row === undefined) return null;
       const { wallet, asset, amount_atoms: amountAtoms } = row;
-      return { kind, wallet, asset, amountAtoms, reference, sequence: Number(row.sequence) };
+      const movement = { kind, wallet, asset, amountAtoms, reference, sequence: Number(row.sequence) };
+      return row.reverses === null ? movement : { ...movement, reverses: row.reverses };
+    },
+
+    /** True if a movement of this kind reverses the movement of the other kind that has the reference. */
+    async isReversed(kind: AccountMoved['kind'], reference: string): Promise<boolean> {
+      const found = await askOnce(reading, 'select from movements where kind = $1 and reverses = $2', [
+        kind,
+        storable(reference),
+      ]);
+      return found.length > 0;
     },
   };
 }

@@ -101,14 +101,6 @@ export type KeyRegister = ReturnType<typeof keyRegister>;
 
 /** The register of keys. Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
 export function keyRegister({ public: pool }: Pick<Pools, 'public'>) {
-  const inOrder = (amounts: readonly CappedAmount[]): HeldRow[] =>
-    amounts.map(({ reference, ...amount }) => ({ ...amount, reference: storable(reference) }));
-  /** The sums of the day are locked first by everybody, so no two transactions wait for each other. */
-  const lockDays = (ask: Ask, key: string, rows: readonly HeldRow[]) =>
-    ask<{ asset: string; day: string; atoms: string; is_new: boolean }>(LOCK_DAY, [
-      key,
-      [...new Set(rows.map(({ asset }) => asset))],
-    ]);
   return {
     /** Returns false if the name was ever used. */
     async add(
@@ -141,7 +133,23 @@ export function keyRegister({ public: pool }: Pick<Pools, 'public'>) {
     async find(digest: Buffer): Promise<OperatorKey | undefined> {
       return (await askOnce<KeyRow>(pool, BY_DIGEST, [digest])).map(keyOf)[0];
     },
+  };
+}
 
+const inOrder = (amounts: readonly CappedAmount[]): HeldRow[] =>
+  amounts.map(({ reference, ...amount }) => ({ ...amount, reference: storable(reference) }));
+/** The sums of the day are locked first by everybody, so no two transactions wait for each other. */
+const lockDays = (ask: Ask, key: string, rows: readonly HeldRow[]) =>
+  ask<{ asset: string; day: string; atoms: string; is_new: boolean }>(LOCK_DAY, [
+    key,
+    [...new Set(rows.map(({ asset }) => asset))],
+  ]);
+
+export type CapRegister = ReturnType<typeof capRegister>;
+
+/** Amounts that keys with caps move. Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
+export function capRegister({ public: pool }: Pick<Pools, 'public'>) {
+  return {
     /**
      * Reserves amounts, one after the other, as far as the caps of the day allow. An amount that is reserved already
      * under its reference is not counted again.

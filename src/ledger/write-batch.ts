@@ -3,6 +3,7 @@
 import type { EngineEvent } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
+import { ACT_COLUMNS } from './act-rows.ts';
 import type { CandleRows } from './candle-rows.ts';
 import type { ChainPart } from './chain.ts';
 import { CopyRows } from './copy.ts';
@@ -46,6 +47,7 @@ const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
   ...writeSwitches(batch.switches),
   ...copy('market_versions', 'market, sequence, fee_bps, record, time_ms', batch.marketVersions),
   ...copy('setting_changes', 'sequence, kind, subject, value, time_ms', batch.settingChanges),
+  ...copy('operator_acts', ACT_COLUMNS, batch.acts),
 ];
 
 const keepHeads = (kept: ChainPart['kept']): Statement[] =>

@@ -3,13 +3,16 @@
 import type { Command } from 'commander';
 import { readAccount } from '../books/accounts.ts';
 import { type AskedMovement, moveFundsOnce, scaledMovement } from '../books/movements.ts';
+import type { Act } from '../domain/act.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { type Decimal, formatScaled } from '../domain/units.ts';
 import { EventRefused } from '../engine/index.ts';
 import { column, renderFacts, renderTable, shown } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readDecimal, readWallet } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
+import { bookFile } from './movement-file.ts';
 import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
@@ -26,23 +29,22 @@ export function addAccountCommands(program: Command, perform: RunCommand): void 
     .description('show the balances, live orders, hold and terms of a wallet')
     .action((wallet: string) => perform((services) => show(services, wallet)));
 
-  account
-    .command('hold')
+  withAct(account.command('hold'))
     .argument('<wallet>', WALLET, readWallet)
     .description('put a wallet on hold: cancel its live orders, and refuse its orders and withdrawals')
-    .action((wallet: string) =>
-      perform(async ({ engine }) =>
-        closedOrders(`${wallet} is on hold`, await engine.switches.hold(wallet), { wallet, held: true }),
-      ),
+    .action((wallet: string, options: ActOptions) =>
+      perform(async ({ engine }) => {
+        const closed = await engine.switches.hold(wallet, actOf(options));
+        return closedOrders(`${wallet} is on hold`, closed, { wallet, held: true });
+      }),
     );
 
-  account
-    .command('release')
+  withAct(account.command('release'))
     .argument('<wallet>', WALLET, readWallet)
     .description('release a wallet from hold')
-    .action((wallet: string) =>
+    .action((wallet: string, options: ActOptions) =>
       perform(async ({ engine }) => {
-        await engine.switches.release(wallet);
+        await engine.switches.release(wallet, actOf(options));
         return shortResult(`${wallet} is not on hold`, { wallet, held: false });
       }),
     );
@@ -52,35 +54,72 @@ const MOVEMENTS = {
   credited: {
     verb: 'credit',
     description: 'book a deposit; a reference counts only once',
+    reverses: 'reference of the withdrawal that this corrects, of the same wallet and asset',
     sentence: (amount: string, wallet: string) => `credited ${amount} to ${wallet}`,
   },
   debited: {
     verb: 'debit',
     description: 'book a withdrawal from the available balance; a reference counts only once',
+    reverses: 'reference of the deposit that this corrects, of the same wallet and asset',
     sentence: (amount: string, wallet: string) => `debited ${amount} from ${wallet}`,
   },
 } as const;
 
 function addMovement(account: Command, perform: RunCommand, kind: AccountMoved['kind']): void {
-  account
-    .command(MOVEMENTS[kind].verb)
-    .argument('<wallet>', WALLET, readWallet)
-    .argument('<asset>', 'asset symbol, like USDC')
-    .argument('<amount>', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
-    .requiredOption('--reference <id>', 'unique reference of the movement')
-    .addHelpText('after', '\nIf the outcome is unknown, repeat the command with the same reference.')
+  withAct(account.command(MOVEMENTS[kind].verb))
+    .argument('[wallet]', WALLET, readWallet)
+    .argument('[asset]', 'asset symbol, like USDC')
+    .argument('[amount]', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
+    .option('--reference <id>', 'unique reference of the movement')
+    .option('--reverses <id>', MOVEMENTS[kind].reverses)
+    .option('--file <path>', 'book lines of JSON instead; - reads the standard input')
+    .addHelpText('after', MOVEMENT_HELP)
     .description(MOVEMENTS[kind].description)
-    .action((wallet: string, asset: string, amount: Decimal, { reference }: { reference: string }) =>
-      perform((services) => move(services, { kind, wallet, asset, amount, reference })),
-    );
+    .action((...[wallet, asset, amount, options, command]: MovementArguments) => {
+      const { file, reference, reverses } = options;
+      const words = [wallet, asset, amount, reference];
+      if (file !== undefined) {
+        if ([...words, reverses].some((word) => word !== undefined))
+          command.error('error: with --file, the lines name the movements');
+        return perform(async (services, { terminal }) => {
+          await bookFile(services, kind, file, actOf(options), terminal);
+          return undefined;
+        });
+      }
+      if (wallet === undefined || asset === undefined || amount === undefined || reference === undefined)
+        return command.error('error: wallet, asset, amount and --reference are required without --file');
+      const movement = { reference, ...(reverses !== undefined && { reverses }) };
+      return perform((services) =>
+        move(services, { ...movement, kind, wallet, asset, amount }, actOf(options)),
+      );
+    });
 }
 
-async function move(services: OperatorServices, asked: AskedMovement): Promise<CommandResult> {
+type MovementArguments = [
+  wallet: string | undefined,
+  asset: string | undefined,
+  amount: Decimal | undefined,
+  options: MovementOptions,
+  command: Command,
+];
+
+const MOVEMENT_HELP = `
+If the outcome is unknown, repeat the command with the same reference.
+A line of a file is like {"reference": "…", "wallet": "0x…", "asset": "USDC", "amount": "12.5", "reason": "…"}; the reason
+may be left out. Each line is answered by a line. The exit status is 1 if one of them was refused.`;
+
+interface MovementOptions extends ActOptions {
+  reference?: string;
+  reverses?: string;
+  file?: string;
+}
+
+async function move(services: OperatorServices, asked: AskedMovement, act: Act): Promise<CommandResult> {
   const { amount, ...movement } = asked;
   const { kind, wallet, reference } = movement;
   try {
     const { scale, ...scaled } = await scaledMovement(services.engine, asked);
-    const { duplicate } = await moveFundsOnce(services, scaled, scale);
+    const { duplicate } = await moveFundsOnce(services, scaled, scale, act);
     const moved = formatScaled(scaled.amountAtoms, scale);
     const sentence = MOVEMENTS[kind].sentence(`${moved} ${movement.asset}`, wallet);
     return shortResult(

@@ -4,6 +4,7 @@
  */
 
 import { InvalidArgumentError } from 'commander';
+import { MAX_BY, MAX_REASON } from '../domain/act.ts';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
 import { parseMoment } from '../domain/moment.ts';
 import { isMonth } from '../domain/months.ts';
@@ -54,12 +55,17 @@ export function readSwitch(text: string): boolean {
   return text === 'true';
 }
 
-export function readTermsVersion(text: string): string {
-  if (!hasCharacters(text, 128) || !isValidText(text)) {
-    throw new InvalidArgumentError('A version is 1 to 128 characters of valid text.');
-  }
-  return text;
-}
+const readText =
+  (thing: string, most: number) =>
+  (text: string): string => {
+    if (!hasCharacters(text, most) || !isValidText(text))
+      throw new InvalidArgumentError(`${thing} is 1 to ${most} characters of valid text.`);
+    return text;
+  };
+
+export const readTermsVersion = readText('A version', 128);
+export const readOperator = readText('A name', MAX_BY);
+export const readReason = readText('A reason', MAX_REASON);
 
 /** Reads a time in Unix milliseconds. */
 export function readTimeMs(text: string): number {

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { rebuildClaimFilter } from '../books/claim-filter.ts';
 import type { FilterRebuilt } from '../engine/index.ts';
 import { formatCounted } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readWholeNumber } from './arguments.ts';
 import { addNoun, type RunCommand, shortResult } from './verb.ts';
 
@@ -13,8 +14,7 @@ export function addClaimsCommands(program: Command, perform: RunCommand): void {
     'claims',
     'manage the Bloom filter of used client order ids and references',
   );
-  claims
-    .command('rebuild')
+  withAct(claims.command('rebuild'))
     .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
     .addHelpText(
       'after',
@@ -24,8 +24,9 @@ engine's Redis needs memory for both. If the command is interrupted, run it agai
 knows CLAIM_FILTER_BYTES.`,
     )
     .description('rebuild the filter from Postgres with the configured size, while trading continues')
-    .action(({ patience }: { patience: number }) =>
+    .action(({ patience, ...options }: ActOptions & { patience: number }) =>
       perform(async (services) => {
+        await services.engine.acts.note({ name: 'claims rebuild' }, actOf(options));
         const rebuilt = await rebuildClaimFilter(services, { patienceMs: patience * 1_000 });
         return shortResult(describe(rebuilt), rebuilt);
       }),

@@ -5,6 +5,7 @@ import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { EngineBehind, EngineFormat, namedRight } from '../engine/index.ts';
 import { LedgerDiverged } from '../ledger/index.ts';
 import { addAccountCommands } from './account.ts';
+import { addActsCommand } from './acts.ts';
 import { addAssetCommands } from './asset.ts';
 import { addClaimsCommands } from './claims.ts';
 import { addCopiesCommands } from './copies.ts';
@@ -40,6 +41,7 @@ const NOUNS = [
   addLedgerCommands,
   addClaimsCommands,
   addCopiesCommands,
+  addActsCommand,
   addStatusCommand,
 ];
 

@@ -5,6 +5,7 @@ import { createKey, revokeKey } from '../books/operator-keys.ts';
 import { OPERATOR_RIGHTS, type OperatorKey, type OperatorRight } from '../domain/operator-rights.ts';
 import type { Decimal } from '../domain/units.ts';
 import { column, renderTable } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readDecimal } from './arguments.ts';
 import { addNoun, type RunCommand, shortResult } from './verb.ts';
 
@@ -51,8 +52,7 @@ const rowOf = ({ name, rights, caps, createdAtMs, revokedAtMs }: OperatorKey): s
 
 export function addKeyCommands(program: Command, perform: RunCommand): void {
   const key = addNoun(program, 'key', 'manage keys of the routes on OPERATOR_PORT');
-  key
-    .command('create')
+  withAct(key.command('create'))
     .argument('<name>', 'name of the key, by which the ledger knows who used it')
     .requiredOption(
       '--may <rights>',
@@ -65,11 +65,12 @@ export function addKeyCommands(program: Command, perform: RunCommand): void {
       '\nThe key is printed once and kept nowhere. Deposits and withdrawals count to a cap together. Repeat --cap for more\nassets; an asset without a cap has no limit.',
     )
     .description('make a key and print it')
-    .action((name: string, { may, cap = new Map() }: { may: OperatorRight[]; cap?: Caps }) =>
-      perform(async (services) => {
-        const made = await createKey(services, { name, rights: may, caps: cap });
-        return shortResult(made, { name, key: made });
-      }),
+    .action(
+      (name: string, { may, cap = new Map(), ...act }: ActOptions & { may: OperatorRight[]; cap?: Caps }) =>
+        perform(async (services) => {
+          const made = await createKey(services, { name, rights: may, caps: cap }, actOf(act));
+          return shortResult(made, { name, key: made });
+        }),
     );
   key
     .command('list')
@@ -83,13 +84,15 @@ export function addKeyCommands(program: Command, perform: RunCommand): void {
         };
       }),
     );
-  key
-    .command('revoke')
+  withAct(key.command('revoke'))
     .argument('<name>', 'name of the key')
     .description('revoke a key at once and for ever')
-    .action((name: string) =>
+    .action((name: string, options: ActOptions) =>
       perform(async (services) =>
-        shortResult(`the key ${name} is revoked`, documentOf(await revokeKey(services, name))),
+        shortResult(
+          `the key ${name} is revoked`,
+          documentOf(await revokeKey(services, name, actOf(options))),
+        ),
       ),
     );
 }

@@ -4,10 +4,13 @@ import type { Command } from 'commander';
 import { rebuildEngine } from '../books/rebuild.ts';
 import { type Reconciliation, reconcile } from '../books/reconcile/index.ts';
 import { renderReconciliation } from '../books/reconcile/text.ts';
+import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readWholeNumber } from './arguments.ts';
 import { addCheckpoint, readCheckpointFile } from './checkpoints.ts';
 import { withProgress } from './progress.ts';
+import type { OperatorServices } from './services.ts';
 import { addStatementCommands } from './statements.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
@@ -58,9 +61,15 @@ const reconciled = (result: Reconciliation): CommandResult => {
   };
 };
 
+/** Notes a rebuild in the engine that it made. Returns false when the engine does not open. */
+async function noteRebuild({ engine, reopened }: OperatorServices, act: Act): Promise<boolean> {
+  if (!(await reopened?.())) return false;
+  await engine.acts.note({ name: 'ledger rebuild' }, act);
+  return true;
+}
+
 function addRebuild(ledger: Command, perform: RunCommand): void {
-  ledger
-    .command('rebuild')
+  withAct(ledger.command('rebuild'))
     .addHelpText(
       'after',
       `
@@ -73,16 +82,18 @@ Running processes open the engine when it is complete. An interrupted rebuild be
     .description(
       'rebuild the engine from Postgres; refuses to replace one that has the format of this release',
     )
-    .action(() =>
+    .action((options: ActOptions) =>
       perform(async (services) => {
         const rebuilt = await rebuildEngine(services);
+        const isNoted = await noteRebuild(services, actOf(options));
         const { sequence, markets, accounts, liveOrders, keepsSwitches } = rebuilt;
         const parts = [`${markets} markets`, `${accounts} balances`, `${liveOrders} live orders`];
         const state = `the engine is as it was after event ${sequence}: ${parts.join(', ')}`;
         const switches = keepsSwitches
           ? 'dead-man switches are as they were: those that are due fire when a process opens the engine'
           : 'dead-man switches are lost: clients must set theirs again';
-        return shortResult(`${state}\n${switches}`, rebuilt);
+        const notes = isNoted ? [] : ['the engine has not opened yet, so acts do not show this rebuild'];
+        return shortResult([state, switches, ...notes].join('\n'), rebuilt);
       }),
     );
 }

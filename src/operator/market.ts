@@ -5,11 +5,12 @@ import { clearMarket, operatorsRecord } from '../books/markets.ts';
 import { MARKET_STATUSES, type Market, SELF_TRADE_POLICIES, type SelfTradePolicy } from '../domain/market.ts';
 import type { MarketChange } from '../domain/market-rules.ts';
 import { column, renderTable } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readRule, readSwitch, readWholeNumber, withNulls } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
-interface CreateOptions {
+interface CreateOptions extends ActOptions {
   tickSize: string | null;
   sizeStep: string | null;
   minOrderSize: string | null;
@@ -31,13 +32,14 @@ export function addMarketCommands(program: Command, perform: RunCommand): void {
   addCreate(market, perform);
   addSet(market, perform);
 
-  market
-    .command('clear')
+  withAct(market.command('clear'))
     .argument('<symbol>', 'market symbol, like ETH/USDC')
     .description('cancel all orders of a halted market')
-    .action((symbol: string) =>
+    .action((symbol: string, options: ActOptions) =>
       perform(async (services) =>
-        closedOrders(`${symbol} is clear`, await clearMarket(services, symbol), { market: symbol }),
+        closedOrders(`${symbol} is clear`, await clearMarket(services, symbol, actOf(options)), {
+          market: symbol,
+        }),
       ),
     );
 
@@ -57,8 +59,7 @@ const NULL_NOTE = `
 Use null for a rule that is not enforced. Tick size and size step cannot both be null.`;
 
 function addCreate(market: Command, perform: RunCommand): void {
-  market
-    .command('create')
+  withAct(market.command('create'))
     .argument('<symbol>', 'market symbol: BASE/QUOTE, upper-case')
     .requiredOption('--tick-size <decimal>', 'smallest price increment', readRule)
     .requiredOption('--size-step <decimal>', 'smallest size increment, in base units', readRule)
@@ -77,23 +78,25 @@ function addCreate(market: Command, perform: RunCommand): void {
     .description('create a market; rules that cannot be exact are refused')
     .action((symbol: string, options: CreateOptions) =>
       perform(async ({ engine, networkId }) => {
-        const { sellDisabled, hidden, ...rules } = withNulls(options, RULES);
+        const { sellDisabled, hidden, by, reason, ...rules } = withNulls(options, RULES);
         return published(
-          await engine.markets.create({
-            ...rules,
-            symbol,
-            sellEnabled: !sellDisabled,
-            visible: !hidden,
-            networkId: options.networkId ?? networkId,
-          }),
+          await engine.markets.create(
+            {
+              ...rules,
+              symbol,
+              sellEnabled: !sellDisabled,
+              visible: !hidden,
+              networkId: options.networkId ?? networkId,
+            },
+            actOf({ by, reason }),
+          ),
         );
       }),
     );
 }
 
 function addSet(market: Command, perform: RunCommand): void {
-  market
-    .command('set')
+  withAct(market.command('set'))
     .argument('<symbol>', 'market symbol, like ETH/USDC')
     .addOption(
       new Option('--status <status>', 'new status; delisted needs an empty book').choices(MARKET_STATUSES),
@@ -108,10 +111,13 @@ function addSet(market: Command, perform: RunCommand): void {
     .option('--reference-price <decimal>', 'mark price until the first trade', readRule)
     .addHelpText('after', '\nThe tick size and the size step of a market cannot change.')
     .description('change the rules of a market from the next order on')
-    .action((symbol: string, change: MarketChange, command: Command) => {
+    .action((symbol: string, options: MarketChange & ActOptions, command: Command) => {
+      const { by, reason, ...change } = options;
       if (Object.keys(change).length === 0) command.error('error: no option was given');
       return perform(async ({ engine }) =>
-        published(await engine.markets.change(symbol, withNulls(change, CHANGEABLE_RULES))),
+        published(
+          await engine.markets.change(symbol, withNulls(change, CHANGEABLE_RULES), actOf({ by, reason })),
+        ),
       );
     });
 }

@@ -1,5 +1,6 @@
 /** Prints reports: as a table for people, as CSV or as JSON. */
 
+import type { Command } from 'commander';
 import {
   type Report,
   type ReportColumn,
@@ -8,7 +9,9 @@ import {
   titleOf,
 } from '../statements/report.ts';
 import { column, renderTable } from '../terminal/table.ts';
+import type { OperatorServices } from './services.ts';
 import { paintFor, type Terminal, write } from './terminal.ts';
+import type { RunCommand } from './verb.ts';
 
 /** Rows that are aligned together, so that a report of any length needs no memory. */
 const ALIGNED_ROWS = 500;
@@ -61,4 +64,27 @@ export async function printReport(
 ): Promise<void> {
   if (format === 'table') return printTable(report, terminal);
   for await (const chunk of reportText(report, format, isResumed)) await write(terminal.out, chunk);
+}
+
+export const CSV_HELP = `
+In CSV, a text that a spreadsheet would run as a formula (it begins with = + - @, a TAB or a line break) has an
+apostrophe in front. An importer drops one apostrophe where such a character, or more apostrophes and then such a
+character, follow it. Amounts are never changed; --json has every text as it is.`;
+
+/** Adds a command that prints a report of any length. */
+export function addReport<Options>(
+  command: Command,
+  perform: RunCommand,
+  make: (services: OperatorServices, options: Options) => Promise<Report>,
+): void {
+  command
+    .option('--csv', 'print CSV')
+    .addHelpText('after', CSV_HELP)
+    .action((options: Options & { csv?: true }) =>
+      perform(async (services, { terminal, json }) => {
+        const format: ReportFormat | 'table' = json ? 'json' : options.csv ? 'csv' : 'table';
+        await printReport(await make(services, options), format, terminal);
+        return undefined;
+      }),
+    );
 }

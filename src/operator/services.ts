@@ -12,6 +12,8 @@ export interface OperatorServices extends StatusSources {
   readonly networkId: string;
   /** Looks at the copies of the engine, by name; undefined for one that does not answer. Absent without copies. */
   readonly copies?: (() => Promise<ReadonlyMap<string, SeenServer | undefined>>) | undefined;
+  /** Waits until a rebuilt engine is open; false if it does not open soon. */
+  readonly reopened?: () => Promise<boolean>;
   /** One sentence for each unavailable server, with the setting that names it. */
   readonly troubles?: () => string[];
   close(): Promise<void>;

@@ -11,9 +11,10 @@ import {
   movementsReport,
   volumesReport,
 } from '../statements/books.ts';
-import type { Report, ReportFormat } from '../statements/report.ts';
+import type { ReportFormat } from '../statements/report.ts';
 import { statementReport } from '../statements/statement.ts';
 import { column, renderTable } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
 import {
   readDimensions,
   readEntryId,
@@ -23,35 +24,11 @@ import {
   readWholeNumber,
 } from './arguments.ts';
 import { checkpointLine } from './checkpoints.ts';
-import { printReport } from './print-report.ts';
-import type { OperatorServices } from './services.ts';
+import { addReport, CSV_HELP, printReport } from './print-report.ts';
 import { type RunCommand, shortResult } from './verb.ts';
 
 const WALLET_OPTION = ['--wallet <address>', 'only this wallet', readWallet] as const;
 const ASSET_OPTION = ['--asset <symbol>', 'only this asset'] as const;
-
-const CSV_HELP = `
-In CSV, a text that a spreadsheet would run as a formula (it begins with = + - @, a TAB or a line break) has an
-apostrophe in front. An importer drops one apostrophe where such a character, or more apostrophes and then such a
-character, follow it. Amounts are never changed; --json has every text as it is.`;
-
-/** Adds a command that prints a report of any length. */
-function addReport<Options>(
-  command: Command,
-  perform: RunCommand,
-  make: (services: OperatorServices, options: Options) => Promise<Report>,
-): void {
-  command
-    .option('--csv', 'print CSV')
-    .addHelpText('after', CSV_HELP)
-    .action((options: Options & { csv?: true }) =>
-      perform(async (services, { terminal, json }) => {
-        const format: ReportFormat | 'table' = json ? 'json' : options.csv ? 'csv' : 'table';
-        await printReport(await make(services, options), format, terminal);
-        return undefined;
-      }),
-    );
-}
 
 const withSpan = (command: Command): Command =>
   command
@@ -163,8 +140,7 @@ ${CSV_HELP}`,
 const CLOSINGS = ['MONTH', 'EVENT', 'BALANCES', 'CLOSED AT', 'DIGEST'].map((title) => column(title));
 
 function addClosings(ledger: Command, perform: RunCommand): void {
-  ledger
-    .command('close')
+  withAct(ledger.command('close'))
     .argument('<month>', 'month like 2026-11 (UTC)', readMonth)
     .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
     .option('--key <file>', 'Ed25519 private key in PEM, which signs the checkpoint of the closing')
@@ -173,9 +149,9 @@ function addClosings(ledger: Command, perform: RunCommand): void {
       '\nA month that is closed already stays as it is. The line of JSON is a checkpoint, which contains the closing: keep it\nwhere nobody who may write to the database can write.',
     )
     .description('keep the balances of all accounts at the end of a month')
-    .action((month: string, { patience, key }: { patience: number; key?: string }) =>
+    .action((month: string, { patience, key, ...options }: ActOptions & { patience: number; key?: string }) =>
       perform(async (services) => {
-        const { isNew, ...closing } = await closeMonth(services, month, patience * 1_000);
+        const { isNew, ...closing } = await closeMonth(services, month, patience * 1_000, actOf(options));
         const checkpoint = await checkpointLine(services, key);
         const document = { ...closingDocument(closing), isNew, checkpoint: JSON.parse(checkpoint) };
         const figures = `${closing.balances} balances after event ${closing.sequence}, digest ${closing.digest}`;

@@ -6,6 +6,7 @@ import { type Config, listeningOn, OWN_HOST } from '../config.ts';
 import { DEMO_MARKETS } from '../demo/markets.ts';
 import { StartRefusal } from '../domain/errors.ts';
 import type { Engine } from '../engine/index.ts';
+import type { Backends } from './backends.ts';
 import { tryPort } from './listening.ts';
 import { openOutages } from './outages.ts';
 import { loadEmbedded } from './own-servers.ts';
@@ -59,6 +60,35 @@ export async function startAll(
   const backends = openBackends('all', served, logger, outages);
   scout.close();
   print('Preparing the ledger …');
+  const roles = await startRoles(backends, config, config.jwtSecret ?? embedded.jwtSecret);
+  if (isOwn) await createDemoMarkets(backends.engine, config.networkId);
+  if (config.webHosts.length === 0)
+    print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
+  const markets = await untilDone(() => backends.engine.markets.all());
+  embedded.announce({
+    url: localUrl({ ...config, port: roles.port }),
+    webHost: config.webHosts[0] ?? `localhost:${roles.port}`,
+  });
+  for (const line of ['', ...welcome(config, markets, isOwn)]) print(line);
+  print(operatorsLine(roles.operatorPort, config.operatorPort));
+  if (roles.metricsPort !== undefined) print(`Metrics: http://localhost:${roles.metricsPort}/metrics`);
+  return {
+    async stop(drainMs) {
+      await roles.stop(drainMs);
+      await backends.close();
+      await embedded.stop();
+    },
+  };
+}
+
+interface RunningRoles extends RunningRole {
+  /** Actual ports. */
+  readonly port: number;
+  readonly operatorPort: number;
+  readonly metricsPort: number | undefined;
+}
+
+async function startRoles(backends: Backends, config: Config, jwtSecret: string): Promise<RunningRoles> {
   const [
     { openMetricsPort },
     { startApi },
@@ -75,34 +105,24 @@ export async function startAll(
     import('./snapshot.ts'),
   ]);
   const metricsPort = await openMetricsPort(backends);
-  const api = await startApi(backends, config.jwtSecret ?? embedded.jwtSecret);
+  const api = await startApi(backends, jwtSecret);
   const streams = openStreamsOn(api.server, backends);
-  const operatorApi = await startOperatorApi(backends, {
+  const operators = await startOperatorApi(backends, {
     port: config.operatorPort,
     host: OWN_HOST,
     nearby: true,
   });
   const settlement = await startSettlement(backends);
   const snapshot = await startSnapshot(backends);
-  if (isOwn) await createDemoMarkets(backends.engine, config.networkId);
-  if (config.webHosts.length === 0)
-    print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
-  const markets = await untilDone(() => backends.engine.markets.all());
-  embedded.announce({
-    url: localUrl({ ...config, port: api.port }),
-    webHost: config.webHosts[0] ?? `localhost:${api.port}`,
-  });
-  for (const line of ['', ...welcome(config, markets, isOwn)]) print(line);
-  print(operatorsLine(operatorApi.port, config.operatorPort));
-  if (metricsPort.port !== undefined) print(`Metrics: http://localhost:${metricsPort.port}/metrics`);
   return {
+    port: api.port,
+    operatorPort: operators.port,
+    metricsPort: metricsPort.port,
     async stop(drainMs) {
-      await Promise.all([streams.stop(drainMs), api.stop(drainMs), operatorApi.stop(drainMs)]);
+      await Promise.all([streams.stop(drainMs), api.stop(drainMs), operators.stop(drainMs)]);
       await snapshot.stop(drainMs);
       await settlement.stop(drainMs);
       await metricsPort.close();
-      await backends.close();
-      await embedded.stop();
     },
   };
 }

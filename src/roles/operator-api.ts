@@ -42,7 +42,11 @@ export async function startOperatorApi(
   const wakeUps = openWakeUps({ connection: backends.queueOptions, onError: queueTrouble(backends) });
   const { serviceName, networkId } = config;
   answer = createOperatorApp({
-    ...{ ...probes, engine, ledger, serviceName, networkId },
+    ...probes,
+    engine,
+    ledger,
+    serviceName,
+    networkId,
     queueCounts: () => wakeUps.counts(),
     replicas: () => countReplicas(engineRedis),
     snapshotAgeMs: () => framesAgeMs(queueRedis),

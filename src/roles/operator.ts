@@ -101,6 +101,11 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
     queueCounts: () => queue.counts(),
     replicas: () => countReplicas(engineRedis),
     snapshotAgeMs: () => framesAgeMs(queueRedis),
+    async reopened() {
+      const reopensByMs = Date.now() + PATIENCE_MS;
+      while (!engine.lifecycle.isOpen() && Date.now() < reopensByMs) await sleep(LOOK_EVERY_MS);
+      return engine.lifecycle.isOpen();
+    },
     copies: backends.copies && (() => lookAtCopies(backends)),
     troubles: () => outages.sentences(),
     async close() {

@@ -12,20 +12,10 @@ import type {
   TurnoverSpan,
 } from '../ledger/index.ts';
 import { CUSTODY, HOUSE } from '../ledger/index.ts';
-import { decimalOf, isoTime, type Scales } from './amounts.ts';
-import { amountColumn, type Cell, type Report, textColumns } from './report.ts';
+import { decimalOf, isoTime, readScales, type Scales } from './amounts.ts';
+import { amountColumn, type Cell, mapped, type Report, textColumns } from './report.ts';
 
 type Books = Pick<Ledger, 'balances' | 'turnover' | 'journal' | 'state'>;
-
-const readScales = async ({ state }: Books): Promise<Scales> =>
-  new Map((await state.assets()).map(({ symbol, scale }) => [symbol, scale]));
-
-async function* mapped<Item>(
-  items: AsyncIterable<Item>,
-  rowOf: (item: Item) => readonly Cell[],
-): AsyncGenerator<readonly Cell[]> {
-  for await (const item of items) yield rowOf(item);
-}
 
 /** Sums of an asset over all accounts. */
 class TrialBalance {
@@ -133,7 +123,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
     columns: [
       ...textColumns('time', 'kind', 'wallet', 'asset'),
       amountColumn('amount'),
-      ...textColumns('reference', 'sequence'),
+      ...textColumns('reference', 'reverses', 'sequence'),
     ],
     rows: mapped(books.journal.movements(filter), ({ timeMs, kind, wallet, asset, ...moved }) => [
       isoTime(timeMs),
@@ -142,6 +132,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
       asset,
       decimalOf(scales, asset, moved.amountAtoms),
       moved.reference,
+      moved.reverses,
       moved.sequence,
     ]),
   };

@@ -24,6 +24,13 @@ export interface Report {
   readonly totals?: () => Readonly<Record<string, unknown>>;
 }
 
+export async function* mapped<Item>(
+  items: AsyncIterable<Item>,
+  rowOf: (item: Item) => readonly Cell[],
+): AsyncGenerator<readonly Cell[]> {
+  for await (const item of items) yield rowOf(item);
+}
+
 export type ReportFormat = 'csv' | 'jsonl' | 'json';
 
 export const amountColumn = (name: string): ReportColumn => ({ name, isAmount: true });

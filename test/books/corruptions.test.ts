@@ -112,6 +112,7 @@ const KEYS: Readonly<Record<string, string>> = {
   reconciliations: 'id',
   market_versions: 'sequence',
   setting_changes: 'sequence',
+  operator_acts: 'sequence',
   chain_heads: 'sequence',
   candles: "concat_ws(' ', market, timeframe, 'at', open_ms)",
 };

@@ -522,6 +522,8 @@ class Run {
         return { kind: event.kind, market: rulesIn(event.market), version: this.#changesUpTo(event.market) };
       case 'asset_changed':
         throw new Divergence('events', event, 'no change of an asset');
+      case 'operator_acted':
+        throw new Divergence('events', event, 'no act of an operator');
       default: {
         const { epoch: _epoch, sequence: _sequence, timeMs: _time, digest: _digest, ...body } = event;
         return body;

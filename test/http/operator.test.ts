@@ -50,7 +50,7 @@ describe('the routes for operators', () => {
     ...{ reference, kind: 'deposit', wallet: ALICE, asset: 'USDC', amount: '5', reason },
     ...more,
   });
-  const book = async (movements: object[], key = master, app = 0) =>
+  const book = async (movements: unknown[], key = master, app = 0) =>
     (await post('/movements', { movements }, key, app)).body.results;
   const sumOf = async (wallet: string, asset = 'USDC'): Promise<string | undefined> =>
     (await get(`/wallets/${wallet}`)).body.balances.find((one: { asset: string }) => one.asset === asset)
@@ -242,6 +242,30 @@ describe('the routes for operators', () => {
     // A test above has made Redis forget what was used.
     expect(body.failedChecks).to.deep.equal(['recent claims']);
     expect(body).to.include({ holds: false });
+  });
+
+  it('list every change with the name of its key and its reason, in pages', async () => {
+    const acts = [];
+    let cursor = '';
+    do {
+      const { body } = await get(`/acts?by=master&limit=50${cursor}`);
+      expect(body.acts.length).to.be.at.most(50);
+      acts.push(...body.acts);
+      cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+    } while (cursor !== '');
+    expect(new Set(acts.map((one) => one.reason))).to.deep.equal(new Set([reason]));
+    const names = 'credit debit hold release'.split(' ').map((name) => `account ${name}`);
+    const others = [
+      'market create',
+      'market set',
+      'market clear',
+      'order void',
+      'asset set',
+      'trading pause',
+    ];
+    expect(acts.map(({ act }) => act)).to.include.members([...names, ...others, 'terms require']);
+    expect((await get(`/acts?wallet=${ALICE}&since=2000-01-01`)).body.acts[0]).to.include({ subject: 'm-1' });
+    expect((await get('/acts?limit=0')).body.code).to.equal('VALIDATION_ERROR');
   });
 
   it('are described by a valid document, which needs no key', async () => {

@@ -181,6 +181,19 @@ create table operator_keys (
   revoked_at timestamp with time zone,
   constraint operator_keys_digest_key UNIQUE (digest),
   constraint operator_keys_pkey PRIMARY KEY (name)
+create table operator_acts (
+  sequence bigint not null,
+  name text collate "C" not null,
+  operator text collate "C" not null,
+  reason text not null,
+  wallet text collate "C",
+  market text collate "C",
+  asset text collate "C",
+  subject text collate "C",
+  before text,
+  after text,
+  time_ms bigint not null,
+  constraint operator_acts_pkey PRIMARY KEY (sequence)
 );
 
 create table orders (
@@ -277,6 +290,7 @@ create table wallet_terms (
 );
 
 CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
+CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, sequence) WHERE (wallet IS NOT NULL);
 CREATE INDEX orders_by_time ON public.orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
 CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
 CREATE INDEX orders_closed_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
@@ -379,6 +393,7 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closings FOR E
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON market_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON operator_acts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON reconciliations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON setting_changes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -408,6 +423,11 @@ comment on column ledger_entries.reference is 'The account''s order, or the refe
 comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
 comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
 comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
+comment on column operator_acts.after is 'What there is since, in the same words.';
+comment on column operator_acts.before is 'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
+comment on column operator_acts.name is 'The command, like account hold.';
+comment on column operator_acts.operator is 'Name of the person or of the key.';
+comment on column operator_acts.subject is 'Reference, order id, month or key that the act was about.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
@@ -434,5 +454,6 @@ comment on table market_versions is 'Each record that a market ever had, with th
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
 comment on table operator_key_days is 'Atoms that a key with a cap has moved or reserved in a day.';
 comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
+comment on table operator_acts is 'Each change that an operator made, by its event.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
 comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';

@@ -1,5 +1,6 @@
 /** Tests operator commands that credit, debit, hold, release and show accounts. */
 
+import { userInfo } from 'node:os';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { instead } from '../support/instead.ts';
@@ -179,6 +180,88 @@ describe('operator: accounts', () => {
     expect(await fixture.ask('account', 'hold', ALICE)).to.include({ held: true, count: 0 });
     expect(await fixture.ask('account', 'release', ALICE)).to.deep.equal({ wallet: ALICE, held: false });
     await fixture.ask(...debit(ALICE, 'USDC', '1', '--reference', 'held'));
+  });
+
+  describe('acts', () => {
+    const acts = async (...argv: string[]): Promise<Record<string, unknown>[]> => {
+      await fixture.settle();
+      return (await fixture.ask('acts', ...argv)).acts;
+    };
+    const WHO = ['--by', 'dora', '--reason', 'audit, "quoted"'];
+    const MARKET = 'SOL/USDC';
+
+    it('shows each kind of change with author, reason and what there was before', async () => {
+      const wallet = WALLET('e');
+      const change = (...argv: string[]): Promise<Record<string, string>> => fixture.ask(...argv, ...WHO);
+      await change('asset', 'set', 'SOL', '--scale', '4');
+      await change('market', 'create', MARKET, ...marketRules());
+      await change('market', 'set', MARKET, '--fee-bps', '77', '--reference-price', '150');
+      for (const amount of ['5000', '1', '1'])
+        await change(...credit(wallet, 'USDC', amount, '--reference', `act ${amount}`));
+      await change(...debit(wallet, 'USDC', '0.5', '--reference', 'act 0.5'));
+      const { order } = await fixture.place({ wallet, size: '1' });
+      await change('order', 'void', order.id);
+      expect(await fixture.refuse('order', 'void', order.id, ...WHO)).to.equal('ORDER_NOT_FOUND');
+      for (const verb of ['hold', 'hold', 'release']) await change('account', verb, wallet);
+      for (const verb of ['pause', 'resume']) await change('trading', verb);
+      for (const version of ['v1', 'v2']) await change('terms', 'require', version);
+      await change('terms', 'off');
+      await change('market', 'set', MARKET, '--status', 'halted');
+      await change('market', 'clear', MARKET);
+      const found = await acts('--by', 'dora');
+      expect(new Set(found.map(({ reason }) => reason))).to.deep.equal(new Set(['audit, "quoted"']));
+      const created = String(found[1]?.after);
+      expect(created).to.contain('feeBps=10').and.to.contain('status=active');
+      const about = ['act', 'wallet', 'market', 'asset', 'subject', 'before', 'after'];
+      expect(found.map((one) => about.map((name) => one[name] ?? '-').join(' | '))).to.deep.equal([
+        'asset set | - | - | SOL | - | - | 4',
+        `market create | - | ${MARKET} | - | - | - | ${created}`,
+        `market set | - | ${MARKET} | - | - | feeBps=10 referencePrice=null | feeBps=77 referencePrice=150`,
+        `account credit | ${wallet} | - | USDC | act 5000 | 0 | 5000`,
+        `account credit | ${wallet} | - | USDC | act 1 | 5000 | 5001`,
+        `account debit | ${wallet} | - | USDC | act 0.5 | 5001 | 5000.5`,
+        `order void | ${wallet} | ETH/USDC | - | ${order.id} | - | -`,
+        `account hold | ${wallet} | - | - | - | - | on`,
+        `account release | ${wallet} | - | - | - | on | -`,
+        'trading pause | - | - | - | - | - | on',
+        'trading resume | - | - | - | - | on | -',
+        'terms require | - | - | - | - | - | v1',
+        'terms require | - | - | - | - | v1 | v2',
+        'terms off | - | - | - | - | v2 | -',
+        `market set | - | ${MARKET} | - | - | status=active | status=halted`,
+        `market clear | - | ${MARKET} | - | - | - | -`,
+      ]);
+    });
+
+    it('filters by wallet, market and time, and prints CSV', async () => {
+      expect(await acts('--wallet', WALLET('e'))).to.have.length(6);
+      const ofMarket = await acts('--market', MARKET);
+      expect(ofMarket).to.have.length(4);
+      const since = await acts('--market', MARKET, '--since', String(ofMarket.at(-1)?.time));
+      expect(since.at(-1)).to.deep.equal(ofMarket.at(-1));
+      expect(await acts('--since', '2100-01-01')).to.deep.equal([]);
+      const { stdout } = await fixture.run('acts', '--csv', '--by', 'dora');
+      expect(stdout)
+        .to.match(/^time,event,act,by,reason,/)
+        .and.to.contain(',dora,"audit, ""quoted""",');
+    });
+
+    it("names the system's user, and says that no reason was given", async () => {
+      await fixture.ask('account', 'hold', WALLET('e'));
+      expect((await acts('--wallet', WALLET('e'))).at(-1)).to.include({
+        by: userInfo().username,
+        reason: 'not given',
+      });
+    });
+
+    it('rejects names and reasons that are too long', async () => {
+      for (const words of [
+        ['--by', 'x'.repeat(129)],
+        ['--reason', 'x'.repeat(257)],
+      ])
+        expect((await fixture.run('trading', 'pause', ...words)).status).to.equal(2);
+      expect(await fixture.services.engine.reads.state()).to.include({ paused: false });
+    });
   });
 
   it('shows a wallet without any history', async () => {

@@ -84,8 +84,8 @@ describe('operator: keys', () => {
     const amount = (reference: string, atoms: bigint) => ({
       ...{ kind: 'debited', reference, asset: 'USDC', atoms, capAtoms: 1_000n },
     });
-    const reserve = ({ keys }: typeof other, names: readonly string[]) =>
-      keys.reserve(
+    const reserve = ({ caps }: typeof other, names: readonly string[]) =>
+      caps.reserve(
         'capped',
         names.map((name) => amount(name, 7n)),
       );
@@ -99,21 +99,21 @@ describe('operator: keys', () => {
     );
     expect(granted.size).to.equal(142);
     expect(await sums()).to.deep.equal([{ atoms: '994' }]);
-    expect(await other.keys.reserve('capped', [amount('fits', 6n), amount('does not', 1n)])).to.deep.equal([
+    expect(await other.caps.reserve('capped', [amount('fits', 6n), amount('does not', 1n)])).to.deep.equal([
       true,
       false,
     ]);
 
     const [moved, refused] = [amount([...granted][0]!, 7n), amount([...granted][1]!, 7n)];
-    await other.keys.keep('capped', [moved]);
-    await other.keys.release('capped', [moved]);
+    await other.caps.keep('capped', [moved]);
+    await other.caps.release('capped', [moved]);
     expect(await sums()).to.deep.equal([{ atoms: '1000' }]);
     // Two requests wait with this amount: the last one gives it back.
-    await other.keys.release('capped', [refused]);
+    await other.caps.release('capped', [refused]);
     expect(await sums()).to.deep.equal([{ atoms: '1000' }]);
-    await fixture.ledger.keys.release('capped', [refused]);
+    await fixture.ledger.caps.release('capped', [refused]);
     expect(await sums()).to.deep.equal([{ atoms: '993' }]);
-    expect(await fixture.ledger.keys.reserve('capped', [amount('next', 7n)])).to.deep.equal([true]);
+    expect(await fixture.ledger.caps.reserve('capped', [amount('next', 7n)])).to.deep.equal([true]);
     await other.close();
   });
 });

@@ -211,10 +211,16 @@ describe('operator: statements', () => {
   it('closes a month once, and no month that is not over', async () => {
     const past = await fixture.ask('ledger', 'close', '2020-02');
     expect(past).to.include({ month: '2020-02', end: '2020-03-01T00:00:00.000Z', balances: 0, isNew: true });
-    const { isNew, ...same } = await fixture.ask('ledger', 'close', '2020-02');
-    expect({ ...same, isNew: true }).to.deep.equal(past);
+    await fixture.settle();
+    const { isNew, checkpoint, ...same } = await fixture.ask('ledger', 'close', '2020-02');
+    expect(past).to.deep.include(same);
+    expect(checkpoint.sequence).to.equal(past.checkpoint.sequence + 1);
     expect(isNew).to.equal(false);
     expect((await fixture.ask('ledger', 'closings')).closings).to.have.length(1);
+    const closings = (await fixture.ask('acts')).acts.filter(
+      ({ act }: { act: string }) => act === 'ledger close',
+    );
+    expect(closings.map(({ subject }: { subject: string }) => subject)).to.deep.equal(['2020-02']);
     expect(await fixture.refuse('ledger', 'close', '2090-01')).to.equal('MONTH_NOT_OVER');
   });
 });

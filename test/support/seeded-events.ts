@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { RecordedAct } from '../../src/domain/act.ts';
 import type { EngineEvent, EventBody } from '../../src/domain/event.ts';
 import type { Asset, Market } from '../../src/domain/market.ts';
 import type {
@@ -99,7 +100,7 @@ export function seededEvents(seed: number): SeededEvents {
     if (dice.chance(0.002)) epoch += 1;
     const body = opening.shift() ?? bodyOf();
     if (body.kind === 'market_changed') feeBpsOf.set(body.market.symbol, body.market.feeBps);
-    const event = { epoch, sequence, timeMs, ...body };
+    const event = { epoch, sequence, timeMs, ...body, ...actOf(body, sequence) };
     const digest = createHash('sha256').update(JSON.stringify(event, bigintsAsText)).digest('hex');
     return { ...event, digest };
   };
@@ -224,6 +225,14 @@ function openingEvents(): EventBody[] {
       ),
     ),
   ];
+}
+
+/** Every other change of an account or a switch is an operator's. */
+function actOf({ kind }: EventBody, sequence: number): { act?: RecordedAct } {
+  const isOperators = ['account_held', 'trading_paused', 'terms_required', 'credited'].includes(kind);
+  if (!isOperators || sequence % 2 === 0) return {};
+  const reason = POISONED_TEXTS[sequence % POISONED_TEXTS.length]!;
+  return { act: { by: 'seed', reason, before: kind === 'credited' ? '7' : null } };
 }
 
 function setting(dice: Random, sequence: number): EventBody {

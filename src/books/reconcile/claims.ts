@@ -1,6 +1,6 @@
 /** Checks used ids: the engine must still know every id that the ledger has. */
 
-import { claimName, FIELDS_TOGETHER, type UsedId } from '../../engine/index.ts';
+import { claimName, FIELDS_TOGETHER, movementRecord, reversalName, type UsedId } from '../../engine/index.ts';
 import type { AuditedId, AuditedName } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
@@ -24,7 +24,13 @@ const subjectOf = ({ kind, id, usedBy }: AuditedName): string =>
 const meaningOf = (id: AuditedId): string =>
   id.kind === 'order'
     ? id.usedBy
-    : JSON.stringify({ wallet: id.wallet, asset: id.asset, amount: `${id.atoms}`, reference: id.id });
+    : movementRecord({
+        wallet: id.wallet,
+        asset: id.asset,
+        amountAtoms: id.atoms,
+        reference: id.id,
+        reverses: id.reverses ?? undefined,
+      });
 
 const readMeaning = (value: Buffer): string =>
   value.length === REFERENCE_BYTES ? value.toString('hex') : value.toString();
@@ -151,8 +157,11 @@ const orderNames = (
 
 function movementNames(text: string): string[] {
   try {
-    const { reference } = JSON.parse(text) as { reference: string };
-    return (['credited', 'debited'] as const).map((kind) => claimName({ kind, reference }));
+    const { reference, reverses } = JSON.parse(text) as { reference: string; reverses?: string };
+    return (['credited', 'debited'] as const).flatMap((kind) => [
+      claimName({ kind, reference }),
+      ...(reverses === undefined ? [] : [reversalName(reverses, kind)]),
+    ]);
   } catch {
     return [];
   }

@@ -203,6 +203,8 @@ export class Follower implements OrderVisitor {
         }
         break;
       }
+      case 'operator_acted':
+        break;
       default:
         this.#switch(event);
     }

@@ -86,7 +86,12 @@ function documentedRoutes({ legacyPrefix, demoFaucet }: HttpSettings): Documente
     const operation = operationOf(method, successor ?? path);
     const id = isDeprecated ? legacyId(operation.id, path, successor) : operation.id;
     return {
-      ...{ method, path, endpoint, bucket, isDeprecated, operation: { ...operation, id } },
+      method,
+      path,
+      endpoint,
+      bucket,
+      isDeprecated,
+      operation: { ...operation, id },
       security: caller === 'wallet' ? 'session' : undefined,
       isPublic: caller === 'public',
       earlierCodes: EARLIER_CODES[caller],

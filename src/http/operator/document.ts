@@ -28,6 +28,7 @@ const replies = nameReplies({
   Trading: contract.tradingSchema,
   RequiredTerms: contract.requiredTermsSchema,
   LastReconcile: contract.lastReconcileSchema,
+  Acts: contract.actsSchema,
   ServiceStatus: contract.serviceStatusSchema,
   Statement: statementSchema,
   StatementText: statementText,
@@ -173,6 +174,12 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     summary: 'Returns the state of the service as far as its servers answer',
     reply: contract.serviceStatusSchema,
   },
+  'GET /acts': {
+    id: 'listActs',
+    tag: 'Service',
+    summary: 'Lists what operators and keys changed, oldest first',
+    reply: contract.actsSchema,
+  },
   'GET /reconcile': {
     id: 'getLastReconcile',
     tag: 'Service',
@@ -190,12 +197,20 @@ const documented = (): Documented[] => [
     const needs = `Needs the right ${rights.map((right) => `\`${right}\``).join(' or ')}.`;
     const description = [operation.description, needs].filter((text) => text !== undefined).join(' ');
     return {
-      ...{ method, path, endpoint, operation: { ...operation, description }, security: 'key' },
+      method,
+      path,
+      endpoint,
+      operation: { ...operation, description },
+      security: 'key',
       earlierCodes: ['UNAUTHORIZED', 'FORBIDDEN'] as const,
     };
   }),
   ...PROBES.map(({ method, path }) => ({
-    ...{ method, path, endpoint: {}, earlierCodes: [], operation: OPERATIONS[`${method} ${path}`]! },
+    method,
+    path,
+    endpoint: {},
+    earlierCodes: [],
+    operation: OPERATIONS[`${method} ${path}`]!,
   })),
 ];
 

@@ -17,7 +17,7 @@ import {
 import { Refusal } from '../../domain/errors.ts';
 import { checked } from '../checked.ts';
 import { json } from '../replies/reply.ts';
-import type { OperatorEndpoint } from './services.ts';
+import { actBy, type OperatorEndpoint } from './services.ts';
 
 export const getMarkets: OperatorEndpoint = {
   async handle({ services }) {
@@ -29,9 +29,9 @@ export const getMarkets: OperatorEndpoint = {
 export const postMarket: OperatorEndpoint = {
   request: createMarketRequest,
   readsBody: true,
-  async handle({ services, body }) {
+  async handle({ services, key, body }) {
     const { reason, networkId = services.networkId, ...spec } = checked(createMarketRequest, body);
-    const market = await services.engine.markets.create({ ...spec, networkId });
+    const market = await services.engine.markets.create({ ...spec, networkId }, actBy(key, reason));
     services.wakeSettlement();
     return json<typeof operatorsMarketSchema>(operatorsRecord(market));
   },
@@ -40,12 +40,12 @@ export const postMarket: OperatorEndpoint = {
 export const postMarketChange: OperatorEndpoint = {
   request: changeMarketRequest,
   readsBody: true,
-  async handle({ services, params, body }) {
+  async handle({ services, key, params, body }) {
     const { symbol } = checked(symbolRequest, params);
     const { reason, ...given } = checked(changeMarketRequest, body);
     const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     if (Object.keys(change).length === 0) throw new Refusal('VALIDATION_ERROR', 'no rule was given');
-    const market = await services.engine.markets.change(symbol, change);
+    const market = await services.engine.markets.change(symbol, change, actBy(key, reason));
     services.wakeSettlement();
     return json<typeof operatorsMarketSchema>(operatorsRecord(market));
   },
@@ -54,10 +54,10 @@ export const postMarketChange: OperatorEndpoint = {
 export const postClear: OperatorEndpoint = {
   request: reasonRequest,
   readsBody: true,
-  async handle({ services, params, body }) {
+  async handle({ services, key, params, body }) {
     const { symbol: market } = checked(symbolRequest, params);
-    checked(reasonRequest, body);
-    const cancelled = await clearMarket(services, market);
+    const act = actBy(key, checked(reasonRequest, body).reason);
+    const cancelled = await clearMarket(services, market, act);
     services.wakeSettlement();
     return json<typeof clearedSchema>({ market, cancelled, count: cancelled.length });
   },
@@ -66,9 +66,9 @@ export const postClear: OperatorEndpoint = {
 export const postAsset: OperatorEndpoint = {
   request: assetRequest,
   readsBody: true,
-  async handle({ services, body }) {
+  async handle({ services, key, body }) {
     const { reason, ...asset } = checked(assetRequest, body);
-    const set = await services.engine.assets.set(asset);
+    const set = await services.engine.assets.set(asset, actBy(key, reason));
     services.wakeSettlement();
     return json<typeof assetSchema>(set);
   },
@@ -77,10 +77,10 @@ export const postAsset: OperatorEndpoint = {
 export const postVoid: OperatorEndpoint = {
   request: reasonRequest,
   readsBody: true,
-  async handle({ services, params, body }) {
+  async handle({ services, key, params, body }) {
     const { orderId } = checked(orderRequest, params);
-    checked(reasonRequest, body);
-    const order = await services.engine.orders.void(orderId);
+    const act = actBy(key, checked(reasonRequest, body).reason);
+    const order = await services.engine.orders.void(orderId, act);
     services.wakeSettlement();
     return json<typeof endedOrderSchema>(order);
   },

@@ -11,13 +11,14 @@ import {
   referenceRequest,
 } from '../../contract/operator.ts';
 import type { Written } from '../../contract/written.ts';
+import type { Act } from '../../domain/act.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { AccountMoved } from '../../domain/event.ts';
 import { formatScaled } from '../../domain/units.ts';
 import { checked } from '../checked.ts';
 import { errorMember, isReported } from '../replies/error.ts';
 import { json } from '../replies/reply.ts';
-import { hasRight, type OperatorCall, type OperatorEndpoint } from './services.ts';
+import { actBy, hasRight, type OperatorCall, type OperatorEndpoint } from './services.ts';
 
 type Result = Written<typeof movementResultSchema>;
 
@@ -30,11 +31,12 @@ const kindOf = (booked: AccountMoved['kind']): keyof typeof KINDS =>
   booked === 'credited' ? 'deposit' : 'withdrawal';
 
 /** @throws Refusal VALIDATION_ERROR | FORBIDDEN */
-function askedMovement({ key }: OperatorCall, sent: unknown): AskedMovement {
-  const { kind, wallet, asset, amount, reference } = checked(movementRequest, sent);
+function askedMovement({ key }: OperatorCall, sent: unknown): AskedMovement & { readonly act: Act } {
+  const { kind, wallet, asset, amount, reference, reverses, reason } = checked(movementRequest, sent);
   const { booked, right } = KINDS[kind];
   if (!hasRight(key, right)) throw new Refusal('FORBIDDEN', `the key may not ${right}`);
-  return { kind: booked, wallet, asset, amount, reference };
+  const movement = { kind: booked, wallet, asset, amount, reference, act: actBy(key, reason) };
+  return reverses === undefined ? movement : { ...movement, reverses };
 }
 
 /** Returns the results of some work, one for each item. */
@@ -64,13 +66,14 @@ export const postMovements: OperatorEndpoint = {
 };
 
 const shown = ({
-  reference,
   kind,
-  wallet,
-  asset,
-  amount,
-}: Omit<AccountMoved, 'amountAtoms'> & { amount: string }) => ({
-  ...{ reference, kind: kindOf(kind), wallet, asset, amount },
+  ...movement
+}: Pick<AccountMoved, 'reference' | 'kind' | 'wallet' | 'asset'> & { readonly amount: string }) => ({
+  reference: movement.reference,
+  kind: kindOf(kind),
+  wallet: movement.wallet,
+  asset: movement.asset,
+  amount: movement.amount,
 });
 
 function failed({ logger }: OperatorCall['services'], error: unknown): Result {

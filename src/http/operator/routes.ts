@@ -4,7 +4,7 @@ import type { OperatorRight } from '../../domain/operator-rights.ts';
 import type { Method } from '../routes.ts';
 import { getMarkets, postAsset, postClear, postMarket, postMarketChange, postVoid } from './markets.ts';
 import { getMovement, postMovements } from './movements.ts';
-import { getReconcile, getStatus, postPause, postResume, postTerms } from './service.ts';
+import { getActs, getReconcile, getStatus, postPause, postResume, postTerms } from './service.ts';
 import type { OperatorEndpoint } from './services.ts';
 import { getWallet, getWalletStatement, postHold, postRelease } from './wallets.ts';
 
@@ -17,14 +17,20 @@ export interface OperatorRoute {
 }
 
 const read = (path: string, endpoint: OperatorEndpoint): OperatorRoute => ({
-  ...{ method: 'GET', path: `/operator/v1${path}`, rights: ['read'], endpoint },
+  method: 'GET',
+  path: `/operator/v1${path}`,
+  rights: ['read'],
+  endpoint,
 });
 const write = (
   path: string,
   rights: readonly OperatorRight[],
   endpoint: OperatorEndpoint,
 ): OperatorRoute => ({
-  ...{ method: 'POST', path: `/operator/v1${path}`, rights, endpoint },
+  method: 'POST',
+  path: `/operator/v1${path}`,
+  rights,
+  endpoint,
 });
 
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
@@ -45,4 +51,5 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   write('/terms', ['market'], postTerms),
   read('/status', getStatus),
   read('/reconcile', getReconcile),
+  read('/acts', getActs),
 ];

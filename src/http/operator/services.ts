@@ -1,6 +1,7 @@
 /** Services that a process passes to its application for operators. */
 
 import type { StatusSources } from '../../books/status.ts';
+import type { Act } from '../../domain/act.ts';
 import type { OperatorKey, OperatorRight } from '../../domain/operator-rights.ts';
 import type { Query } from '../endpoint.ts';
 import type { Reply } from '../replies/reply.ts';
@@ -34,3 +35,6 @@ export interface OperatorEndpoint {
 
 export const hasRight = ({ rights }: Pick<OperatorKey, 'rights'>, right: OperatorRight): boolean =>
   rights.includes(right);
+
+/** Returns the act of a call: the key is who does it. */
+export const actBy = ({ name }: Pick<OperatorKey, 'name'>, reason: string): Act => ({ by: name, reason });

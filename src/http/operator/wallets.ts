@@ -11,7 +11,7 @@ import { statementRequest } from '../../contract/requests.ts';
 import { checked } from '../checked.ts';
 import { statementPage } from '../endpoints/get-statement.ts';
 import { json } from '../replies/reply.ts';
-import type { OperatorEndpoint } from './services.ts';
+import { actBy, type OperatorEndpoint } from './services.ts';
 
 export const getWallet: OperatorEndpoint = {
   request: walletRequest,
@@ -32,12 +32,12 @@ export const getWalletStatement: OperatorEndpoint = {
 const switchHold = (held: boolean): OperatorEndpoint => ({
   request: reasonRequest,
   readsBody: true,
-  async handle({ services, params, body }) {
+  async handle({ services, key, params, body }) {
     const { wallet } = checked(walletRequest, params);
-    checked(reasonRequest, body);
+    const act = actBy(key, checked(reasonRequest, body).reason);
     const { switches } = services.engine;
-    const cancelled = held ? await switches.hold(wallet) : [];
-    if (!held) await switches.release(wallet);
+    const cancelled = held ? await switches.hold(wallet, act) : [];
+    if (!held) await switches.release(wallet, act);
     services.wakeSettlement();
     return json<typeof holdSchema>({ wallet, held, cancelled, count: cancelled.length });
   },

@@ -47,6 +47,12 @@ const ROWS = `
     union all
     select sequence, '${LINES.setting}', '', json_build_array(kind, subject, value, time_ms)::text, time_ms
     from setting_changes where sequence > $1
+    union all
+    select sequence, '${LINES.act}', '',
+      json_build_array(name, operator, reason, wallet, market, asset, subject, before, after, time_ms)::text, time_ms
+    from operator_acts where sequence > $1
+    union all
+    select sequence, '${LINES.reversal}', '', reverses, time_ms from movements where sequence > $1 and reverses is not null
   ) as rows order by sequence, line, key collate "C"`;
 
 interface EventRow {
@@ -59,7 +65,7 @@ interface EventRow {
 /** Returns a line as settlement wrote it. */
 function contentOf({ line, text }: EventRow): string {
   if (line === LINES.order) return digestOfOrder(text);
-  if (line === LINES.setting) return JSON.stringify(JSON.parse(text));
+  if (line === LINES.setting || line === LINES.act) return JSON.stringify(JSON.parse(text));
   if (line !== LINES.market) return text;
   const [symbol, feeBps, timeMs, ...record] = text.split('\t');
   try {

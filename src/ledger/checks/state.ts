@@ -89,6 +89,9 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         union all select 'trade ' || trade_id, sequence, time_ms from trades
         union all select 'movement ' || sequence, sequence, time_ms from movements
         union all select concat('ledger_entries ', sequence, '-', line), sequence, time_ms from ledger_entries
+        union all select 'market_versions ' || sequence, sequence, time_ms from market_versions
+        union all select 'setting_changes ' || sequence, sequence, time_ms from setting_changes
+        union all select 'operator_acts ' || sequence, sequence, time_ms from operator_acts
         union all select 'hold of ' || wallet, 0, held_at_ms from holds
         union all select 'terms of ' || wallet, 0, accepted_at_ms from wallet_terms) as row
       where row.sequence > cursor.sequence or row.time_ms > cursor.event_time_ms`,

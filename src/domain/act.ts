@@ -1,0 +1,34 @@
+/** Acts: changes that operators make, each with its author and the reason. */
+
+import { OperatorRefusal } from './errors.ts';
+import { hasCharacters, isValidText } from './text.ts';
+
+/** Author and reason of a change. Every call of the engine that an operator makes takes one. */
+export interface Act {
+  /** Name of a person, or of a key. */
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** An act as its event records it. */
+export interface RecordedAct extends Act {
+  /** What the engine had before the change, as its Redis writes it; null for nothing. */
+  readonly before: string | null;
+}
+
+/** Reason of an act for which the operator gave none. */
+export const NO_REASON = 'not given';
+
+export const MAX_BY = 128;
+export const MAX_REASON = 256;
+
+/** @throws OperatorRefusal INVALID_ACT */
+export function checkAct({ by, reason }: Act): Act {
+  for (const [name, text, most] of [
+    ['name of the operator', by, MAX_BY],
+    ['reason', reason, MAX_REASON],
+  ] as const)
+    if (!hasCharacters(text, most) || !isValidText(text))
+      throw new OperatorRefusal('INVALID_ACT', `the ${name} must be 1 to ${most} characters of valid text`);
+  return { by, reason };
+}

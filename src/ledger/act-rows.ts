@@ -1,0 +1,87 @@
+/** Rows of operators' acts, from the events that carry them. */
+
+import type { RecordedAct } from '../domain/act.ts';
+import type { EngineEvent } from '../domain/event.ts';
+import { writeMarketRecord } from '../domain/market-record.ts';
+import { nullableField } from './copy.ts';
+import { storable } from './text.ts';
+
+export const ACT_COLUMNS =
+  'sequence, name, operator, reason, wallet, market, asset, subject, before, after, time_ms';
+
+/** What an event says about its act. Members that are left out are null. */
+interface Described {
+  readonly name: string;
+  readonly wallet?: string | undefined;
+  readonly market?: string | undefined;
+  readonly asset?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly before?: string | null | undefined;
+  readonly after?: string | null | undefined;
+}
+
+const ON = 'on';
+
+/** The kinds of acts: the command that makes each event, and what the event changes. */
+function describe(event: EngineEvent, before: string | null): Described | undefined {
+  switch (event.kind) {
+    case 'credited':
+    case 'debited': {
+      const isCredit = event.kind === 'credited';
+      const { wallet, asset, reference, amountAtoms } = event;
+      const available = BigInt(before ?? 0);
+      return {
+        name: isCredit ? 'account credit' : 'account debit',
+        wallet,
+        asset,
+        subject: reference,
+        before: `${available}`,
+        after: `${isCredit ? available + amountAtoms : available - amountAtoms}`,
+      };
+    }
+    case 'account_held':
+      return { name: 'account hold', wallet: event.wallet, after: ON };
+    case 'account_released':
+      return { name: 'account release', wallet: event.wallet, before: ON };
+    case 'trading_paused':
+      return { name: 'trading pause', after: ON };
+    case 'trading_resumed':
+      return { name: 'trading resume', before: ON };
+    case 'terms_required':
+      return {
+        name: event.version === null ? 'terms off' : 'terms require',
+        before,
+        after: event.version,
+      };
+    case 'asset_changed':
+      return { name: 'asset set', asset: event.asset.symbol, before, after: `${event.asset.scale}` };
+    case 'market_changed':
+      return {
+        name: before === null ? 'market create' : 'market set',
+        market: event.market.symbol,
+        before,
+        after: writeMarketRecord(event.market),
+      };
+    case 'operator_acted':
+      return event;
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the fields of an act's row after its sequence; null for an event that no operator made. */
+export function fieldsOfAct(event: EngineEvent & { readonly act: RecordedAct }): (string | null)[] | null {
+  const { by, reason, before: found } = event.act;
+  const described = describe(event, found);
+  if (described === undefined) return null;
+  const { name, wallet, market, asset, subject, before, after } = described;
+  // A record of a market is longer than other texts, and JSON escapes what Postgres cannot store.
+  const changes = [before ?? null, after ?? null];
+  const texts = [name, by, reason, wallet, market, asset, subject].map(stored);
+  return [...texts, ...(event.kind === 'market_changed' ? changes : changes.map(stored))];
+}
+
+const stored = (text: string | null | undefined): string | null => (text == null ? null : storable(text));
+
+export const actRow = (sequence: number, fields: readonly (string | null)[], timeMs: number): string =>
+  [sequence, ...fields.map(nullableField), timeMs].join('\t');

@@ -1,0 +1,61 @@
+/** Reads what operators did. */
+
+import { firstActAt } from './first-after.ts';
+import type { Pools } from './pools.ts';
+import { inSnapshot } from './queries.ts';
+import { streamRows } from './stream-rows.ts';
+
+export interface OperatorAct {
+  readonly sequence: number;
+  readonly timeMs: number;
+  /** The command, like `account hold`. */
+  readonly name: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly wallet: string | null;
+  readonly market: string | null;
+  readonly asset: string | null;
+  /** Reference, order id, month or key that the act was about. */
+  readonly subject: string | null;
+  /** Atoms, terms, a scale, a record of a market, or `on`. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface ActsFilter {
+  /** Unix milliseconds, inclusive. */
+  readonly sinceMs?: number | undefined;
+  readonly by?: string | undefined;
+  readonly wallet?: string | undefined;
+  readonly market?: string | undefined;
+  /** Event after which the list begins. */
+  readonly after?: number | undefined;
+}
+
+const ACTS = `
+  select sequence, time_ms, name, operator, reason, wallet, market, asset, subject, before, after from operator_acts
+  where sequence >= greatest($1::bigint, $5::bigint + 1) and ($2::text is null or operator = $2) and ($3::text is null or wallet = $3)
+    and ($4::text is null or market = $4)
+  order by sequence`;
+
+type ActRow = Omit<OperatorAct, 'sequence' | 'timeMs' | 'by'> & {
+  sequence: bigint;
+  time_ms: bigint;
+  operator: string;
+};
+
+export type ActQueries = ReturnType<typeof actQueries>;
+
+export function actQueries({ auditing }: Pick<Pools, 'auditing'>) {
+  return {
+    /** Yields acts in the order of their events. */
+    async *list({ sinceMs = 0, by, wallet, market, after = 0 }: ActsFilter): AsyncGenerator<OperatorAct> {
+      const first = await inSnapshot(auditing, (ask) => firstActAt(ask, sinceMs));
+      const parameters = [first, by ?? null, wallet ?? null, market ?? null, after];
+      for await (const row of streamRows<ActRow>(auditing, ACTS, parameters)) {
+        const { sequence, time_ms: timeMs, operator, ...rest } = row;
+        yield { ...rest, by: operator, sequence: Number(sequence), timeMs: Number(timeMs) };
+      }
+    },
+  };
+}
