@@ -2,6 +2,7 @@
 
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type Logger, multistream, pino } from 'pino';
 import { type Config, readConfig } from './config.ts';
 import { StartRefusal } from './domain/errors.ts';
@@ -101,7 +102,8 @@ async function main(argv: readonly string[]): Promise<void> {
     }
     case 'migrate': {
       const { migrate } = await import('./roles/standalone.ts');
-      return migrate(config, clusterLogger(name, config));
+      const { values } = parseArgs({ args: argv.slice(1), options: { additive: { type: 'boolean' } } });
+      return migrate(config, clusterLogger(name, config), { additiveOnly: values.additive ?? false });
     }
     case 'demo': {
       const { tellDemo } = await import('./roles/demo.ts');

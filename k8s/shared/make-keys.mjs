@@ -6,7 +6,8 @@
  *   node k8s/shared/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
  *   kubectl get secret redis-users -o json | node k8s/shared/make-keys.mjs FOLDER --secret | kubectl replace -f -
  *
- * A second run keeps every password. It gives the users of Redis the rights of this release, and makes what this release
+ * A URL of a database without a user gets those of k8s/components/postgres-users, whose passwords postgres/passwords.sql
+ * sets. A second run keeps every password. It gives the users of Redis the rights of this release, and makes what this release
  * has and FOLDER lacks. `--secret` does that to a Kubernetes Secret with a users file: it reads the Secret as JSON and
  * prints the new one. Passwords of new users are written below FOLDER.
  *
@@ -36,6 +37,17 @@ const { redis, 'queue-redis': queueRedis = redis } = values;
 
 const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator-api', 'operator'];
 const USERS = 'users.acl';
+/** The user of Postgres of each role; `backup` has no process yet. */
+const DATABASE_USERS = {
+  migrate: 'redbook_owner',
+  settlement: 'redbook_settlement',
+  operator: 'redbook_settlement',
+  api: 'redbook_api',
+  snapshot: 'redbook_api',
+  'operator-api': 'redbook_operator_api',
+  backup: 'redbook_backup',
+};
+const PASSWORDS = 'postgres/passwords.sql';
 /** A user of Redis that roles of one server have, with the server and the role. */
 const OF_ROLE = /^(engine|queue)-([\w-]+)$/;
 
@@ -131,11 +143,28 @@ function updateSecret() {
   process.stdout.write(`${JSON.stringify(secret)}\n`);
 }
 
+/** Makes the passwords of the users of Postgres as statements that set them, and the URL of each role. */
+function makeDatabaseUrls() {
+  const users = [...new Set(Object.values(DATABASE_USERS))];
+  keep(PASSWORDS, () => users.map((user) => `alter role ${user} password '${random()}';`).join('\n'));
+  const passwords = new Map(
+    [...read(PASSWORDS).matchAll(/role (\w+) password '(\w+)'/g)].map(([, ...pair]) => pair),
+  );
+  const database = new URL(values.database ?? 'postgres://postgres:5432/redbook');
+  // An installation of an earlier release shares the superuser.
+  const shared = `postgres://redbook:${read('postgres/password')}@`;
+  for (const [role, username] of Object.entries(DATABASE_USERS)) {
+    const file = `${role}/database-url`;
+    if (role === 'backup' || (has(file) && !read(file).startsWith(shared))) continue;
+    // A URL with a user is the one of every role.
+    const own = database.username === '' ? { username, password: passwords.get(username) } : {};
+    write(file, Object.assign(new URL(database), own).href);
+  }
+}
+
 function makeAll() {
   keep('postgres/password', random);
-  const database = values.database ?? `postgres://redbook:${read('postgres/password')}@postgres:5432/redbook`;
-  for (const role of ['migrate', ...ROLES])
-    if (role !== 'stream') keep(`${role}/database-url`, () => database);
+  makeDatabaseUrls();
   keep('api/jwt-secret', random);
   keep('api/jwt-secret-previous', () => '');
   keep('grafana/password', random);

@@ -2,8 +2,8 @@
 
 import type { AbortSignalLike } from './connection.ts';
 import { type ErrorCode, RedbookError } from './errors.ts';
+import { bounded, type CallOptions, pathPart } from './exchange.ts';
 import { pause } from './limits.ts';
-import type { CallOptions } from './market-data.ts';
 import type {
   CancelAfter,
   ClosedOrder,
@@ -21,14 +21,14 @@ import { askAs, type Session, sendAs } from './session.ts';
  * So would ids of dots, which URLs drop.
  */
 function orderPath(orderId: string, code: ErrorCode): string {
-  if (!/^\.{0,2}$/.test(orderId)) return `/v1/orders/${encodeURIComponent(orderId)}`;
+  if (!/^\.{0,2}$/.test(orderId)) return `/v1/orders/${pathPart(orderId)}`;
   throw new RedbookError({ code, message: ERROR_OF_ID, outcome: 'refused' });
 }
 const ERROR_OF_ID = 'there is no order with such an id';
 
 /** Returns the wallet's balances and their value. */
-export const getPortfolio = (session: Session, { signal }: CallOptions = {}): Promise<Portfolio> =>
-  askAs(session, { method: 'GET', path: `/v1/portfolio/${session.wallet}`, signal }, true);
+export const getPortfolio = (session: Session, options: CallOptions = {}): Promise<Portfolio> =>
+  askAs(session, { ...options, method: 'GET', path: `/v1/portfolio/${session.wallet}` }, true);
 
 export interface OrdersQuery {
   /** Symbol; orders of every market unless given. */
@@ -42,30 +42,20 @@ export interface OrdersQuery {
 }
 
 /** Returns a page of the wallet's orders, newest first. */
-export const getOrders = (
+export function getOrders(
   session: Session,
   { market, status, limit, cursor }: OrdersQuery = {},
-  { signal }: CallOptions = {},
-): Promise<OrderPage> =>
-  askAs(
-    session,
-    { method: 'GET', path: '/v1/orders', query: { market, status, limit, cursor }, signal },
-    true,
-  );
+  options: CallOptions = {},
+): Promise<OrderPage> {
+  const query = { market, status, limit, cursor };
+  return askAs(session, { ...options, method: 'GET', path: '/v1/orders', query }, true);
+}
 
 /** Returns an order of the wallet. @throws RedbookError `NOT_FOUND` */
-export const getOrder = async (
-  session: Session,
-  orderId: string,
-  { signal }: CallOptions = {},
-): Promise<Order> =>
-  (
-    await askAs<{ order: Order }>(
-      session,
-      { method: 'GET', path: orderPath(orderId, 'NOT_FOUND'), signal },
-      true,
-    )
-  ).order;
+export async function getOrder(session: Session, orderId: string, options: CallOptions = {}): Promise<Order> {
+  const call = { ...options, method: 'GET', path: orderPath(orderId, 'NOT_FOUND') } as const;
+  return (await askAs<{ order: Order }>(session, call, true)).order;
+}
 
 export interface WalletTradesQuery {
   /** Symbol of a market, like `ETH/USDC`: only its trades. */
@@ -82,10 +72,10 @@ export interface WalletTradesQuery {
 export function getTrades(
   session: Session,
   { market, orderId, limit, cursor }: WalletTradesQuery = {},
-  { signal }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<WalletTradePage> {
   const query = { market, orderId, limit, cursor };
-  return askAs(session, { method: 'GET', path: '/v1/trades', query, signal }, true);
+  return askAs(session, { ...options, method: 'GET', path: '/v1/trades', query }, true);
 }
 
 /** Most requests to cancel one order before a lost answer is reported. */
@@ -97,10 +87,13 @@ const CANCEL_PAUSE_MS = 250;
  * if it was cancelled.
  * @throws RedbookError `ORDER_NOT_FOUND` when the order was closed before
  */
-export async function cancel(
+export const cancel = (session: Session, orderId: string, options: CallOptions = {}): Promise<ClosedOrder> =>
+  bounded(session.connection, options, (signal) => cancelOrder(session, orderId, signal));
+
+async function cancelOrder(
   session: Session,
   orderId: string,
-  { signal }: CallOptions = {},
+  signal: AbortSignalLike | undefined,
 ): Promise<ClosedOrder> {
   const call = { method: 'DELETE', path: orderPath(orderId, 'ORDER_NOT_FOUND'), signal } as const;
   for (let attempt = 1; ; attempt += 1) {
@@ -147,36 +140,44 @@ export interface CancelAllFilter {
 export const cancelAll = (
   session: Session,
   { market }: CancelAllFilter = {},
-  { signal }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<ClosedOrders> =>
-  sendAs(session, { method: 'DELETE', path: '/v1/orders', query: { market }, signal });
+  sendAs(session, { ...options, method: 'DELETE', path: '/v1/orders', query: { market } });
 
 export interface CancelAfterDelay {
   /** 5,000 to 86,400,000 milliseconds from now; 0 switches it off. */
   readonly timeoutMs: number;
 }
 
-/** Sets or renews the dead man's switch: all live orders are cancelled at that time. */
-export const cancelAfter = (
+/** Longest wait for one answer: the switch may be a matter of seconds. */
+const SWITCH_ANSWER_WITHIN_MS = 3_000;
+
+/**
+ * Sets or renews the dead man's switch: all live orders are cancelled at that time. After a lost answer the request is
+ * sent again, which counts the time anew.
+ */
+export function cancelAfter(
   session: Session,
   { timeoutMs }: CancelAfterDelay,
-  { signal }: CallOptions = {},
-): Promise<CancelAfter> =>
-  sendAs(session, { method: 'POST', path: '/v1/orders/cancel-after', body: { timeoutMs }, signal });
+  options: CallOptions = {},
+): Promise<CancelAfter> {
+  const call = { method: 'POST', path: '/v1/orders/cancel-after', body: { timeoutMs } } as const;
+  return askAs(session, { ...options, ...call, answerWithinMs: SWITCH_ANSWER_WITHIN_MS }, true);
+}
 
 /** Accepts the terms version that `getStatus` names. */
 export async function acceptTerms(
   session: Session,
   version: string,
-  { signal }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<void> {
-  await askAs(session, { method: 'POST', path: '/v1/account/terms', body: { version }, signal }, true);
+  await askAs(session, { ...options, method: 'POST', path: '/v1/account/terms', body: { version } }, true);
 }
 
 /** Credits demo funds, where the service offers them. Each call that arrives is a separate credit. */
 export const requestFunds = (
   session: Session,
   asset: string,
-  { signal }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<FaucetCredit> =>
-  sendAs(session, { method: 'POST', path: '/v1/demo/faucet', body: { asset }, signal });
+  sendAs(session, { ...options, method: 'POST', path: '/v1/demo/faucet', body: { asset } });

@@ -2,7 +2,7 @@
 
 import { type AbortSignalLike, type Connection, fraction } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, type Call, errorOf, exchange, isSuccess } from './exchange.ts';
+import { type Answer, bounded, type Call, errorOf, exchange, isSuccess } from './exchange.ts';
 import { type Bucket, pause, withinLimits } from './limits.ts';
 
 interface Asking {
@@ -24,16 +24,24 @@ const AWAY: ReadonlySet<number> = /* @__PURE__ */ new Set([502, 503, 504]);
  * @param send sends the request once; it may use a new token each time
  * @throws RedbookError
  */
-export async function ask(
+export const ask = (
   connection: Connection,
-  call: Pick<Call, 'signal'>,
+  call: Pick<Call, 'signal' | 'timeoutMs'>,
+  asking: Asking,
+  send: (signal: AbortSignalLike | undefined) => Promise<Answer>,
+): Promise<Answer> =>
+  bounded(connection, call, (signal) => askUntilAnswered(connection, signal, asking, () => send(signal)));
+
+async function askUntilAnswered(
+  connection: Connection,
+  signal: AbortSignalLike | undefined,
   { bucket, repeatable }: Asking,
   send: () => Promise<Answer>,
 ): Promise<Answer> {
   for (let [lost, limited] = [0, 0]; ; ) {
     const result = await (bucket === undefined
       ? send()
-      : withinLimits(connection, bucket, call.signal, send)
+      : withinLimits(connection, bucket, signal, send)
     ).catch((error: unknown) => {
       if (error instanceof RedbookError) return error;
       throw error;
@@ -46,7 +54,7 @@ export async function ask(
     else lost += 1;
     const isRoom = isTold ? limited < MAX_LIMITED : lost < MAX_LOST;
     if (!isRoom || !(isLimit || (repeatable && isLost(error)))) throw error;
-    await pauseAfter(connection, error, lost + limited, call.signal);
+    await pauseAfter(connection, error, lost + limited, signal);
   }
 }
 
@@ -72,4 +80,4 @@ const isLost = ({ code, status, outcome }: RedbookError): boolean =>
 
 /** Asks without a session. */
 export const askPublicly = (connection: Connection, call: Call, asking: Asking): Promise<Answer> =>
-  ask(connection, call, asking, () => exchange(connection, call));
+  ask(connection, call, asking, (signal) => exchange(connection, { ...call, signal }));

@@ -3,6 +3,8 @@
  * bytes.
  */
 
+import { invalid } from './errors.ts';
+
 /** `AbortSignal`, where the environment declares one. */
 export type AbortSignalLike = typeof globalThis extends { AbortSignal: { prototype: infer Signal } }
   ? Signal
@@ -78,7 +80,39 @@ export interface ConnectionOptions {
   readonly clock?: Clock;
   /** Fills the bytes at random; `crypto.getRandomValues` unless given. */
   readonly random?: (bytes: Uint8Array) => void;
+  /** Called after each request, and when the state of a stream changes. Entries have neither tokens nor bodies. */
+  readonly log?: (entry: LogEntry) => void;
 }
+
+/** A request with its answer, repeats counted one by one. */
+export interface RequestLogEntry {
+  readonly type: 'request';
+  /** Time of sending, in Unix milliseconds by the connection's clock. */
+  readonly at: number;
+  readonly tookMs: number;
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  /** HTTP status of the answer; 0 when there was none. */
+  readonly status: number;
+  readonly requestId: string | null;
+  /** Code of the failure; null for a success. */
+  readonly code: string | null;
+}
+
+/** A stream whose state changed. */
+export interface StreamLogEntry {
+  readonly type: 'stream';
+  /** Unix milliseconds by the connection's clock. */
+  readonly at: number;
+  /** With its query. */
+  readonly path: string;
+  readonly state: 'connecting' | 'live' | 'stale' | 'offline';
+  /** Code of the service's refusal; null for none. */
+  readonly code: string | null;
+}
+
+export type LogEntry = RequestLogEntry | StreamLogEntry;
 
 /** Made by `openConnection`. It keeps no socket open: streams are watched by calls of their own. */
 export interface Connection {
@@ -90,9 +124,10 @@ export interface Connection {
   readonly WebSocket: WebSocketClass | undefined;
   readonly clock: Clock;
   readonly random: (bytes: Uint8Array) => void;
+  readonly log: ((entry: LogEntry) => void) | undefined;
 }
 
-/** @throws TypeError when `baseUrl` or `streamUrl` is not an address of HTTP, or of WebSockets */
+/** @throws RedbookError `INVALID_ARGUMENT` when `baseUrl` or `streamUrl` is not an address of HTTP, or of WebSockets */
 export function openConnection(options: ConnectionOptions): Connection {
   const baseUrl = addressOf(options.baseUrl, ['http:', 'https:']);
   return {
@@ -104,15 +139,24 @@ export function openConnection(options: ConnectionOptions): Connection {
     WebSocket: options.WebSocket ?? (globalThis as { WebSocket?: WebSocketClass }).WebSocket,
     clock: options.clock ?? systemClock,
     random: options.random ?? fillAtRandom,
+    log: options.log,
   };
 }
 
 /** Returns an address without a trailing slash. Paths are appended to it, so it has neither a query nor a fragment. */
 function addressOf(text: string, protocols: readonly string[]): string {
-  const { href, protocol, username, password, search, hash } = new URL(text);
+  const { href, protocol, username, password, search, hash } = urlOf(text);
   if (!protocols.includes(protocol) || username + password + search + hash !== '')
-    throw new TypeError(`${text} must be an address like ${protocols[0]}//host/path`);
+    throw invalid(`${text} must be an address like ${protocols[0]}//host/path`);
   return href.replace(/\/+$/, '');
+}
+
+function urlOf(text: string): URL {
+  try {
+    return new URL(text);
+  } catch (cause) {
+    throw invalid(`${text} is not an address`, cause);
+  }
 }
 
 // Not `randomUUID`: browsers withhold it from pages that were loaded over plain HTTP.
@@ -169,4 +213,9 @@ export function randomId({ random }: Connection): string {
   const bytes = new Uint8Array(16);
   random(bytes);
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Logs an entry. An exception in the caller's function must not change the outcome of a call. */
+export function logEntry({ log }: Connection, entry: LogEntry): void {
+  if (log !== undefined) queueMicrotask(() => log(entry));
 }

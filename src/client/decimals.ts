@@ -1,47 +1,139 @@
-/** Compares decimals exactly. The package cannot carry `src/domain/units.ts`, which needs decimal.js. */
+/** Exact arithmetic on amounts. Every function throws `INVALID_ARGUMENT` for a text that is not a decimal. */
 
-interface Decimal {
-  readonly units: bigint;
-  /** The value is `units` / 10^`places`. */
-  readonly places: number;
+import { feeAtomsOf } from '../domain/placing.ts';
+import {
+  compareWith,
+  countOf,
+  type Decimal,
+  floorCountOf,
+  formatCount,
+  formatScaled,
+  gridOf,
+  isNegative,
+  multiplyExactly,
+  parseDecimal,
+  subtractExactly,
+  sumExactly,
+  toScaledDown,
+} from '../domain/units.ts';
+import { invalid } from './errors.ts';
+import type { LimitOrder, MarketBuyByAmount } from './new-order.ts';
+import type { Amount, Market } from './replies.ts';
+
+/** Exponents of more digits would make numbers of thousands of digits. */
+const HUGE_EXPONENT = /e[+-]?\d{4}/i;
+
+/** Returns undefined for a text that is no decimal. */
+const read = (text: string): Decimal | undefined =>
+  HUGE_EXPONENT.test(text) ? undefined : parseDecimal(text);
+
+function decimalOf(amount: Amount): Decimal {
+  const value = typeof amount === 'string' ? read(amount) : undefined;
+  if (value === undefined) throw invalid(`${String(amount)} is not a decimal string`);
+  return value;
 }
 
-const DECIMAL = /^(-?)(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d{1,9}))?$/i;
-/** Most digits, and most places either way: far beyond any amount, and cheap. */
-const MAX_LENGTH = 400;
-
-/** Returns undefined for a text that is no decimal, or no amount by its length. */
-function read(text: string): Decimal | undefined {
-  const [matched, sign, whole = '', part = '', exponent = '0'] = DECIMAL.exec(text) ?? [];
-  const places = part.length - Number(exponent);
-  if (matched === undefined || text.length > MAX_LENGTH || Math.abs(places) > MAX_LENGTH) return undefined;
-  return { units: BigInt(`${sign}${whole}${part}`), places };
+function checked(...amounts: readonly Amount[]): void {
+  for (const amount of amounts) decimalOf(amount);
 }
 
-const scaled = ({ units, places }: Decimal, to: number): bigint => units * 10n ** BigInt(to - places);
-
-/** Returns a number with the sign of one - other; undefined when one of them cannot be read. */
-function compare(one: Decimal | undefined, other: Decimal | undefined): bigint | undefined {
-  if (one === undefined || other === undefined) return undefined;
-  const places = Math.max(one.places, other.places);
-  return scaled(one, places) - scaled(other, places);
+/** Returns one + other. */
+export function add(one: Amount, other: Amount): Amount {
+  checked(one, other);
+  return sumExactly([one, other]);
 }
 
-function sumOf(texts: readonly string[]): Decimal | undefined {
-  let [units, places] = [0n, 0];
-  for (const text of texts) {
-    const value = read(text);
-    if (value === undefined) return undefined;
-    const finer = Math.max(places, value.places);
-    units = scaled({ units, places }, finer) + scaled(value, finer);
-    places = finer;
+/** Returns one - other, which may be negative. */
+export function subtract(one: Amount, other: Amount): Amount {
+  checked(one, other);
+  return subtractExactly(one, other);
+}
+
+/** Returns one x other. */
+export function multiply(one: Amount, other: Amount): Amount {
+  checked(one, other);
+  return multiplyExactly(one, other);
+}
+
+/** Returns -1 if one < other, 0 if both are the same number, and 1 if one > other: an order for `sort`. */
+export function compare(one: Amount, other: Amount): -1 | 0 | 1 {
+  checked(other);
+  return Math.sign(compareWith(decimalOf(one), other)) as -1 | 0 | 1;
+}
+
+/** Direction of rounding. `nearest` rounds a half up. */
+export type Rounding = 'down' | 'up' | 'nearest';
+
+/** Returns the price on the market's grid, a multiple of `priceIncrement`. It is `0` for less than one increment. */
+export const roundToTick = (market: Market, price: Amount, rounding: Rounding): Amount =>
+  rounded(price, market.priceIncrement, rounding);
+
+/** Returns the size on the market's grid, a multiple of `sizeIncrement`; rounded down unless another way is given. */
+export const roundToStep = (market: Market, size: Amount, rounding: Rounding = 'down'): Amount =>
+  rounded(size, market.sizeIncrement, rounding);
+
+function rounded(amount: Amount, increment: Amount, rounding: Rounding): Amount {
+  const value = decimalOf(amount);
+  const grid = gridOf(increment)!;
+  if (isNegative(value)) throw invalid(`${amount} is negative`);
+  const half = { coefficient: grid.coefficient * 5n, places: grid.places + 1 };
+  const floor = floorCountOf(value, grid);
+  const isUp =
+    rounding === 'up'
+      ? countOf(value, grid) === undefined
+      : rounding === 'nearest' && floorCountOf(value, half) > 2n * floor;
+  return formatCount(isUp ? floor + 1n : floor, grid);
+}
+
+/** An order whose cost is known before it is sent: a market order by size costs what the book asks. */
+export type PricedOrder = LimitOrder | MarketBuyByAmount;
+
+export interface OrderCost {
+  /** Asset that the order pays with: the quote token of a buy, the base token of a sell. */
+  readonly asset: string;
+  /** Price x size, or the quote amount; in the quote token. */
+  readonly notional: Amount;
+  /** Taker fee if one fill takes all of it, in the quote token. Each further fill may add an atom. */
+  readonly fee: Amount;
+  /** Most of `asset` that the order needs: the notional with the fee of a buy, the size of a sell. */
+  readonly amount: Amount;
+}
+
+/**
+ * Returns the most that an order can cost at its price. Orders that rest pay no fee, so a post-only order has none.
+ * @throws RedbookError `INVALID_ARGUMENT` for a price or a size off the market's grid
+ */
+export function costOf(market: Market, order: PricedOrder): OrderCost {
+  const { side, type, price, size, quoteAmount, postOnly = false } = order;
+  const { baseToken, quoteToken, quoteScale, takerFeeBps } = market;
+  if (type === 'limit') {
+    assertOnGrid('price', price, market.priceIncrement);
+    assertOnGrid('size', size, market.sizeIncrement);
   }
-  return { units, places };
+  // On the grid the product is a whole number of atoms.
+  const spent = type === 'limit' ? multiplyExactly(price, size) : quoteAmount;
+  const atoms = toScaledDown(decimalOf(spent), quoteScale);
+  const feeAtoms = postOnly ? 0n : feeAtomsOf(atoms, takerFeeBps);
+  const [notional, fee] = [formatScaled(atoms, quoteScale), formatScaled(feeAtoms, quoteScale)];
+  return side === 'buy'
+    ? { asset: quoteToken, notional, fee, amount: sumExactly([notional, fee]) }
+    : { asset: baseToken, notional, fee, amount: sumExactly([size]) };
+}
+
+/** @throws RedbookError `INVALID_ARGUMENT` */
+function assertOnGrid(name: string, amount: Amount, increment: Amount): void {
+  if (countOf(decimalOf(amount), gridOf(increment)!) === undefined)
+    throw invalid(`the ${name} ${amount} is not a multiple of ${increment}`);
 }
 
 /** True for two texts of one number: `2000.5`, `2000.50` and `20005e-1`. */
-export const isSameDecimal = (one: string, other: string): boolean => compare(read(one), read(other)) === 0n;
+export function isSameDecimal(one: string, other: string): boolean {
+  const value = read(one);
+  return value !== undefined && read(other) !== undefined && compareWith(value, other) === 0;
+}
 
 /** True when the sum of some decimals is at most a limit. */
-export const isSumWithin = (texts: readonly string[], limit: string): boolean =>
-  (compare(sumOf(texts), read(limit)) ?? 1n) <= 0n;
+export function isSumWithin(texts: readonly string[], limit: string): boolean {
+  if ([...texts, limit].some((text) => read(text) === undefined)) return false;
+  return compareWith(parseDecimal(sumExactly(texts))!, limit) <= 0;
+}

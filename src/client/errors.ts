@@ -14,6 +14,8 @@ export type { ErrorCode };
  * - `SIGNING_FAILED`: the signer threw; `cause` is what it threw.
  * - `NO_SIGNER`: the session was restored from a token and cannot be renewed.
  * - `DUPLICATE_ORDER_ID`: the client order id stands for another order; nothing was placed.
+ * - `INVALID_ARGUMENT`: the client cannot use an argument of the call; nothing was sent.
+ * - `SIGNED_OUT`: the session was ended by `signOut`.
  */
 export type ClientErrorCode =
   | 'NETWORK_ERROR'
@@ -22,7 +24,9 @@ export type ClientErrorCode =
   | 'UNREADABLE_ANSWER'
   | 'SIGNING_FAILED'
   | 'NO_SIGNER'
-  | 'DUPLICATE_ORDER_ID';
+  | 'DUPLICATE_ORDER_ID'
+  | 'INVALID_ARGUMENT'
+  | 'SIGNED_OUT';
 
 interface RedbookErrorDetails {
   readonly code: RedbookError['code'];
@@ -57,3 +61,6 @@ export class RedbookError extends Error {
     this.outcome = details.outcome;
   }
 }
+
+export const invalid = (message: string, cause?: unknown): RedbookError =>
+  new RedbookError({ code: 'INVALID_ARGUMENT', message, cause, outcome: 'refused' });

@@ -1,10 +1,20 @@
 /** Sends one request and reads its answer. */
 
-import { type AbortSignalLike, type Connection, randomId } from './connection.ts';
-import { RedbookError } from './errors.ts';
+import { type AbortSignalLike, type Connection, logEntry, randomId } from './connection.ts';
+import { invalid, RedbookError } from './errors.ts';
 import { readExactJson } from './exact-json.ts';
 
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
+
+export interface CallOptions {
+  /** Aborts the call, which then throws `ABORTED`. */
+  readonly signal?: AbortSignalLike;
+  /**
+   * Longest time of the whole call in milliseconds, with its repeats and pauses; the call then throws `TIMEOUT`. A
+   * single request waits for at most ten seconds.
+   */
+  readonly timeoutMs?: number;
+}
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -15,8 +25,10 @@ export interface Call {
   readonly body?: object;
   readonly token?: string;
   readonly signal?: AbortSignalLike | undefined;
-  /** Longest wait for the answer, in milliseconds. */
+  /** Longest time of the whole call, in milliseconds. */
   readonly timeoutMs?: number;
+  /** Longest wait for the answer to one request, in milliseconds. */
+  readonly answerWithinMs?: number;
 }
 
 export interface Answer {
@@ -41,10 +53,28 @@ function requestsOf(connection: Connection): Set<string> {
 }
 
 /**
- * Sends a request once and reads its whole answer, with any status.
+ * Sends a request once, reads its whole answer, with any status, and logs both.
  * @throws RedbookError `NETWORK_ERROR`, `TIMEOUT`, `ABORTED` or `UNREADABLE_ANSWER`, each with an unknown outcome
  */
 export async function exchange(connection: Connection, call: Call): Promise<Answer> {
+  const { clock, log } = connection;
+  const at = clock.now();
+  const told = (status: number, requestId: string | null, code: string | null): void => {
+    const { method, path, query = {} } = call;
+    const what = { type: 'request', at, method, path: `${path}${queryText(query)}` } as const;
+    logEntry(connection, { ...what, tookMs: clock.now() - at, status, requestId, code });
+  };
+  try {
+    const answer = await exchangeUnlogged(connection, call);
+    if (log) told(answer.status, answer.requestId, isSuccess(answer) ? null : errorOf(answer).code);
+    return answer;
+  } catch (error) {
+    if (log && error instanceof RedbookError) told(error.status, error.requestId, error.code);
+    throw error;
+  }
+}
+
+async function exchangeUnlogged(connection: Connection, call: Call): Promise<Answer> {
   const { method, path, query = {}, body, token } = call;
   // Other headers would make a browser send a preflight request first; routes with a session need one anyway.
   const requestId = token === undefined ? undefined : randomId(connection);
@@ -57,7 +87,7 @@ export async function exchange(connection: Connection, call: Call): Promise<Answ
   const init = {
     method,
     headers,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: jsonOf(body) }),
     // A redirect could send an order to a second address.
     redirect: method === 'GET' ? 'follow' : 'error',
   } as const;
@@ -75,6 +105,27 @@ export async function exchange(connection: Connection, call: Call): Promise<Answ
   });
 }
 
+/** @throws RedbookError `INVALID_ARGUMENT` */
+function jsonOf(body: object): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    throw invalid('the request cannot be written as JSON', cause);
+  }
+}
+
+/**
+ * Returns a text as a part of a path.
+ * @throws RedbookError `INVALID_ARGUMENT` for half of a surrogate pair
+ */
+export function pathPart(text: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch (cause) {
+    throw invalid('no address can carry such a text', cause);
+  }
+}
+
 function queryText(values: QueryValues): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value));
@@ -89,7 +140,7 @@ function queryText(values: QueryValues): string {
 export async function inTime<Result>(
   { clock }: Connection,
   named: string,
-  { signal, timeoutMs = ANSWER_WITHIN_MS }: Pick<Call, 'signal' | 'timeoutMs'>,
+  { signal, answerWithinMs = ANSWER_WITHIN_MS }: Pick<Call, 'signal' | 'answerWithinMs'>,
   run: (signal: AbortSignalLike) => Promise<Result>,
 ): Promise<Result> {
   const request = new AbortController();
@@ -104,8 +155,8 @@ export async function inTime<Result>(
   const onAbort = (): void => fail(aborted(signal));
   if (signal?.aborted) throw aborted(signal, 'refused');
   signal?.addEventListener('abort', onAbort);
-  clock.sleep(timeoutMs, timer.signal).then(
-    () => fail(failure('TIMEOUT', `${named} was not answered within ${timeoutMs} ms`)),
+  clock.sleep(answerWithinMs, timer.signal).then(
+    () => fail(failure('TIMEOUT', `${named} was not answered within ${answerWithinMs} ms`)),
     () => undefined,
   );
   try {
@@ -122,17 +173,51 @@ export async function inTime<Result>(
 const failure = (code: 'NETWORK_ERROR' | 'TIMEOUT', message: string, cause?: unknown): RedbookError =>
   new RedbookError({ code, message, cause, outcome: 'unknown' });
 
-/** @param outcome `refused` when nothing was sent */
-export const aborted = (
+/** Reason for which a signal of `bounded` is aborted. */
+class OutOfTime {
+  readonly ms: number;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
+}
+
+/** Runs a call, and aborts its signal when the caller's signal is aborted or the caller's time is over. */
+export async function bounded<Result>(
+  { clock }: Connection,
+  { signal, timeoutMs }: Pick<Call, 'signal' | 'timeoutMs'>,
+  run: (signal: AbortSignalLike | undefined) => Promise<Result>,
+): Promise<Result> {
+  if (timeoutMs === undefined) return await run(signal);
+  const [call, timer] = [new AbortController(), new AbortController()];
+  const onAbort = (): void => call.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort);
+  clock.sleep(timeoutMs, timer.signal).then(
+    () => call.abort(new OutOfTime(timeoutMs)),
+    () => undefined,
+  );
+  try {
+    return await run(call.signal);
+  } finally {
+    timer.abort();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * Returns the error of a call whose signal was aborted.
+ * @param outcome `refused` when nothing was sent
+ */
+export function aborted(
   signal: AbortSignalLike | undefined,
   outcome: RedbookError['outcome'] = 'unknown',
-): RedbookError =>
-  new RedbookError({
-    code: 'ABORTED',
-    message: 'the caller aborted the request',
-    outcome,
-    cause: signal?.reason,
-  });
+): RedbookError {
+  const cause: unknown = signal?.reason;
+  return cause instanceof OutOfTime
+    ? new RedbookError({ code: 'TIMEOUT', message: `the call took longer than ${cause.ms} ms`, outcome })
+    : new RedbookError({ code: 'ABORTED', message: 'the caller aborted the request', outcome, cause });
+}
 
 /**
  * Waits for the promise, or until the signal is aborted. For operations that cannot be aborted, like a wallet's prompt.

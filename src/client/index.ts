@@ -20,13 +20,29 @@ export {
   type Connection,
   type ConnectionOptions,
   type Fetch,
+  type LogEntry,
   openConnection,
+  type RequestLogEntry,
+  type StreamLogEntry,
   type WebSocketClass,
 } from './connection.ts';
+export {
+  add,
+  compare,
+  costOf,
+  multiply,
+  type OrderCost,
+  type PricedOrder,
+  type Rounding,
+  roundToStep,
+  roundToTick,
+  subtract,
+} from './decimals.ts';
 export { type ClientErrorCode, type ErrorCode, RedbookError } from './errors.ts';
+export type { CallOptions } from './exchange.ts';
+export { type KeepAlive, type KeepAliveFault, type KeepAliveOptions, keepAlive } from './keep-alive.ts';
 export { getOrderByClientId } from './lookup.ts';
 export {
-  type CallOptions,
   type CandlesQuery,
   getCandles,
   getHistoricalTrades,
@@ -39,9 +55,10 @@ export {
   type HistoricalTradesQuery,
   type OrderBookQuery,
 } from './market-data.ts';
+export type { LimitOrder, MarketBuyByAmount, MarketOrder, NewOrder } from './new-order.ts';
+export { orders, trades } from './pages.ts';
 export {
   type Lookup,
-  type NewOrder,
   type OrderDuplicate,
   type OrderPlaced,
   type OrderRefused,
@@ -51,7 +68,7 @@ export {
   place,
 } from './placing.ts';
 export type * from './replies.ts';
-export { renew, restoreSession, type Session, signIn, signInWithMessage } from './session.ts';
+export { renew, restoreSession, type Session, signIn, signInWithMessage, signOut } from './session.ts';
 export type { MessageSigner, TypedDataSigner } from './sign-in.ts';
 export { type SignInMessageOptions, walletTypedData } from './sign-in-message.ts';
 export {

@@ -4,7 +4,7 @@
  */
 
 import type { AbortSignalLike, Connection } from './connection.ts';
-import { type Answer, aborted } from './exchange.ts';
+import { type Answer, aborted, untilAborted } from './exchange.ts';
 
 /** Routes that the service counts together. */
 export type Bucket = 'challenge' | 'verify' | 'market-data';
@@ -49,11 +49,12 @@ export async function withinLimits(
   // One after the other: each answer tells if there is room for the next request.
   const before = count.queue;
   let leave: () => void = () => undefined;
-  count.queue = new Promise((resolve) => {
+  const left = new Promise<void>((resolve) => {
     leave = resolve;
   });
+  count.queue = before.then(() => left);
   try {
-    await before;
+    await untilAborted(before, signal);
     while (count.remaining <= 0 && connection.clock.now() < count.resetsAt) {
       await pause(connection, count.resetsAt - connection.clock.now(), signal);
     }

@@ -2,8 +2,16 @@
 
 import { ask } from './asking.ts';
 import type { AbortSignalLike } from './connection.ts';
-import { type Answer, type Call, errorOf, inTime, isSuccess, replyOf, unreadable } from './exchange.ts';
-import type { CallOptions } from './market-data.ts';
+import {
+  type Answer,
+  type Call,
+  type CallOptions,
+  errorOf,
+  inTime,
+  isSuccess,
+  replyOf,
+  unreadable,
+} from './exchange.ts';
 import type { Order } from './replies.ts';
 import { exchangeAs, type Session } from './session.ts';
 
@@ -42,7 +50,7 @@ export async function findOrder(
   clientOrderId: string,
   signal: AbortSignalLike | undefined,
 ): Promise<Order | null> {
-  const call = { ...lookupCall(clientOrderId), signal, timeoutMs: LOOKUP_WITHIN_MS };
+  const call = { ...lookupCall(clientOrderId), signal, answerWithinMs: LOOKUP_WITHIN_MS };
   const answer = await inTime(session.connection, 'a look-up', call, () => exchangeAs(session, call));
   if (!isSuccess(answer) && NOT_KNOWN.has(errorOf(answer).code)) return null;
   return orderOf(answer, clientOrderId);
@@ -52,9 +60,11 @@ export async function findOrder(
 export async function getOrderByClientId(
   session: Session,
   clientOrderId: string,
-  { signal }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<Order> {
-  const call = { ...lookupCall(clientOrderId), signal };
-  const answer = await ask(session.connection, call, { repeatable: true }, () => exchangeAs(session, call));
+  const call = lookupCall(clientOrderId);
+  const answer = await ask(session.connection, options, { repeatable: true }, (signal) =>
+    exchangeAs(session, { ...call, signal }),
+  );
   return orderOf(answer, clientOrderId);
 }

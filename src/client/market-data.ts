@@ -1,8 +1,8 @@
 /** Public reads. Each call is repeated after a lost answer, and keeps to the limits of its route. */
 
 import { askPublicly } from './asking.ts';
-import type { AbortSignalLike, Connection } from './connection.ts';
-import { type QueryValues, replyOf } from './exchange.ts';
+import type { Connection } from './connection.ts';
+import { type CallOptions, pathPart, type QueryValues, replyOf } from './exchange.ts';
 import type {
   HistoricalCandles,
   HistoricalTrades,
@@ -15,18 +15,13 @@ import type {
   Timeframe,
 } from './replies.ts';
 
-export interface CallOptions {
-  /** Aborts the call, which then throws `ABORTED`. */
-  readonly signal?: AbortSignalLike;
-}
-
 async function read<Value extends object>(
   connection: Connection,
   path: string,
   query: QueryValues,
-  { signal }: CallOptions,
+  options: CallOptions,
 ): Promise<Value> {
-  const call = { method: 'GET', path, query, signal } as const;
+  const call = { ...options, method: 'GET', path, query } as const;
   const isMarketData = path.startsWith('/v1/market-data/');
   const asking = isMarketData ? ({ bucket: 'market-data', repeatable: true } as const) : { repeatable: true };
   return replyOf<Value>(await askPublicly(connection, call, asking));
@@ -63,12 +58,12 @@ export interface OrderBookQuery {
 }
 
 /** Returns an order book, best levels first. */
-export const getOrderBook = (
+export const getOrderBook = async (
   connection: Connection,
   { tickerId, depth }: OrderBookQuery,
   options: CallOptions = {},
 ): Promise<OrderBook> =>
-  read(connection, `/v1/market-data/orderbook/${encodeURIComponent(tickerId)}`, { depth }, options);
+  read(connection, `/v1/market-data/orderbook/${pathPart(tickerId)}`, { depth }, options);
 
 export interface HistoricalTradesQuery {
   /** Like `ETH_USDC`. */
@@ -84,13 +79,13 @@ export interface HistoricalTradesQuery {
 }
 
 /** Returns executions, newest first. */
-export function getHistoricalTrades(
+export async function getHistoricalTrades(
   connection: Connection,
   { tickerId, type, limit, startTime, endTime }: HistoricalTradesQuery,
   options: CallOptions = {},
 ): Promise<HistoricalTrades> {
   const query = { type, limit, start_time: startTime, end_time: endTime };
-  return read(connection, `/v1/market-data/trades/${encodeURIComponent(tickerId)}`, query, options);
+  return read(connection, `/v1/market-data/trades/${pathPart(tickerId)}`, query, options);
 }
 
 export interface CandlesQuery {
@@ -107,11 +102,11 @@ export interface CandlesQuery {
 }
 
 /** Returns candles, oldest first. Intervals without executions have none. */
-export function getCandles(
+export async function getCandles(
   connection: Connection,
   { tickerId, tf, startTime, endTime, limit }: CandlesQuery,
   options: CallOptions = {},
 ): Promise<HistoricalCandles> {
   const query = { tf, start_time: startTime, end_time: endTime, limit };
-  return read(connection, `/v1/market-data/candles/${encodeURIComponent(tickerId)}`, query, options);
+  return read(connection, `/v1/market-data/candles/${pathPart(tickerId)}`, query, options);
 }

@@ -4,39 +4,21 @@ import type { RejectReason } from '../domain/order.ts';
 import { type AbortSignalLike, randomId } from './connection.ts';
 import { isSameDecimal, isSumWithin } from './decimals.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, aborted, type Call, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
+import {
+  type Answer,
+  aborted,
+  bounded,
+  type Call,
+  type CallOptions,
+  errorOf,
+  isSuccess,
+  replyOf,
+  unreadable,
+} from './exchange.ts';
 import { findOrder } from './lookup.ts';
-import type { CallOptions } from './market-data.ts';
+import type { NewOrder } from './new-order.ts';
 import type { Amount, Order } from './replies.ts';
 import { exchangeOnce, freshen, renewRefused, type Session } from './session.ts';
-
-/** An order to be placed. Amounts are decimal strings. */
-export interface NewOrder {
-  /** Symbol of a market, like `ETH/USDC`. */
-  readonly market: string;
-  readonly side: 'buy' | 'sell';
-  readonly type: 'limit' | 'market';
-  /** Price of a limit order: a multiple of the market's `priceIncrement`. */
-  readonly price?: Amount;
-  /** In base units: a multiple of the market's `sizeIncrement`. */
-  readonly size?: Amount;
-  /** Market buys only, in place of `size`: the amount to spend, without the fee. */
-  readonly quoteAmount?: Amount;
-  /** `GTC` unless given. */
-  readonly timeInForce?: 'GTC' | 'IOC' | 'FOK';
-  /** Refuses an order that would take liquidity at once. */
-  readonly postOnly?: boolean;
-  /**
-   * 1 to 128 characters, unique per wallet and remembered permanently: a reused id stands for the order that it
-   * was first given to, and nothing is placed. A new id is made unless given.
-   */
-  readonly clientOrderId?: string;
-  readonly reduceOnly?: boolean;
-  /** 1 to 50; without effect on spot markets. */
-  readonly leverage?: number;
-  /** Must be the wallet of the session. */
-  readonly account?: string;
-}
 
 /** The service has the order. Its `status` shows if the order rests, was filled or has ended. */
 export interface OrderPlaced {
@@ -122,16 +104,24 @@ type Result = Exclude<Placed, OrderUnknown> | RedbookError;
  * can still arrive.
  * `duplicate` is reported for a used id whose order has another market, side, type, price, size, time in force or
  * post-only flag, or which has spent more than this order's quote amount. An order of the same terms is `placed`.
- * @throws RedbookError when nothing was sent: the signal was aborted before, or the session could not be renewed
+ * When the caller's signal or `timeoutMs` ends the call after the order was sent, the outcome is `unknown`.
+ * @throws RedbookError when nothing was sent: the call was ended before, or the session could not be renewed
  */
-export async function place(session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> {
-  const { connection } = session;
-  const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
-  await freshen(session, { signal: options.signal }).catch(throwUnsent);
-  if (options.signal?.aborted) throw aborted(options.signal, 'refused');
-  const attempt: Attempt = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
-  return await follow(attempt, await send(attempt, options.signal), options);
-}
+export const place = (session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> =>
+  bounded(session.connection, options, async (signal) => {
+    const { connection } = session;
+    const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
+    await freshen(session, { signal }).catch(throwUnsent);
+    if (signal?.aborted) throw aborted(signal, 'refused');
+    const attempt: Attempt = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
+    return await sendAndFollow(attempt, signal, options);
+  });
+
+const sendAndFollow = async (
+  attempt: Attempt,
+  signal: AbortSignalLike | undefined,
+  options: PlaceOptions,
+): Promise<Placed> => follow(attempt, await send(attempt, signal), signal, options);
 
 /** Throws when the session could not be renewed: the order was not sent, whatever the cause. */
 function throwUnsent(cause: unknown): never {
@@ -162,7 +152,7 @@ const sending = (body: NewOrder, signal: AbortSignalLike | undefined): Call => (
   path: '/v1/orders',
   body,
   signal,
-  timeoutMs: ANSWER_WITHIN_MS,
+  answerWithinMs: ANSWER_WITHIN_MS,
 });
 
 async function sendOnce(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result> {
@@ -171,7 +161,7 @@ async function sendOnce(attempt: Attempt, signal: AbortSignalLike | undefined): 
   try {
     return resultOf(attempt, await exchangeOnce(session, sending(body, signal)));
   } catch (error) {
-    if (error instanceof RedbookError) return error;
+    if (error instanceof RedbookError && error.code !== 'INVALID_ARGUMENT') return error;
     throw error;
   }
 }
@@ -239,11 +229,15 @@ function outcomeOf({ body }: Attempt, order: Order, requestId: string | null): E
 }
 
 /** Looks up an order whose answer was lost, until its outcome is known or the look-ups end. */
-async function follow(attempt: Attempt, first: Result, options: PlaceOptions): Promise<Placed> {
+async function follow(
+  attempt: Attempt,
+  first: Result,
+  signal: AbortSignalLike | undefined,
+  { onLookup }: PlaceOptions,
+): Promise<Placed> {
   if (!(first instanceof RedbookError)) return first;
   const { session, body } = attempt;
   const { clock } = session.connection;
-  const { signal, onLookup } = options;
   const lostAt = clock.now();
   const plan = isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS;
   let error = first;
@@ -299,10 +293,11 @@ const unknown = (attempt: Attempt, error: RedbookError): OrderUnknown => ({
   outcome: 'unknown',
   error,
   clientOrderId: attempt.body.clientOrderId,
-  async lookUp({ signal } = {}) {
-    const looked = await look(attempt, signal);
+  async lookUp(options = {}) {
+    const looked = await bounded(attempt.session.connection, options, (signal) => look(attempt, signal));
     if (looked === null) return unknown(attempt, error);
     return looked instanceof RedbookError ? unknown(attempt, looked) : looked;
   },
-  sendAgain: async (options = {}) => follow(attempt, await send(attempt, options.signal), options),
+  sendAgain: (options = {}) =>
+    bounded(attempt.session.connection, options, (signal) => sendAndFollow(attempt, signal, options)),
 });

@@ -3,8 +3,16 @@
 import { ask } from './asking.ts';
 import type { Connection } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, type Call, exchange, inTime, isSuccess, replyOf } from './exchange.ts';
-import type { CallOptions } from './market-data.ts';
+import {
+  type Answer,
+  bounded,
+  type Call,
+  type CallOptions,
+  exchange,
+  inTime,
+  isSuccess,
+  replyOf,
+} from './exchange.ts';
 import {
   type MessageSigner,
   readToken,
@@ -32,8 +40,8 @@ export interface Session {
 
 interface Credentials {
   token: Token;
-  /** Signs in again; undefined for a session that was restored from its token alone. */
-  readonly signIn: ((signingIn: SigningIn) => Promise<Token>) | undefined;
+  /** Signs in again; undefined for a session that was restored from its token alone, and after `signOut`. */
+  signIn: ((signingIn: SigningIn) => Promise<Token>) | undefined;
   readonly prompts: boolean;
   renewal: Promise<void> | undefined;
   /** Time of the last signature that no caller asked for, and the time until another one may follow. */
@@ -41,6 +49,7 @@ interface Credentials {
   pauseMs: number;
   /** Failure of the last renewal; undefined once one has succeeded. */
   failure: unknown;
+  isSignedOut: boolean;
 }
 
 /**
@@ -63,6 +72,7 @@ function openSession(
     signedAt: 0,
     pauseMs: 0,
     failure: undefined,
+    isSignedOut: false,
   };
   const session: Session = {
     connection,
@@ -83,10 +93,11 @@ function openSession(
 export async function signIn(
   connection: Connection,
   signer: TypedDataSigner,
-  { signal }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<Session> {
   const again = (signingIn: SigningIn): Promise<Token> => tokenByTypedData(connection, signer, signingIn);
-  return openSession(connection, await again({ signal }), { signIn: again, prompts: signer.prompts });
+  const token = await bounded(connection, options, (signal) => again({ signal }));
+  return openSession(connection, token, { signIn: again, prompts: signer.prompts });
 }
 
 /** Signs in by a message (EIP-4361). `host` must be a web host of the service. */
@@ -95,10 +106,10 @@ export async function signInWithMessage(
   signer: MessageSigner,
   options: SignInMessageOptions & CallOptions,
 ): Promise<Session> {
-  const { signal } = options;
   const again = (signingIn: SigningIn): Promise<Token> =>
     tokenByMessage(connection, signer, options, signingIn);
-  return openSession(connection, await again({ signal }), { signIn: again, prompts: signer.prompts });
+  const token = await bounded(connection, options, (signal) => again({ signal }));
+  return openSession(connection, token, { signIn: again, prompts: signer.prompts });
 }
 
 /**
@@ -116,12 +127,32 @@ export function restoreSession(connection: Connection, token: string, signer?: T
  * Signs in again with the session's signer. A wallet that prompts does so now.
  * @throws RedbookError `NO_SIGNER` for a session that was restored from its token alone
  */
-export function renew(session: Session, { signal }: CallOptions = {}): Promise<void> {
-  return renewed(credentialsOf.get(session)!, { signal });
+export function renew(session: Session, options: CallOptions = {}): Promise<void> {
+  return bounded(session.connection, options, (signal) => renewed(credentialsOf.get(session)!, { signal }));
+}
+
+/**
+ * Ends a session here: forgets its token and its signer, so that every further call of it throws `SIGNED_OUT`. The
+ * service keeps no list of sessions, so a copy of the token stays valid until it expires. Orders stay.
+ */
+export function signOut(session: Session): void {
+  const credentials = credentialsOf.get(session)!;
+  credentials.isSignedOut = true;
+  credentials.signIn = undefined;
+  credentials.token = { ...credentials.token, text: '', expiresAt: session.connection.clock.now() };
+}
+
+const signedOut = (): RedbookError =>
+  new RedbookError({ code: 'SIGNED_OUT', message: 'the session was ended', outcome: 'refused' });
+
+/** @throws RedbookError `SIGNED_OUT` */
+function assertSignedIn({ isSignedOut }: Credentials): void {
+  if (isSignedOut) throw signedOut();
 }
 
 /** Signs in again, unless that is under way. */
 function renewed(credentials: Credentials, signingIn: SigningIn): Promise<void> {
+  if (credentials.isSignedOut) return Promise.reject(signedOut());
   if (credentials.signIn === undefined) {
     const message = 'the session was restored from its token: sign in again';
     return Promise.reject(new RedbookError({ code: 'NO_SIGNER', message, outcome: 'refused' }));
@@ -130,6 +161,7 @@ function renewed(credentials: Credentials, signingIn: SigningIn): Promise<void> 
     .signIn(signingIn)
     .then(
       (token) => {
+        assertSignedIn(credentials);
         credentials.token = token;
         credentials.failure = undefined;
       },
@@ -162,7 +194,7 @@ function renewedByItself({ clock }: Connection, credentials: Credentials): Promi
   return renewed(credentials, { signal: undefined, onSign });
 }
 
-type Wait = Pick<Call, 'signal' | 'timeoutMs'>;
+type Wait = Pick<Call, 'signal' | 'answerWithinMs'>;
 const RENEWAL = 'the renewal of the session';
 
 /**
@@ -173,6 +205,7 @@ const RENEWAL = 'the renewal of the session';
 export async function freshen(session: Session, wait: Wait): Promise<void> {
   const { connection } = session;
   const credentials = credentialsOf.get(session)!;
+  assertSignedIn(credentials);
   const { renewsAt, expiresAt } = credentials.token;
   const now = connection.clock.now();
   if (now < renewsAt) return;
@@ -200,6 +233,7 @@ export async function renewRefused(session: Session, token: string, wait: Wait):
 /** Sends a request with the session's token, once. */
 export async function exchangeOnce(session: Session, call: Call): Promise<Answer> {
   const credentials = credentialsOf.get(session)!;
+  assertSignedIn(credentials);
   const answer = await exchange(session.connection, { ...call, token: credentials.token.text });
   if (isSuccess(answer)) credentials.pauseMs = Math.min(credentials.pauseMs, MIN_PAUSE_MS);
   return answer;
@@ -226,9 +260,12 @@ export const askAs = async <Value extends object>(
   call: Call,
   repeatable: boolean,
 ): Promise<Value> =>
-  replyOf<Value>(await ask(session.connection, call, { repeatable }, () => exchangeAs(session, call)));
+  replyOf<Value>(
+    await ask(session.connection, call, { repeatable }, (signal) => exchangeAs(session, { ...call, signal })),
+  );
 
 /** Sends a request with a session, once. */
 export async function sendAs<Value extends object>(session: Session, call: Call): Promise<Value> {
-  return replyOf<Value>(await exchangeAs(session, call));
+  const send = (signal: Call['signal']): Promise<Answer> => exchangeAs(session, { ...call, signal });
+  return replyOf<Value>(await bounded(session.connection, call, send));
 }

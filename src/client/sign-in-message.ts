@@ -1,5 +1,6 @@
 /** Texts that a wallet signs: the message of EIP-4361, and the typed data of EIP-712. No text of the service is in them. */
 
+import { invalid } from './errors.ts';
 import type { LoginTypedData } from './replies.ts';
 
 export interface SignInMessageOptions {
@@ -22,7 +23,7 @@ interface SignInMessageFacts extends SignInMessageOptions {
 
 /**
  * Returns the text of EIP-4361: lines separated by a single LF, with none after the last.
- * @throws TypeError for a line break or another control character in an option
+ * @throws RedbookError `INVALID_ARGUMENT` for a line break or another control character in an option
  */
 export function signInMessage(facts: SignInMessageFacts): string {
   const lines = [
@@ -40,7 +41,7 @@ export function signInMessage(facts: SignInMessageFacts): string {
   ];
   const broken = lines.find((line) => /\p{Cc}/u.test(line));
   if (broken !== undefined)
-    throw new TypeError(`a line of a sign-in message has a control character: ${JSON.stringify(broken)}`);
+    throw invalid(`a line of a sign-in message has a control character: ${JSON.stringify(broken)}`);
   return lines.join('\n');
 }
 

@@ -3,7 +3,7 @@
 import { askPublicly, pauseAfter } from './asking.ts';
 import { readChallenge } from './challenge.ts';
 import type { AbortSignalLike, Connection } from './connection.ts';
-import { RedbookError } from './errors.ts';
+import { invalid, RedbookError } from './errors.ts';
 import { type Call, errorOf, isSuccess, replyOf, unreadable, untilAborted } from './exchange.ts';
 import type { LoginTypedData } from './replies.ts';
 import { NONCE, type SignInMessageOptions, signInMessage } from './sign-in-message.ts';
@@ -90,6 +90,8 @@ export function tokenByMessage(
   });
 }
 
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+
 const turns = /* @__PURE__ */ new WeakMap<Connection, Map<string, Promise<unknown>>>();
 
 /** Runs the sign-ins of an address one at a time, because a new challenge replaces the previous one. */
@@ -99,6 +101,7 @@ async function inTurn(
   signal: AbortSignalLike | undefined,
   answerChallenge: () => Promise<Call>,
 ): Promise<Token> {
+  if (!ADDRESS.test(signer.address)) throw invalid(`${signer.address} is not an address of a wallet`);
   const ofConnection = turns.get(connection) ?? new Map<string, Promise<unknown>>();
   turns.set(connection, ofConnection);
   const name = signer.address.toLowerCase();

@@ -1,9 +1,11 @@
 /** Watches the public streams: keeps a connection up, and reports how fresh its data is. */
 
-import { type Connection, fraction, type WebSocketLike } from './connection.ts';
-import { RedbookError } from './errors.ts';
+import { type Connection, fraction, logEntry, type WebSocketLike } from './connection.ts';
+import { invalid, RedbookError } from './errors.ts';
 import { readExactJson } from './exact-json.ts';
+import { pathPart } from './exchange.ts';
 import type { ErrorFrame, MarketFrame, SnapshotFrame, TickerFrame, Timeframe } from './replies.ts';
+import { UnreadFrames } from './unread-frames.ts';
 
 /**
  * - `connecting`: no frame has come yet.
@@ -25,13 +27,20 @@ export interface WatchState {
 
 export interface WatchHandlers<Frame> {
   /** Called with each frame. Each is complete by itself. */
-  readonly onFrame: (frame: Frame) => void;
+  readonly onFrame?: (frame: Frame) => void;
   /** Called when any part of the state changes, and so after each frame. */
   readonly onState?: (state: WatchState) => void;
 }
 
-export interface Watch {
+/**
+ * A watch is read by its handlers, or by `for await`, which yields the newest unread frame of each market: frames that a
+ * slow reader has missed are replaced. Leaving the loop closes the watch. The loop ends when the watch is closed, and
+ * throws the refusal of the service.
+ */
+export interface Watch<Frame = unknown> extends AsyncIterable<Frame> {
   readonly state: WatchState;
+  /** Ends the back-off: connects now if an attempt is planned. Does nothing while there is a connection. */
+  retryNow(): void;
   /** Ends the watch: nothing is called any more. */
   close(): void;
 }
@@ -39,8 +48,8 @@ export interface Watch {
 /** Watches all markets: a snapshot of their records after each connect, then a ticker of each every two seconds. */
 export const watchMarkets = (
   connection: Connection,
-  handlers: WatchHandlers<SnapshotFrame | TickerFrame>,
-): Watch => new StreamWatch(connection, '/ws', handlers);
+  handlers: WatchHandlers<SnapshotFrame | TickerFrame> = {},
+): Watch<SnapshotFrame | TickerFrame> => new StreamWatch(connection, '/ws', handlers);
 
 export interface MarketWatchQuery {
   /** Like `ETH/USDC`. */
@@ -53,9 +62,9 @@ export interface MarketWatchQuery {
 export function watchMarket(
   connection: Connection,
   { symbol, tf = '1m' }: MarketWatchQuery,
-  handlers: WatchHandlers<MarketFrame>,
-): Watch {
-  const path = `/ws/market?symbol=${encodeURIComponent(symbol)}&tf=${tf}`;
+  handlers: WatchHandlers<MarketFrame> = {},
+): Watch<MarketFrame> {
+  const path = `/ws/market?symbol=${pathPart(symbol)}&tf=${tf}`;
   return new StreamWatch(connection, path, handlers);
 }
 
@@ -69,11 +78,12 @@ const LATE_MS = 1_000;
 /** Matches the close reason of a service that goes away, which asks clients to come back after a time of its choice. */
 const ASKED_RETRY = /^reconnect in (\d{1,5}) ms$/;
 
-class StreamWatch<Frame> implements Watch {
+class StreamWatch<Frame extends object> implements Watch<Frame> {
   readonly #connection: Connection;
-  readonly #url: string;
+  readonly #path: string;
   readonly #handlers: WatchHandlers<Frame>;
   readonly #end = new AbortController();
+  readonly #readers = new Set<UnreadFrames<Frame>>();
   readonly #unfollowWakes: () => void;
   #state: WatchState = { state: 'connecting', lastFrameAt: null, retryAt: null, error: null };
   #socket: WebSocketLike | undefined;
@@ -87,9 +97,9 @@ class StreamWatch<Frame> implements Watch {
 
   constructor(connection: Connection, path: string, handlers: WatchHandlers<Frame>) {
     if (connection.WebSocket === undefined)
-      throw new TypeError('there is no WebSocket class here: give one to openConnection');
+      throw invalid('there is no WebSocket class here: give one to openConnection');
     this.#connection = connection;
-    this.#url = `${connection.streamUrl}${path}`;
+    this.#path = path;
     this.#handlers = handlers;
     this.#unfollowWakes = connection.clock.onWake?.(() => this.#wake()) ?? (() => undefined);
     this.#connect();
@@ -104,6 +114,27 @@ class StreamWatch<Frame> implements Watch {
     this.#unfollowWakes();
     this.#nap.abort();
     this.#drop();
+    for (const reader of this.#readers) reader.end();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Frame, void, undefined> {
+    const unread = new UnreadFrames<Frame>();
+    if (this.#end.signal.aborted || this.#state.error !== null) unread.end(this.#state.error);
+    else this.#readers.add(unread);
+    return this.#read(unread);
+  }
+
+  async *#read(unread: UnreadFrames<Frame>): AsyncGenerator<Frame, void, undefined> {
+    try {
+      for (let frame = await unread.next(); frame !== undefined; frame = await unread.next()) yield frame;
+    } finally {
+      this.#readers.delete(unread);
+      this.close();
+    }
+  }
+
+  retryNow(): void {
+    if (this.#state.retryAt !== null) this.#nap.abort();
   }
 
   get #now(): number {
@@ -117,6 +148,11 @@ class StreamWatch<Frame> implements Watch {
     const names = Object.keys(now) as (keyof WatchState)[];
     if (names.every((name) => now[name] === before[name])) return;
     this.#state = now;
+    const { state, error } = now;
+    if (state !== before.state || error !== before.error) {
+      const entry = { type: 'stream', at: this.#now, path: this.#path, state } as const;
+      logEntry(this.#connection, { ...entry, code: error?.code ?? null });
+    }
     this.#handlers.onState?.(now);
   }
 
@@ -125,7 +161,7 @@ class StreamWatch<Frame> implements Watch {
     this.#heardAt = this.#now;
     this.#tell({ retryAt: null });
     if (this.#end.signal.aborted) return;
-    const socket = new this.#connection.WebSocket!(this.#url);
+    const socket = new this.#connection.WebSocket!(`${this.#connection.streamUrl}${this.#path}`);
     this.#socket = socket;
     this.#isOpen = false;
     const isCurrent = (): boolean => this.#socket === socket;
@@ -193,7 +229,8 @@ class StreamWatch<Frame> implements Watch {
     else {
       this.#attempts = 0;
       this.#heardAt = this.#now;
-      this.#handlers.onFrame(frame);
+      for (const reader of this.#readers) reader.add(frame);
+      this.#handlers.onFrame?.(frame);
       this.#tell({ state: 'live', lastFrameAt: this.#heardAt, retryAt: null });
     }
   }
@@ -201,6 +238,7 @@ class StreamWatch<Frame> implements Watch {
   #refuse({ code, error: message }: ErrorFrame): void {
     this.#drop();
     const error = new RedbookError({ code, message, outcome: 'refused' });
+    for (const reader of this.#readers) reader.end(error);
     this.#tell({ state: 'offline', retryAt: null, error });
   }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';
 import { parseMoment } from '../domain/moment.ts';
-import { cursorText } from './cursor.ts';
+import { afterText, cursorText } from './cursor.ts';
 import {
   address,
   clientOrderId,
@@ -50,6 +50,24 @@ export const ordersRequest = z.object({
     ),
   limit: limitUpTo(100, /^0*([1-9]\d?|100)$/, 100),
   cursor: cursorText,
+});
+
+const MAX_WAIT_SECONDS = 25;
+
+export const changesRequest = z.object({
+  after: afterText,
+  wait: queryText
+    .regex(/^0*(1?\d|2[0-5])$/, `must be a whole number from 0 to ${MAX_WAIT_SECONDS}`)
+    .transform(Number)
+    .default(0)
+    .meta({
+      ...INTEGER_JSON,
+      minimum: 0,
+      maximum: MAX_WAIT_SECONDS,
+      default: 0,
+      description: 'seconds for which the reply may wait for the next change',
+    }),
+  limit: limitUpTo(100, /^0*([1-9]\d?|100)$/, 100),
 });
 
 /** Strict: ignoring an unknown filter would cancel every order. */

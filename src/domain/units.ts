@@ -1,15 +1,9 @@
 /**
- * Converts decimals to integers and back. No other file does arithmetic on decimals or uses decimal.js, which reads
- * exponents; `client/decimals.ts` only compares them. The trading page leaves decimal.js out and refuses exponents.
+ * Converts decimals to integers and back. No other file does arithmetic on decimals.
  *
  * Amounts are integers everywhere else. This file turns a decimal text into an exact count of a unit, or refuses it.
  * Reading never rounds.
  */
-
-import { Decimal as DecimalJs } from 'decimal.js';
-
-/** Reads exponents: construction keeps every digit. */
-const Exact = DecimalJs.clone({ precision: 1200, toExpNeg: -9e15, toExpPos: 9e15 });
 
 /** A decimal of at most 15 digits without an exponent, as almost every amount of an order is. */
 class ShortDecimal {
@@ -48,7 +42,7 @@ const SHORT_DIGITS = 15;
 const [CODE_0, CODE_POINT, CODE_MINUS] = [48, 46, 45];
 
 /** Powers of ten that are exact as doubles. */
-const POWERS = Array.from({ length: SHORT_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
+const POWERS = /* @__PURE__ */ Array.from({ length: SHORT_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /** Reads digits with at most one point between them; undefined for any other text. */
 function readShort(text: string): ShortDecimal | undefined {
@@ -87,10 +81,15 @@ const MIN_EXPONENT = -1e6;
 
 /** Reads digits with an exponent; undefined for a number that is infinite or too close to 0. */
 function readExponent(text: string): LongDecimal | undefined {
-  const value = new Exact(text);
-  if (!value.isFinite() || value.e < MIN_EXPONENT || value.e > MAX_EXPONENT) return undefined;
-  const places = value.decimalPlaces();
-  return new LongDecimal(BigInt(value.times(`1e${places}`).toFixed()), places);
+  const [digits = '', exponent] = text.split(/e/i);
+  const { coefficient, places } = readPlain(digits);
+  if (coefficient === 0n) return new LongDecimal(0n, 0);
+  const value = { coefficient, places: places - Number(exponent) };
+  const first = exponentOf(value);
+  if (first < MIN_EXPONENT || first > MAX_EXPONENT) return undefined;
+  return value.places >= 0
+    ? inLowestTerms(coefficient, value.places)
+    : new LongDecimal(coefficient * powerOfTen(-value.places), 0);
 }
 
 function inLowestTerms(coefficient: bigint, places: number): LongDecimal {
@@ -158,7 +157,7 @@ function formatDigits(integer: string, scale: number): string {
   return end === point ? whole : `${whole}.${digits.slice(point, end)}`;
 }
 
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+const MAX_SAFE = 9007199254740991n;
 
 /** Like `formatScaled`, for an integer that is exact as a double; three times as fast. */
 function formatSafe(integer: number, scale: number): string {
@@ -272,7 +271,18 @@ export function multiplyExactly(a: string, b: string): string {
   return formatScaled(one.coefficient * other.coefficient, one.places + other.places);
 }
 
-/** An amount in atoms of 10^-scale, and the price of a whole unit, a plain decimal that is not negative. */
+/** Returns the sum of decimal texts, as a plain decimal. */
+export const sumExactly = (texts: readonly string[]): string =>
+  sumOfProducts(texts.map((price) => ({ atoms: 1n, scale: 0, price })));
+
+/** Returns a - b of two decimal texts, as a plain decimal. */
+export const subtractExactly = (a: string, b: string): string =>
+  sumOfProducts([
+    { atoms: 1n, scale: 0, price: a },
+    { atoms: -1n, scale: 0, price: b },
+  ]);
+
+/** An amount in atoms of 10^-scale, and the price of a whole unit, a decimal text. */
 interface Priced {
   readonly atoms: bigint;
   readonly scale: number;
@@ -283,9 +293,9 @@ interface Priced {
 export function sumOfProducts(products: readonly Priced[]): string {
   let [sum, places] = [0n, 0];
   for (const { atoms, scale, price } of products) {
-    const point = price.indexOf('.');
-    const priced = atoms * BigInt(point === -1 ? price : price.slice(0, point) + price.slice(point + 1));
-    const finer = scale + (point === -1 ? 0 : price.length - point - 1) - places;
+    const { coefficient, places: ofPrice } = long(parseDecimal(price)!);
+    const priced = atoms * coefficient;
+    const finer = scale + ofPrice - places;
     sum = finer > 0 ? sum * powerOfTen(finer) + priced : sum + priced * powerOfTen(-finer);
     places = Math.max(places, places + finer);
   }
@@ -296,6 +306,7 @@ export function sumOfProducts(products: readonly Priced[]): string {
 export const halfExactly = (value: string): string => multiplyExactly(value, '0.5');
 
 export const isPositive = ({ coefficient }: Decimal): boolean => coefficient > 0;
+export const isNegative = ({ coefficient }: Decimal): boolean => coefficient < 0;
 
 /** Compares a value with a plain decimal: returns a negative number, 0 or a positive number. */
 export function compareWith(value: Decimal, other: string | number): number {

@@ -14,7 +14,8 @@ import {
   unusable,
 } from './run/data-folder.ts';
 import { freePort } from './run/ports.ts';
-import { openCluster, postgresProgram, postgresUrl, removeForeignLock } from './run/postgres.ts';
+import { openCluster, postgresProgram, removeForeignLock } from './run/postgres.ts';
+import { makePostgresUsers } from './run/postgres-users.ts';
 import { identify, isAlive, type ProcessIdentity } from './run/process-identity.ts';
 import { redisProgram, redisUrl } from './run/redis.ts';
 import { type ServerProgram, type Supervised, supervise } from './run/supervise.ts';
@@ -175,8 +176,12 @@ async function startPostgres(
     removeForeignLock(cluster);
     return postgresProgram(cluster, port);
   });
+  const url = await makePostgresUsers(port, password).catch(async (error: unknown) => {
+    await server.stop();
+    throw error;
+  });
   onProgress(`Postgres is ready on 127.0.0.1:${port}.`);
-  return { url: postgresUrl(port, password), stop: () => server.stop() };
+  return { url, stop: () => server.stop() };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The engine's claim filter: its load, its copies outside Redis, and its replacement while trading continues. */
 
-import { claimOfUsed, type UsedId } from './claims.ts';
+import { claimOfUsed, reversalClaim, type UsedId } from './claims.ts';
 import type { EngineCore } from './core.ts';
 import {
   FILTER_PART_BYTES,
@@ -29,6 +29,10 @@ interface FilterCopy {
 
 /** Returns the field that stores the id in the hash of recent claims. */
 export const claimName = (used: UsedId): string => claimOfUsed(used).field.toString('hex');
+
+/** Returns the field that stores the reversal of a movement by one of a kind. */
+export const reversalName = (reversed: string, by: 'credited' | 'debited'): string =>
+  reversalClaim(reversed, by).field.toString('hex');
 
 /** The claim filter of the engine: its load, its copies, and its replacement. */
 export class EngineClaimFilter {

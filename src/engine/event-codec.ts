@@ -59,9 +59,15 @@ export const eventIdOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${se
 /** Returns a market by number. Throws UnknownMarket when its record has not been read yet. */
 type MarketOf = (marketNumber: number) => Market;
 
-/** @throws Error when the entry has no form that this release writes */
-export function readEvent([id, fields]: StreamEntry, marketOf: MarketOf): EngineEvent {
+export function placeOfEntry([id]: StreamEntry): Cursor {
   const [epoch = 0, sequence = 0] = id.toString('latin1').split('-').map(Number);
+  return { epoch, sequence };
+}
+
+/** @throws Error when the entry has no form that this release writes */
+export function readEvent(entry: StreamEntry, marketOf: MarketOf): EngineEvent {
+  const [id, fields] = entry;
+  const { epoch, sequence } = placeOfEntry(entry);
   const bytes = fields[1];
   if (bytes === undefined || bytes.length < BODY_AT) throw new Error(`event ${id} is not readable`);
   const { kind, time } = HEAD.unpack(bytes);

@@ -9,7 +9,7 @@ import type { Market } from '../domain/market.ts';
 import { LOOK_COUNTS_MS } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
-import { eventIdOf, readEvent, type StreamEntry } from './event-codec.ts';
+import { eventIdOf, placeOfEntry, readEvent, type StreamEntry } from './event-codec.ts';
 import { KEYS } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { FIND_UNSETTLED, TRIM_SETTLED } from './scripts.ts';
@@ -42,8 +42,6 @@ const marketIn =
     if (market === undefined) throw absent();
     return market;
   };
-
-const epochOf = ([id]: StreamEntry): number => Number.parseInt(id.toString(), 10);
 
 /** Most events of one page of the stream, and the target size of a page in bytes. */
 const PAGE_EVENTS = 50;
@@ -175,6 +173,15 @@ export class EngineOutbox {
     this.#pageEvents = Math.max(1, Math.min(this.#maxPerPage, Math.floor(events)));
   }
 
+  /** Returns the place of the first event of a later epoch that the stream still has; undefined if there is none. */
+  async firstAfterEpoch(epoch: number): Promise<Cursor | undefined> {
+    const from = eventIdOf({ epoch: epoch + 1, sequence: 0 });
+    const [entry] = await this.#core.scripts.call(() =>
+      this.#core.redis.xrangeBuffer(KEYS.events, from, '+', 'COUNT', 1),
+    );
+    return entry && placeOfEntry(entry);
+  }
+
   /**
    * Returns the events that touch the wallet and may not be in Postgres yet, oldest first.
    * @throws Refusal SERVICE_UNAVAILABLE when they are too many or too large because settlement is far behind
@@ -302,7 +309,9 @@ export class EngineOutbox {
       }
       return events;
     };
-    const marketAt = await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
+    const marketAt = await this.#markets.byNumberAt(
+      Math.max(...entries.map((entry) => placeOfEntry(entry).epoch)),
+    );
     try {
       return decode(marketIn(marketAt, () => new UnknownMarket()));
     } catch (error) {

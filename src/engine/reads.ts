@@ -1,5 +1,6 @@
 /** Reads the state of the engine, the best prices of its markets and their best levels. */
 
+import type { Cursor } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import type { Side } from '../domain/order.ts';
 import { priceOfKeyBytes } from './codec.ts';
@@ -72,6 +73,20 @@ export class EngineReads {
       paused: paused != null,
       termsVersion: terms?.toString() ?? null,
     };
+  }
+
+  /**
+   * Returns the last event of the open engine, and the sequence up to which it knows that events are settled.
+   * @throws Refusal SERVICE_UNAVAILABLE while the engine is not open
+   */
+  position(): Promise<Cursor & { readonly settled: number }> {
+    const { lifecycle, redis, scripts } = this.#core;
+    const read = async () => {
+      const [state, settled] = await scripts.call(() => redis.hmgetBuffer(KEYS.engine, 'state', 'settled'));
+      const { epoch, sequence } = readState(state);
+      return { epoch, sequence, settled: Number(settled ?? 0) };
+    };
+    return lifecycle.ofOpenEngine(read, () => true);
   }
 
   /**

@@ -29,9 +29,10 @@ export function writePlace(scope: CursorScope, numbers: readonly number[]): stri
 
 /**
  * Returns the numbers of a place.
+ * @param name of the parameter
  * @throws Refusal VALIDATION_ERROR if the cursor was made for another scope
  */
-export function readPlace(scope: CursorScope, cursor: string, count: number): number[] {
+export function readPlace(scope: CursorScope, cursor: string, count: number, name = 'cursor'): number[] {
   const bytes = Buffer.from(cursor, 'base64url');
   const place = bytes.subarray(0, NUMBER_BYTES * count);
   const isOurs = digestOf(scope, place).equals(bytes.subarray(place.length));
@@ -39,7 +40,7 @@ export function readPlace(scope: CursorScope, cursor: string, count: number): nu
     isOurs ? Number(place.readBigUInt64BE(at * NUMBER_BYTES)) : Number.NaN,
   );
   if (numbers.every(Number.isSafeInteger)) return numbers;
-  throw new Refusal('VALIDATION_ERROR', 'cursor: must be a nextCursor of this list, with the same filters');
+  throw new Refusal('VALIDATION_ERROR', `${name}: must be a cursor of this list, with the same filters`);
 }
 
 /** The digest needs no secret: a forged cursor only shows another position in the caller's own list. */

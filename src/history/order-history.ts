@@ -20,7 +20,7 @@ import { type FoldedOrder, foldOrders, foldTrades, type TradesFilter } from './o
 import { fitting, newest, type OrderWithFills, type ShownFills, shownFillsOf } from './shown-fills.ts';
 import { reaching, touchedIds, type UnsettledStores, unsettledEvents } from './unsettled.ts';
 
-interface Stores extends UnsettledStores {
+export interface Stores extends UnsettledStores {
   readonly ledger: Ledger;
   readonly settings: FillLimits;
 }
@@ -32,7 +32,7 @@ interface ListPart<Item> {
 }
 
 const BEFORE_ALL: Cursor = { epoch: 0, sequence: 0 };
-const NOTHING_SETTLED = { cursor: BEFORE_ALL, orders: [], trades: [] };
+export const NOTHING_SETTLED = { cursor: BEFORE_ALL, orders: [], trades: [] };
 
 const creates =
   (id: string) =>
@@ -110,7 +110,7 @@ function pageOf<Item>(
 }
 
 /** Returns the number of settled fills that each order shows beside its unsettled ones, by order id. */
-const settledCounts = (orders: readonly FoldedOrder[], limits: FillLimits): Map<string, number> =>
+export const settledCounts = (orders: readonly FoldedOrder[], limits: FillLimits): Map<string, number> =>
   new Map(
     orders.map(({ order, unsettledFills }) => [
       order.id,
@@ -122,7 +122,7 @@ const settledCounts = (orders: readonly FoldedOrder[], limits: FillLimits): Map<
  * Returns the orders with their newest fills.
  * @param settled settled fills by order id
  */
-const withFills = (
+export const withFills = (
   orders: readonly FoldedOrder[],
   settled: ReadonlyMap<string, readonly Fill[]>,
   limits: FillLimits,

@@ -23,19 +23,21 @@ export const shownFillsOf = (
 ): number => Math.min(fillCount, maxFillsPerOrder, maxFillsPerReply);
 
 /**
- * Returns the first orders of a list, up to the one whose fills the reply has no room for. The first always fits. An
+ * Returns the first items of a list, up to the one whose fills the reply has no room for. The first always fits. An
  * order without fills beside a `filledSize` would pass for one that nobody traded with.
+ * @param others returns the number of fills that the reply shows of an item besides those of its order
  */
 export function fitting<Item extends { readonly order: { readonly fillCount: number } }>(
   items: readonly Item[],
   limits: FillLimits,
+  others: (item: Item) => number = () => 0,
 ): readonly Item[] {
   let left = limits.maxFillsPerReply;
-  const end = items.findIndex(({ order }) => {
-    left -= shownFillsOf(order, limits);
+  const end = items.findIndex((item) => {
+    left -= shownFillsOf(item.order, limits) + others(item);
     return left < 0;
   });
-  return end === -1 ? items : items.slice(0, end);
+  return end === -1 ? items : items.slice(0, Math.max(end, 1));
 }
 
 /** Returns the last `count` items of a list in order of execution. */

@@ -18,7 +18,7 @@ const CHECKED_EACH_PAGE = 500;
 const CHECK_GROWTH = 1.5;
 
 export interface UnsettledStores {
-  readonly engine: Pick<Engine, 'outbox'>;
+  readonly engine: Pick<Engine, 'outbox' | 'reads'>;
   readonly ledger: Pick<Ledger, 'settlement'>;
 }
 
@@ -27,6 +27,8 @@ interface UnsettledRead {
   readonly events: readonly EngineEvent[];
   /** True if the reader needs nothing older, neither from the engine nor from Postgres. */
   readonly isEnough: boolean;
+  /** True if none of them was settled and trimmed before it was read. */
+  readonly isWhole: boolean;
   /** Sequence up to which events were left out, because Postgres had them; 0 if none were. */
   readonly settledTo: number;
 }
@@ -53,7 +55,7 @@ export async function unsettledEvents(
   { orderId, isEnough }: UnsettledFilter,
 ): Promise<UnsettledRead> {
   let events: EngineEvent[] = [];
-  let [isWhole, isChecked] = [false, true];
+  let [isWhole, isChecked] = [true, true];
   let [parts, checkAt, settledTo] = [0, 0, 0];
   const askLedger = async (): Promise<number> => {
     settledTo = (await ledger.settlement.cursor()).sequence;
@@ -67,12 +69,12 @@ export async function unsettledEvents(
     isWhole = page.isWhole;
     isChecked &&= own.length === 0;
     if (isWhole && !isChecked && events.length >= checkAt) {
-      if (isEnough(events)) return { events, isEnough: true, settledTo };
+      if (isEnough(events)) return { events, isEnough: true, isWhole, settledTo };
       isChecked = true;
       checkAt = events.length < CHECKED_EACH_PAGE ? 0 : events.length * CHECK_GROWTH;
     }
   }
-  return { events, isEnough: isWhole && !isChecked && isEnough(events), settledTo };
+  return { events, isEnough: isWhole && !isChecked && isEnough(events), isWhole, settledTo };
 }
 
 /**

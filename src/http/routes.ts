@@ -5,6 +5,7 @@ import { deleteOrder, deleteOrderByClientId } from './endpoints/delete-order.ts'
 import { deleteOrders } from './endpoints/delete-orders.ts';
 import { getMarkets } from './endpoints/get-markets.ts';
 import { getOrder, getOrderByClientId } from './endpoints/get-order.ts';
+import { getOrderChanges } from './endpoints/get-order-changes.ts';
 import { getOrders } from './endpoints/get-orders.ts';
 import { getPortfolio } from './endpoints/get-portfolio.ts';
 import { getStatement } from './endpoints/get-statement.ts';
@@ -57,6 +58,7 @@ const MARKET_DATA = { method: 'GET', caller: 'public', bucket: 'market-data' } a
 export const ROUTES: readonly Route[] = [
   { method: 'POST', path: '/v1/orders', caller: 'wallet', endpoint: postOrder },
   { method: 'GET', path: '/v1/orders', caller: 'wallet', endpoint: getOrders },
+  { method: 'GET', path: '/v1/orders/changes', caller: 'wallet', endpoint: getOrderChanges },
   { method: 'GET', path: '/v1/orders/:orderId', caller: 'wallet', endpoint: getOrder },
   {
     method: 'GET',

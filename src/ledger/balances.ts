@@ -99,8 +99,8 @@ async function lastBefore(ask: Ask, end: bigint): Promise<bigint> {
 
 async function keepMonth(ask: Ask, month: string): Promise<boolean> {
   const { endMs } = monthSpan(month);
-  // A second command waits here, and finds the closing.
-  await ask('lock table closings in share row exclusive mode');
+  // A second command waits here, and finds the closing. To lock the table one would need the right to change it.
+  await ask(`select pg_advisory_xact_lock(hashtext('redbook closings'))`);
   if ((await ask(`${CLOSINGS} where month = $1`, [month])).length > 0) return false;
   const end = await firstSequenceAt(ask, endMs);
   await ask(KEEP_MONTH, [endMs, end, null, null, month]);

@@ -31,6 +31,9 @@ const NOTE = prepared(`
     )
   select server from added union all select server from engine_epochs where epoch = $1`);
 
+/** The start of an epoch is noted with its first event, and nothing else begins a later one. */
+const START_AFTER = prepared('select sequence from epoch_starts where epoch > $1 order by epoch limit 1');
+
 export type EpochRegister = ReturnType<typeof epochRegister>;
 
 /** The register of epochs. Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
@@ -42,6 +45,12 @@ export function epochRegister({ public: pool }: Pick<Pools, 'public'>) {
       const cursor = cursorOf(rows);
       const { begun_epoch: epoch, begun_server: server } = rows[0]!;
       return { ...cursor, begun: epoch === null || server === null ? null : { epoch, server } };
+    },
+
+    /** Returns the first settled event of a later epoch; null if there is none. */
+    async startAfter(epoch: number): Promise<number | null> {
+      const [start] = await askOnce<{ sequence: bigint }>(pool, START_AFTER, [epoch]);
+      return start === undefined ? null : Number(start.sequence);
     },
 
     /**

@@ -6,13 +6,14 @@ import type { Ask } from './queries.ts';
  * Returns SQL that looks at the row in the middle of [low, high) again and again, some fifty times for any length.
  * @param order of rows with equal keys
  * @param column whose values rise with the key
+ * @param value that the row reaches first
  */
-const bisection = (table: string, key: string, order: string, column: string): string => `
+const bisection = (table: string, key: string, order: string, column: string, value = '$1'): string => `
   with recursive halves (low, high) as (
     select 0::bigint, (select ${key} + 1 from ${table} order by ${key} desc limit 1)
     union all
-    select case when found.value < $1 then found.key + 1 else low end,
-      case when found.value < $1 then high else middle end
+    select case when found.value < ${value} then found.key + 1 else low end,
+      case when found.value < ${value} then high else middle end
     from halves
     cross join lateral (select (low + high) / 2 as middle) as halved
     cross join lateral (
@@ -23,6 +24,10 @@ const bisection = (table: string, key: string, order: string, column: string): s
 const FIRST_SEQUENCE = bisection('ledger_entries', 'sequence', 'sequence, line', 'time_ms');
 const FIRST_ACT = bisection('operator_acts', 'sequence', 'sequence', 'time_ms');
 const FIRST_TRADE = bisection('trades', 'trade_id', 'trade_id', 'time_ms');
+
+/** @param sequence parameter. @returns SQL of the id of the first trade after an event; null if there is none */
+export const firstTradeAfter = (sequence: string): string =>
+  `(${bisection('trades', 'trade_id', 'trade_id', 'sequence', `${sequence}::bigint + 1`)})`;
 
 /** Later than every event. */
 const AFTER_ALL = BigInt(Number.MAX_SAFE_INTEGER);

@@ -41,6 +41,8 @@ export interface FoldedBatch {
   readonly marketVersions: CopyRows;
   readonly settingChanges: CopyRows;
   readonly acts: CopyRows;
+  /** Sequence of the first event of each epoch in the batch. */
+  readonly epochStarts: Map<number, number>;
   /** Texts of the events, by which they continue the chain. */
   readonly texts: EventTexts;
   /** Returns an order that the batch places or changes, as it is after the batch. */
@@ -88,6 +90,7 @@ class Fold implements OrderVisitor {
     marketVersions: new CopyRows(),
     settingChanges: new CopyRows(),
     acts: new CopyRows(),
+    epochStarts: new Map(),
     texts: this.#texts,
     progressOf: (id) => this.#placed.get(id) ?? this.batch.changedOrders.get(id),
   };
@@ -99,6 +102,8 @@ class Fold implements OrderVisitor {
   }
 
   apply(event: EngineEvent): void {
+    const { epochStarts } = this.batch;
+    if (!epochStarts.has(event.epoch)) epochStarts.set(event.epoch, event.sequence);
     this.#write(event);
     if (event.act !== undefined) this.#act({ ...event, act: event.act });
     this.#texts.end();

@@ -4,15 +4,17 @@ import { type ActQueries, actQueries } from './acts.ts';
 import { type Audit, audit } from './audit.ts';
 import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
+import { type ChangeQueries, changeQueries } from './changes.ts';
 import { type Checks, checks } from './checks/index.ts';
 import { type CopyRegister, copyRegister } from './copies.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
+import { checkRights } from './grants.ts';
 import { type Journal, journal } from './journal.ts';
-import { migrate } from './migrate.ts';
+import { type MigrateOptions, migrate } from './migrate.ts';
 import { type CapRegister, capRegister, type KeyRegister, keyRegister } from './operator-keys.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
-import { askOnce } from './queries.ts';
+import { askOnce, inSnapshot } from './queries.ts';
 import { type PostgresFigures, readPostgresFigures } from './server-figures.ts';
 import { checkSessions } from './sessions.ts';
 import { type Settlement, settlement } from './settlement.ts';
@@ -28,10 +30,11 @@ export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { CopiesRow, CopyRegister } from './copies.ts';
+export { DatabaseRefused } from './database-refused.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
-export { DatabaseRefused } from './migrate.ts';
+export type { MigrateOptions } from './migrate.ts';
 export type { CappedAmount } from './operator-keys.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
@@ -53,6 +56,7 @@ export interface Ledger {
   readonly keys: KeyRegister;
   readonly caps: CapRegister;
   readonly orders: OrderQueries;
+  readonly changes: ChangeQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
   readonly acts: ActQueries;
@@ -70,8 +74,13 @@ export interface Ledger {
   serverFigures(): Promise<PostgresFigures>;
   /** Rejects with `DatabaseRefused` behind a pooler that shares sessions. `migrate` does so as well. */
   checkSessions(): Promise<void>;
-  /** Migrates the database to the schema of this release. Any number of processes may do so at once. */
-  migrate(): Promise<void>;
+  /** Rejects with `DatabaseRefused` unless Postgres allows what a role does. `migrate` grants it. */
+  checkRights(role: string): Promise<void>;
+  /**
+   * Migrates the database to the schema of this release. Any number of processes may do so at once.
+   * @returns the breaking migration that `additiveOnly` left
+   */
+  migrate(options?: MigrateOptions): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -85,6 +94,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     keys: keyRegister(pools),
     caps: capRegister(pools),
     orders: orderQueries(pools),
+    changes: changeQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),
     acts: actQueries(pools),
@@ -100,9 +110,10 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
     serverFigures: () => readPostgresFigures(pools),
     checkSessions: () => checkSessions(options.databaseUrl),
-    async migrate() {
+    checkRights: (role) => inSnapshot(pools.public, (ask) => checkRights(ask, role)),
+    async migrate(asked) {
       await checkSessions(options.databaseUrl);
-      await migrate(options.databaseUrl);
+      return migrate(options.databaseUrl, asked);
     },
     async close() {
       await Promise.all(Object.values(pools).map((pool) => pool.end()));

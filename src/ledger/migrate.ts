@@ -8,6 +8,9 @@
 
 import { readdir } from 'node:fs/promises';
 import knex, { type Knex } from 'knex';
+import { DatabaseRefused } from './database-refused.ts';
+import { grantRights } from './grants.ts';
+import type { Ask } from './queries.ts';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
 /** A migration is TypeScript in a checkout, and JavaScript where the service was compiled. Its name is the same. */
@@ -39,16 +42,30 @@ function refuseDown(): never {
   throw new Error('migrations of the ledger only go forward');
 }
 
+/** SQLSTATE of a statement that its user may not run. */
+const NO_RIGHT = '42501';
+
+export interface MigrateOptions {
+  /** Folder of the migrations; tests use it to imitate a later release. */
+  readonly folder?: URL;
+  /** True to leave a database that lacks a breaking migration as it is. */
+  readonly additiveOnly?: boolean;
+}
+
 /**
- * Applies missing migrations. Any number of processes may do so at once, and one may be killed at any time.
+ * Applies missing migrations. Any number of processes may do so at once, and one may be killed at any time. A user who
+ * may not migrate passes where nothing is missing.
  *
  * Everything happens in one transaction: the advisory lock makes the others wait, and a process that dies leaves
  * neither half a schema nor a lock. (knex's own lock is a committed row that outlives its owner; inside this
  * transaction that row rolls back with the rest.)
- * @param folder of the migrations; tests use it to imitate a later release
+ * @returns the breaking migration that `additiveOnly` left
  * @throws DatabaseRefused
  */
-export async function migrate(databaseUrl: string, folder = FOLDER): Promise<void> {
+export async function migrate(
+  databaseUrl: string,
+  { folder = FOLDER, additiveOnly = false }: MigrateOptions = {},
+): Promise<string | undefined> {
   const database = knex({
     client: 'pg',
     connection: { connectionString: databaseUrl, application_name: 'redbook migrate' },
@@ -60,21 +77,35 @@ export async function migrate(databaseUrl: string, folder = FOLDER): Promise<voi
   // knex refuses every migration that it does not know; the check below decides which of them are refused.
   const settings = { migrationSource: migrationSource(folder), disableMigrationsListValidation: true };
   try {
-    await database.transaction(async (transaction) => {
+    return await database.transaction(async (transaction) => {
       await transaction.raw('select pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
       const [applied, missing]: [{ name: string }[], string[]] = await transaction.migrate.list(settings);
       const known = (await settings.migrationSource.getMigrations([])).map(nameOf);
       const unknown = applied.map(({ name }) => name).filter((name) => !known.includes(name));
       checkUnknown(unknown, missing.map(nameOf));
-      await transaction.migrate.latest(settings);
+      const breaking = missing.map(nameOf).find((name) => BREAKING.test(name));
+      if (additiveOnly && applied.length > 0 && breaking !== undefined) return breaking;
+      if (missing.length > 0) await transaction.migrate.latest(settings);
+      await grantRights(askingIn(transaction));
+      return undefined;
     });
+  } catch (error) {
+    throw (error as { code?: unknown }).code === NO_RIGHT ? notTheOwner(error as Error) : error;
   } finally {
     await database.destroy();
   }
 }
 
-/** Thrown for a database of another release, or of none, that this one cannot work on. */
-export class DatabaseRefused extends Error {}
+/** Asks in the transaction of a migration. Rows have the types of the driver's default. */
+const askingIn =
+  (transaction: Knex.Transaction): Ask =>
+  async (sql, parameters = []) =>
+    (await transaction.raw(sql.replaceAll('$1', '?'), parameters as unknown[] as Knex.RawBinding[])).rows;
+
+const notTheOwner = ({ message }: Error): DatabaseRefused =>
+  new DatabaseRefused(
+    `its tables are not of this release, and its user may not migrate them (${message.split(' - ').at(-1)}): run \`redbook migrate\` as their owner`,
+  );
 
 /**
  * @param unknown migrations of the database that this release does not have

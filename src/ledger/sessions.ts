@@ -1,7 +1,7 @@
 /** Refuses a pooler that takes a session away between two transactions, because its settings and plans go with it. */
 
 import pg from 'pg';
-import { DatabaseRefused } from './migrate.ts';
+import { DatabaseRefused } from './database-refused.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 

@@ -93,7 +93,7 @@ async function settleOn(
   }
   const isAsExpected = prepared === undefined && fresh.length === events.length - 1;
   const writing = prepared?.statementsAfter(settled) ?? (await foldNow(client, fresh, isAsExpected && found));
-  const statements = writing.after(row[3] ?? '');
+  const statements = writing.after(settled, row[3] ?? '');
   await roundTrip(client, [...statements, ...(flush ? [COMMIT] : [UNFLUSHED, COMMIT])]);
   prepared?.written(writing);
   return { epoch: last.epoch, sequence: last.sequence, isFlushed: flush };

@@ -1,4 +1,4 @@
-/** Walks an index from its end: Postgres reads only as many rows as requested, whatever its statistics say. */
+/** Walks an index from one of its ends: Postgres reads only as many rows as requested, whatever its statistics say. */
 
 /**
  * Returns the end of an SQL condition, and its order: rows whose `columns` have these values, from the highest number
@@ -17,4 +17,18 @@ export function endOf(
   const row = `(${[...columns, number].join(', ')})`;
   return `and ${row} >= (${[...values, '0'].join(', ')}) and ${row} < (${[...values, before].join(', ')})
     order by ${[...columns, number].map((column) => `${column} desc`).join(', ')}`;
+}
+
+/**
+ * Returns the same for the other direction: rows from the lowest number after `after` upwards.
+ */
+export function startOf(
+  columns: readonly string[],
+  number: string,
+  values: readonly string[],
+  after: string,
+): string {
+  const names = [...columns, number].join(', ');
+  return `and (${names}) > (${[...values, after].join(', ')})
+    and (${names}) <= (${[...values, Number.MAX_SAFE_INTEGER].join(', ')}) order by ${names}`;
 }

@@ -1,6 +1,6 @@
 /** The statements that write a batch: COPY for new rows, one set-based statement for changed ones. */
 
-import type { EngineEvent } from '../domain/event.ts';
+import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
 import { ACT_COLUMNS } from './act-rows.ts';
@@ -15,8 +15,11 @@ import { ENTRY_COLUMNS, TRADE_COLUMNS } from './trade-rows.ts';
 
 /** The statements of a batch, which continue any chain that ends right before it. */
 export interface BatchStatements {
-  /** @param head of the chain after the event before the first one */
-  after(head: string): readonly Statement[];
+  /**
+   * @param settled the event before the first one
+   * @param head of the chain after that event
+   */
+  after(settled: Cursor, head: string): readonly Statement[];
 }
 
 /**
@@ -26,9 +29,9 @@ export interface BatchStatements {
 export function writeBatch(batch: FoldedBatch, first: number, last: EngineEvent): BatchStatements {
   const rows = rowsOf(batch);
   return {
-    after: (head) => {
+    after: ({ epoch }, head) => {
       const part = batch.texts.continue(head, first);
-      return [...rows, ...keepHeads(part.kept), moveCursor(batch, last, part)];
+      return [...rows, ...noteStarts(batch, epoch), ...keepHeads(part.kept), moveCursor(batch, last, part)];
     },
   };
 }
@@ -49,6 +52,19 @@ const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
   ...copy('setting_changes', 'sequence, kind, subject, value, time_ms', batch.settingChanges),
   ...copy('operator_acts', ACT_COLUMNS, batch.acts),
 ];
+
+/** @param epoch of the event before the batch */
+function noteStarts({ epochStarts }: FoldedBatch, epoch: number): Statement[] {
+  const begun = [...epochStarts].filter(([one]) => one > epoch);
+  if (begun.length === 0) return [];
+  return [
+    {
+      name: 'note starts',
+      text: 'insert into epoch_starts (epoch, sequence) select * from unnest($1::integer[], $2::bigint[])',
+      values: [numberArray(begun.map(([one]) => one)), numberArray(begun.map(([, first]) => first))],
+    },
+  ];
+}
 
 const keepHeads = (kept: ChainPart['kept']): Statement[] =>
   kept.length === 0

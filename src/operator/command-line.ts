@@ -3,7 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { EngineBehind, EngineFormat, namedRight } from '../engine/index.ts';
-import { LedgerDiverged } from '../ledger/index.ts';
+import { DatabaseRefused, LedgerDiverged } from '../ledger/index.ts';
 import { addAccountCommands } from './account.ts';
 import { addActsCommand } from './acts.ts';
 import { addAssetCommands } from './asset.ts';
@@ -146,6 +146,7 @@ const NAMED_CODES: readonly [new (...parameters: never[]) => Error, string][] = 
   [EngineBehind, 'ENGINE_BEHIND'],
   [EngineFormat, 'ENGINE_FORMAT'],
   [LedgerDiverged, 'LEDGER_DIVERGED'],
+  [DatabaseRefused, 'DATABASE_REFUSED'],
 ];
 
 const isCoded = (error: unknown): error is Refusal | OperatorRefusal =>

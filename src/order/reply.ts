@@ -1,10 +1,10 @@
 /** Schemas of orders, fills and wallet trades in replies: docs/api.md 2.5 to 2.7. */
 
 import { z } from 'zod';
-import { nextCursor } from '../contract/cursor.ts';
+import { nextCursor, placeCursor } from '../contract/cursor.ts';
 import { marketSymbol, side, timestamp, wallet } from '../contract/values.ts';
 import { FIELDS, ORDER_EXAMPLE, SHOWN, schemasOf } from './fields.ts';
-import { EXAMPLE_EXECUTION, execution, FILL, orderId, tradeId } from './fill.ts';
+import { EXAMPLE_EXECUTION, execution, FILL, fillSchema, orderId, tradeId } from './fill.ts';
 
 export { fillSchema } from './fill.ts';
 
@@ -29,6 +29,20 @@ export const placementSchema = orderSchema
   });
 
 export const ordersSchema = z.strictObject({ orders: z.array(orderSchema).max(100), nextCursor });
+
+export const orderChangeSchema = z
+  .strictObject({
+    at: timestamp.describe('time of the change'),
+    order: orderSchema.describe('the order as it is now: later changes of it may be in it already'),
+    fills: z.array(fillSchema).describe('fills of this change, with the same limits as those of an order'),
+  })
+  .meta({ examples: [{ at: FILL.createdAt, order: ORDER_EXAMPLE, fills: [FILL] }] });
+
+export const orderChangesSchema = z.strictObject({
+  changes: z.array(orderChangeSchema).max(100).describe('in the order in which the engine made them'),
+  cursor: placeCursor,
+  more: z.boolean().describe('true if there are later changes already'),
+});
 
 export const orderReplySchema = z.strictObject({ order: orderSchema });
 

@@ -58,7 +58,10 @@ export interface Backends extends Connections {
   engineState(): string;
   /** Resolves when the engine opens for the first time. */
   readonly engineOpened: Promise<void>;
-  /** Migrates the database, once per process. Resolves when Postgres has the tables of this release. */
+  /**
+   * Migrates the database if the process may, once. Resolves when Postgres has the tables of this release and allows what
+   * the role does.
+   */
   migrated(): Promise<void>;
   /** Shared by all roles of the process, so that the 24-hour figures are in memory once. */
   readonly marketData: MarketData;
@@ -179,7 +182,11 @@ export function openBackends(
       gate.state() === 'ok' && copies?.rounds.trouble !== undefined ? 'waits for copies' : gate.state(),
     engineOpened: gate.opened,
     migrated() {
-      migrating ??= untilMigrated({ engine, ledger, outages, names });
+      const prepare = async (): Promise<void> => {
+        await ledger.migrate();
+        await ledger.checkRights(role);
+      };
+      migrating ??= untilMigrated({ engine, ledger, outages, names, prepare });
       return migrating;
     },
     marketData: openMarketData({ engine, ledger }),

@@ -74,12 +74,15 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
   const backends = openBackends('operator', await locateServers(config), pino({ level: 'silent' }));
   const { engine, ledger, engineRedis, queueRedis, queueOptions, outages, names } = backends;
   const ledgerAnswered = ledger.ping().catch((error) => outages.report(names.postgres, 'command', error));
-  const sessionsChecked = ledger.checkSessions().catch((error: unknown) => error);
+  const ledgerChecked = ledger
+    .checkSessions()
+    .then(() => ledger.checkRights('operator'))
+    .catch((error: unknown) => error);
   const [untilMs, hurryMs] = [Date.now() + PATIENCE_MS, Date.now() + OUTAGE_PATIENCE_MS];
   const isAway = (): boolean => Date.now() > hurryMs && outages.sentences().length > 0;
   while (!engine.lifecycle.isOpen() && Date.now() < untilMs && !isAway()) await sleep(LOOK_EVERY_MS);
   await ledgerAnswered;
-  const refused = await sessionsChecked;
+  const refused = await ledgerChecked;
   if (refused instanceof DatabaseRefused) {
     await backends.close();
     throw new OperatorRefusal('DATABASE_REFUSED', `${names.postgres} cannot be used: ${refused.message}`);

@@ -16,6 +16,9 @@ const BY_CODE: Readonly<Record<string, string>> = {
   '53300': 'it has no connection left',
 };
 
+/** SQLSTATE of a statement that its user may not run. */
+const NO_RIGHT = '42501';
+
 const BY_TEXT: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS/, 'it refuses the user or the password of the URL'],
   [/^NOAUTH/, 'it wants a password'],
@@ -38,6 +41,7 @@ export function reasonOf(error: unknown, secrets: readonly string[] = []): strin
   const [line = ''] = error.message.split('\n');
   const known = BY_TEXT.find(([pattern]) => pattern.test(line))?.[1];
   if (known !== undefined) return known;
+  if (code === NO_RIGHT) return `${line}: run \`redbook migrate\` as the owner of the tables`;
   if (typeof code === 'string' && code in BY_CODE) return BY_CODE[code]!;
   if (errors?.[0] !== undefined) return reasonOf(errors[0], secrets);
   return hidden(line || error.name, secrets);

@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import { type Config, type ConfigOf, type Role, requireFor } from '../config.ts';
-import { openLedger } from '../ledger/index.ts';
+import { type MigrateOptions, openLedger } from '../ledger/index.ts';
 import { type Backends, type Connections, openBackends, openConnections } from './backends.ts';
 import { openOutages } from './outages.ts';
 import { startProbes } from './probes.ts';
@@ -94,13 +94,19 @@ export async function startStandalone<R extends StandaloneRole>(
   return running;
 }
 
-/** Migrates the database to this release and returns. */
-export async function migrate(config: Config, logger: Logger): Promise<void> {
+/** Migrates the database to this release, grants the rights of its users, and returns. */
+export async function migrate(config: Config, logger: Logger, options: MigrateOptions): Promise<void> {
   const served = requireFor('migrate', config);
   const ledger = openLedger({ databaseUrl: served.databaseUrl });
   const outages = openOutages(logger, passwordsOf(served));
-  await untilMigrated({ ledger, outages, names: { postgres: postgresName(served.databaseUrl) } });
+  let left: string | undefined;
+  const prepare = async (): Promise<void> => {
+    left = await ledger.migrate(options);
+  };
+  await untilMigrated({ ledger, outages, names: { postgres: postgresName(served.databaseUrl) }, prepare });
   outages.close();
   await ledger.close();
-  logger.info('the database has the tables of this release');
+  if (left === undefined) logger.info('the database has the tables of this release');
+  else
+    logger.warn(`${left} waits for \`redbook migrate\`: stop the processes of the former release before it`);
 }

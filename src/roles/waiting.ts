@@ -31,17 +31,19 @@ export async function untilDone<T>(
 }
 
 /**
- * Waits until Postgres answers and has the tables of this release. It does not migrate while the engine has another
+ * Waits until Postgres answers and is prepared for this process. It does not migrate while the engine has another
  * format, because the release of that format settles into the tables that it knows. The gate reports the reason.
  * @param parts.engine if absent, no engine is checked
  */
 export async function untilMigrated(parts: {
   readonly engine?: { readonly lifecycle: Pick<Engine['lifecycle'], 'checkFormat'> };
-  readonly ledger: Pick<Ledger, 'ping' | 'migrate'>;
+  readonly ledger: Pick<Ledger, 'ping'>;
+  /** Migrates, and checks the rights of the process. */
+  readonly prepare: () => Promise<void>;
   readonly outages: Outages;
   readonly names: Pick<ServerNames, 'postgres'>;
 }): Promise<void> {
-  const { engine, ledger, outages } = parts;
+  const { engine, ledger, outages, prepare } = parts;
   const { postgres } = parts.names;
   const untilAnswered = async (work: () => Promise<void>): Promise<void> => {
     const report = (error: unknown): void => outages.report(postgres, OF_MIGRATIONS, error);
@@ -55,5 +57,5 @@ export async function untilMigrated(parts: {
   };
   await untilAnswered(async () => undefined);
   await untilDone(async () => engine?.lifecycle.checkFormat(), undefined, FORMAT_PAUSE_MS);
-  await untilAnswered(() => ledger.migrate());
+  await untilAnswered(prepare);
 }

@@ -1,6 +1,6 @@
 /**
- * Bundles the trading page into `dist/web`: `main.js`, `style.css`, a file for each dynamic import, the licences of
- * others and a manifest. Commands that may serve the page call it first; it returns within milliseconds when the
+ * Bundles the trading page into `dist/web`: `main.js`, `style.css`, a file for each dynamic import, icon and web app
+ * manifest, the licences of others and a list of all. Commands that may serve the page call it first; it returns within milliseconds when the
  * sources and packages are those of the last bundle. Plain Node. `node src/web/bundle.mjs` bundles and prints sizes.
  *
  * Every file has a fixed name and is complete by itself. During a rolling change a browser may get files of two
@@ -33,11 +33,12 @@ const output = join(dist, 'web');
 
 const MAIN = 'src/web/main.tsx';
 const STYLE = 'src/web/style.css';
-const NO_EXPONENTS = './src/web/no-exponents.ts';
 /** Texts that must be distributed with the bundle. */
 const LICENCES = ['NOTICE', 'LICENSE'];
+/** Files that are served as they are: the description of the page for browsers that install it, and its icon. */
+const AS_THEY_ARE = ['src/web/app.webmanifest', 'src/web/icon.svg'];
 /** Files that determine the bundle, besides its sources. */
-const DECISIVE = ['src/web/bundle.mjs', 'package-lock.json', ...LICENCES];
+const DECISIVE = ['src/web/bundle.mjs', 'package-lock.json', ...AS_THEY_ARE, ...LICENCES];
 const MANIFEST = 'manifest.json';
 const NOTICE = 'notice.txt';
 
@@ -121,6 +122,8 @@ async function build() {
   const outputs = [...bundled, ...chunks.values()];
   assertApart(outputs);
   outputs.push({ name: NOTICE, contents: noticeText(), read: [], parts: [] });
+  for (const path of AS_THEY_ARE)
+    outputs.push({ name: basename(path), contents: readFileSync(join(project, path)), read: [], parts: [] });
   const sources = distinct(
     outputs.flatMap(({ read }) => read.filter((path) => packageOf(path) === undefined)),
   );
@@ -154,7 +157,6 @@ async function files(esbuild, entryPoints, chunks) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     loader: { '.svg': 'dataurl' },
-    alias: { 'decimal.js': NO_EXPONENTS },
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
     legalComments: 'none',
     banner: { js: `/*! Licences: ${NOTICE} */`, css: `/*! Licences: ${NOTICE} */` },

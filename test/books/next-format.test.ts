@@ -113,11 +113,9 @@ describe('an engine of another format', function () {
           },
         },
       },
-      ledger: {
-        ping: async () => undefined,
-        migrate: async () => {
-          migrations += 1;
-        },
+      ledger: { ping: async () => undefined },
+      prepare: async () => {
+        migrations += 1;
       },
       outages: { report: () => undefined, clear: () => undefined, expect: () => () => undefined } as never,
       names: { postgres: 'Postgres' },

@@ -194,4 +194,20 @@ describe('signing in', () => {
       expect(await page.evaluate(() => Object.values(localStorage).join())).to.not.match(/eyJ/);
     },
   );
+
+  browserTest('signs all tabs in and out together when the reader asked for it', async (open) => {
+    const wallet = createWallet();
+    const { context, page } = await open(url, { wallets: [wallet] });
+    await signIn(page, wallet);
+    const second = await context.newPage();
+    await second.goto(url);
+    await expectSignedOut(second);
+    await page.getByRole('button', { name: /^Wallet / }).click();
+    await page.getByRole('checkbox', { name: /stay signed in/i }).check();
+    await page.getByRole('checkbox', { name: /other tabs/i }).check();
+    await signedInAs(second, wallet.addresses[0]!);
+    await second.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await expectSignedOut(page);
+    expect(await page.evaluate(() => Object.values(localStorage).join())).to.not.match(/eyJ/);
+  });
 });

@@ -132,6 +132,15 @@ describe('trading on the page', () => {
       expect(fees.map((fee) => fee.split(' ')[0])).to.deep.equal(
         trades.map(({ feeAmount }: Record<string, string>) => feeAmount),
       );
+      await page.getByRole('checkbox', { name: `Only ${grid.symbol}` }).check();
+      expect(columnOf(await readTable(page, 'Fills'), /fee/i)).to.have.length(trades.length);
+      await showTab(page, 'Results');
+      expect(columnOf(await readTable(page, 'Results'), /market/i)[0]).to.match(
+        new RegExp(`^${grid.symbol}`),
+      );
+      await showTab(page, 'Balances');
+      const { equity } = (await rest('GET', `/v1/portfolio/${address}`)).body;
+      await page.getByText(`Worth ${equity}`).waitFor();
     });
 
   browserTest('refuses beside the field, cancels one order, and cancels all of the market', async (open) => {

@@ -7,6 +7,7 @@ import {
   cancel,
   cancelAfter,
   cancelAll,
+  costOf,
   getHistoricalTrades,
   getMarkets,
   getOrder,
@@ -18,19 +19,22 @@ import {
   getSummary,
   getTickers,
   getTrades,
-  type NewOrder,
+  type LimitOrder,
+  orders,
   place,
   RedbookError,
   renew,
   restoreSession,
   signIn,
   signInWithMessage,
+  subtract,
+  trades,
 } from '../../src/client/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ClientFixture, errorOf, localSigner, openClientFixture } from './fixture.ts';
 
-const BID: NewOrder = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '2000.05', size: '0.25' };
-const ASK: NewOrder = { ...BID, side: 'sell' };
+const BID: LimitOrder = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '2000.05', size: '0.25' };
+const ASK: LimitOrder = { ...BID, side: 'sell' };
 
 describe('the client', () => {
   let fixture: ClientFixture;
@@ -56,6 +60,8 @@ describe('the client', () => {
     expect(bought.order).to.include({ status: 'filled', remainingSize: '0', fillCount: 1 });
     const [fill] = bought.order.fills;
     expect(fill).to.include({ notional: '200.005', feeAmount: '0.200005', role: 'taker' });
+    const [market] = (await getMarkets(taker.connection)).filter(({ symbol }) => symbol === BID.market);
+    expect(costOf(market!, { ...BID, size: '0.1' }).amount).to.equal(subtract('1000.000001', '799.794996'));
     const { trades } = await getTrades(taker, { market: 'ETH/USDC', limit: 1 });
     expect(trades[0]).to.include({ id: fill!.id, notional: '200.005', counterparty: maker.wallet });
     const { balances } = await getPortfolio(taker);
@@ -136,6 +142,25 @@ describe('the client', () => {
     expect(again.code).to.equal('MARKET_NOT_FOUND');
   });
 
+  it('reads all pages of orders and trades', async () => {
+    const [maker, taker] = await Promise.all([
+      fixture.wallet({ ETH: '5' }),
+      fixture.wallet({ USDC: '5000' }),
+    ]);
+    const sizes = ['0.01', '0.02', '0.03', '0.04', '0.05'];
+    for (const size of sizes) {
+      await place(maker, { ...ASK, price: '100', size });
+      await place(taker, { ...BID, price: '100', size, timeInForce: 'IOC' });
+    }
+    const read: string[] = [];
+    for await (const { size } of orders(maker, { limit: 2, status: 'closed' })) read.push(size);
+    expect(read).to.deep.equal(sizes.toReversed());
+    for await (const { size } of trades(taker, { limit: 2, market: 'ETH/USDC' }, { timeoutMs: 9_000 })) {
+      expect(size).to.equal(read.shift());
+      if (read.length === 1) break;
+    }
+  });
+
   it('accepts terms', async () => {
     const session = await fixture.wallet({ USDC: '1000' });
     await fixture.engine.switches.requireTerms('v 2');
@@ -197,7 +222,7 @@ describe('the client', () => {
 
   it('reports refusals with their code, their status and the id of the request', async () => {
     const session = await fixture.wallet({ USDC: '10' });
-    const refusals: [Partial<NewOrder>, string][] = [
+    const refusals: [Partial<LimitOrder>, string][] = [
       [{}, 'INSUFFICIENT_BALANCE'],
       [{ price: '10.001' }, 'PRICE_TICK'],
       [{ market: 'NO/SUCH' }, 'MARKET_NOT_FOUND'],
@@ -212,7 +237,7 @@ describe('the client', () => {
       expect(placed.order).to.equal(null);
     }
     const crossing = await fixture.wallet({ ETH: '1', USDC: '99' });
-    const order: NewOrder = { ...ASK, price: '3000', timeInForce: 'FOK', clientOrderId: 'once' };
+    const order: LimitOrder = { ...ASK, price: '3000', timeInForce: 'FOK', clientOrderId: 'once' };
     for (const way of ['answered', 'replayed']) {
       const rejected = await place(crossing, order);
       if (rejected.outcome !== 'refused') throw new Error(rejected.outcome);

@@ -36,9 +36,9 @@ export interface OrderBody {
   readonly market?: string;
   readonly side?: string;
   readonly type?: string;
-  readonly price?: string;
-  readonly size?: string;
-  readonly quoteAmount?: string;
+  readonly price?: string | undefined;
+  readonly size?: string | undefined;
+  readonly quoteAmount?: string | undefined;
   readonly clientOrderId?: string;
   readonly timeInForce?: string;
   readonly postOnly?: boolean;

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import {
+  type LimitOrder,
   type NewOrder,
   type Placed,
   place,
@@ -150,7 +151,7 @@ describe('a client order id that was used', () => {
 
   type Way = 'answered' | 'looked up' | 'sent again';
   /** Places an order whose id the service has recorded an order under. */
-  async function outcomeOf(order: NewOrder, recorded: object, way: Way = 'answered'): Promise<Placed> {
+  async function outcomeOf(order: object, recorded: object, way: Way = 'answered'): Promise<Placed> {
     const clientOrderId = 'mm-1';
     const found = { ...recorded, clientOrderId };
     let isBack = way !== 'sent again';
@@ -161,13 +162,13 @@ describe('a client order id that was used', () => {
       };
     });
     const session = restoreSession(connection, tokenAt(clock));
-    const placed = await clock.until(place(session, { ...order, clientOrderId }));
+    const placed = await clock.until(place(session, { ...order, clientOrderId } as NewOrder));
     if (placed.outcome !== 'unknown') return placed;
     isBack = true;
     return await clock.until(placed.sendAgain());
   }
 
-  const SAME: readonly (readonly [NewOrder, object])[] = [
+  const SAME: readonly (readonly [order: object, recorded: object])[] = [
     [LIMIT, RECORDED],
     [{ ...LIMIT, timeInForce: 'GTC', postOnly: false, leverage: 5 }, RECORDED],
     [{ ...LIMIT, price: '20005e-1', size: '01.' }, RECORDED],
@@ -175,7 +176,7 @@ describe('a client order id that was used', () => {
       { ...LIMIT, price: '0.20005E4', size: '.1e1' },
       { ...RECORDED, status: 'cancelled' },
     ],
-    [{ ...LIMIT, price: 2000.5, size: 1 } as unknown as NewOrder, RECORDED],
+    [{ ...LIMIT, price: 2000.5, size: 1 }, RECORDED],
     [{ ...MARKET, size: '1' }, OF_MARKET],
     [{ ...MARKET, price: '5', size: '1' }, OF_MARKET],
     [
@@ -195,7 +196,7 @@ describe('a client order id that was used', () => {
       }
   });
 
-  const OTHERS: readonly (readonly [NewOrder, object])[] = [
+  const OTHERS: readonly (readonly [order: object, recorded: object])[] = [
     ...(
       [
         { market: 'BTC/USDC' },
@@ -214,7 +215,7 @@ describe('a client order id that was used', () => {
         { size: '0.99999999999999999999' },
         { timeInForce: 'IOC' },
         { postOnly: true },
-      ] as Partial<NewOrder>[]
+      ] as object[]
     ).map((change) => [{ ...LIMIT, ...change }, RECORDED] as const),
     [LIMIT, OF_MARKET],
     [LIMIT, { ...RECORDED, price: 2001, status: 'rejected' }],
@@ -231,7 +232,7 @@ describe('a client order id that was used', () => {
       { ...OF_MARKET, side: 'sell' },
     ],
     [{ ...MARKET, quoteAmount: '60', size: '1' }, OF_MARKET],
-    [{ ...LIMIT, size: undefined, quoteAmount: '60' } as unknown as NewOrder, RECORDED],
+    [{ ...LIMIT, size: undefined, quoteAmount: '60' }, RECORDED],
     [{ ...MARKET, quoteAmount: 'sixty' }, OF_MARKET],
   ];
   it('for another order reports that nothing was placed, and shows the other order', async () => {
@@ -258,8 +259,8 @@ describe('a recorded rejection', () => {
     ...{ price: 1, size: 1, filledSize: 0, remainingSize: 1, status: 'rejected', fillCount: 0, fills: [] },
   };
   /** Places an order whose answer is lost, and whose look-up finds it rejected. @param reply members of the reply */
-  async function refusalOf(terms: Partial<NewOrder>, reply: object = {}): Promise<RedbookError> {
-    const recorded = { ...ORDER, ...terms, ...(terms.type === 'market' && { price: null }), ...reply };
+  async function refusalOf(terms: Partial<LimitOrder>, reply: object = {}): Promise<RedbookError> {
+    const recorded = { ...ORDER, ...terms, ...reply };
     const { clock, connection } = stage((_route, number) =>
       number === 0 ? { cut: true } : { body: { order: { ...recorded, clientOrderId: 'an id' } } },
     );

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { openConnection, place, restoreSession } from '../../src/client/index.ts';
 import { drawFate, FAULT_COUNT, type FateKind } from '../support/fates.ts';
 import { random, runSeed } from '../support/seed.ts';
-import { drawOrder } from './drawn-orders.ts';
+import { type DrawnOrder, drawOrder } from './drawn-orders.ts';
 import { FaultyNetwork } from './faulty-network.ts';
 import { judge, type Report } from './judging.ts';
 import { OrderRoute } from './order-route.ts';
@@ -51,14 +51,17 @@ async function playCase(number: number, tally: Tally): Promise<void> {
   const session = restoreSession(connection, route.signIn(ADDRESS), signer);
 
   const reports: Report[] = [];
-  const orders = [drawOrder(draw, number)];
+  const orders: DrawnOrder[] = [drawOrder(draw, number)];
   // A duplicated answer may then be delivered to the other order.
   if (isDoubled || draw.chance(0.2))
-    orders.push({ ...drawOrder(draw, number), clientOrderId: 'the second order' });
+    orders.push({ ...drawOrder(draw, number), clientOrderId: 'the second order' } as DrawnOrder);
   for (const order of orders) {
     const isUsed = draw.chance(0.1);
     if (isUsed)
-      route.record({ ...order, size: '7' }, draw.pick(['resting', 'filled', 'cancelled', 'rejected']));
+      route.record(
+        { ...order, size: '7' } as DrawnOrder,
+        draw.pick(['resting', 'filled', 'cancelled', 'rejected']),
+      );
     const from = network.sightings.length;
     const onLookup = (): void => {
       tally.looked += 1;

@@ -1,6 +1,6 @@
 /** A service whose answers a test scripts, on a virtual clock. */
 
-import { type Fetch, openConnection } from '../../src/client/index.ts';
+import { type ConnectionOptions, type Fetch, openConnection } from '../../src/client/index.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 export interface Scripted {
@@ -9,6 +9,8 @@ export interface Scripted {
   readonly body?: object | string;
   /** The connection fails. */
   readonly cut?: true;
+  /** No answer comes. */
+  readonly hang?: true;
 }
 
 interface Seen {
@@ -28,7 +30,7 @@ export const UNAUTHORIZED = { status: 401, body: { code: 'UNAUTHORIZED', error: 
  */
 export function stage(
   answer: (route: string, number: number, clock: VirtualClock) => Scripted,
-  options: { readonly serviceName?: string } = {},
+  options: Pick<ConnectionOptions, 'serviceName' | 'log'> = {},
 ) {
   const clock = virtualClock();
   const startMs = clock.now();
@@ -38,6 +40,7 @@ export function stage(
     const scripted = answer(route, seen.length, clock);
     seen.push({ atMs: clock.now() - startMs, route, token: headers.Authorization?.replace('Bearer ', '') });
     if (scripted.cut) throw new TypeError('fetch failed');
+    if (scripted.hang) await new Promise(() => undefined);
     const { status = 200, body = {} } = scripted;
     const replyHeaders: Readonly<Record<string, string>> = { ...scripted.headers };
     return {

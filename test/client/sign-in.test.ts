@@ -187,10 +187,8 @@ describe('signing in', () => {
       { host, expirationTime: '\n' },
     ]) {
       const { clock, connection, asked, signer } = asking(() => nonce);
-      const error = await clock
-        .until(signInWithMessage(connection, signer, options))
-        .catch((thrown: unknown) => thrown);
-      expect([error instanceof TypeError, asked]).to.deep.equal([true, []]);
+      const error = await clock.until(errorOf(signInWithMessage(connection, signer, options)));
+      expect([error.code, asked]).to.deep.equal(['INVALID_ARGUMENT', []]);
     }
   });
 

@@ -2,13 +2,16 @@
 
 import { expect } from 'chai';
 import {
+  type LogEntry,
   type MarketFrame,
   openConnection,
+  RedbookError,
   type WatchState,
   watchMarket,
   watchMarkets,
 } from '../../src/client/index.ts';
 import { type FakeSocket, fakeSockets } from './fake-socket.ts';
+import { errorOf } from './fixture.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const FRAME = {
@@ -30,7 +33,7 @@ const FRAME = {
 /** More digits than a double holds. */
 const FRAME_TEXT = `${JSON.stringify(FRAME).slice(0, -1)},"book":{"bids":[{"price":1000000000.000001,"size":0.123456789}],"asks":[]}}`;
 
-function stage() {
+function stage(log: (entry: LogEntry) => void = () => undefined) {
   const clock = virtualClock();
   const sockets = fakeSockets();
   const random = (bytes: Uint8Array): void => void bytes.fill(128);
@@ -39,6 +42,7 @@ function stage() {
     clock,
     random,
     WebSocket: sockets.WebSocket,
+    log,
   });
   const states: WatchState[] = [];
   const frames: MarketFrame[] = [];
@@ -58,6 +62,63 @@ function stage() {
   };
   return { clock, sockets, connection, states, frames, watch, goLive, state: () => watch.state.state };
 }
+
+describe('a loop over a watch', () => {
+  const ticker = (symbol: string, mark: number) => ({ type: 'ticker', symbol, mark });
+
+  it('gets the newest unread frame of each market, and closes the watch when it is left', async () => {
+    const { connection, sockets } = stage();
+    const watch = watchMarkets(connection);
+    const read: unknown[] = [];
+    const loop = (async () => {
+      for await (const frame of watch) {
+        if (frame.type === 'ticker') read.push([frame.symbol, frame.mark]);
+        if (read.length === 1)
+          for (const [symbol, mark] of [
+            ['A', 2],
+            ['B', 3],
+            ['A', 4],
+          ] as const)
+            sockets.last().say(ticker(symbol, mark));
+        if (read.length === 3) break;
+      }
+    })();
+    sockets.last().open();
+    sockets.last().say(ticker('A', 1));
+    await loop;
+    expect(read).to.deep.equal([
+      ['A', '1'],
+      ['B', '3'],
+      ['A', '4'],
+    ]);
+    expect(sockets.last().isClosed).to.equal(true);
+  });
+
+  it('ends when the watch is closed, and throws the refusal of the service', async () => {
+    const { connection, sockets } = stage();
+    const closed = watchMarkets(connection);
+    const loop = (async () => {
+      for await (const _ of closed);
+    })();
+    closed.close();
+    await loop;
+    for await (const _ of closed) throw new Error('a closed watch has no frames');
+    const refused = watchMarket(connection, { symbol: 'NO/SUCH' });
+    const reading = errorOf(refused[Symbol.asyncIterator]().next());
+    sockets.last().say({ type: 'error', code: 'MARKET_NOT_FOUND', error: 'no market has the symbol' });
+    expect((await reading).code).to.equal('MARKET_NOT_FOUND');
+  });
+
+  it('is logged when the state of its stream changes', async () => {
+    const log: LogEntry[] = [];
+    const { goLive, clock, watch } = stage((entry) => log.push(entry));
+    await goLive();
+    await clock.pass(6_000);
+    expect(log.map((entry) => entry.type === 'stream' && entry.state)).to.deep.equal(['live', 'stale']);
+    expect(log[0]).to.include({ path: '/ws/market?symbol=ETH%2FUSDC&tf=5m', code: null });
+    watch.close();
+  });
+});
 
 describe('a watch', () => {
   it('is connecting until a frame arrives, and then live for five seconds', async () => {
@@ -153,6 +214,19 @@ describe('a watch', () => {
     watch.close();
   });
 
+  it('reconnects at once when it is asked to, and only while it waits to', async () => {
+    const { clock, sockets, watch, goLive } = stage();
+    await goLive();
+    watch.retryNow();
+    await clock.pass(0);
+    expect(sockets.count(), 'a live connection stays').to.equal(1);
+    sockets.last().break();
+    watch.retryNow();
+    await clock.pass(0);
+    expect(sockets.count()).to.equal(2);
+    watch.close();
+  });
+
   it('drops frames that queued while the page was frozen', async () => {
     for (const wakesFirst of [true, false]) {
       const { clock, sockets, frames, state, watch, goLive } = stage();
@@ -223,7 +297,7 @@ describe('a watch', () => {
     expect(sockets.last().url).to.equal('wss://redbook.example/path/ws');
     for (const one of [watch, all]) one.close();
     const { WebSocket: _, ...without } = connection;
-    const start = () => watchMarkets({ ...without, WebSocket: undefined }, { onFrame: () => undefined });
-    expect(start).to.throw(TypeError, 'WebSocket');
+    const start = () => watchMarkets({ ...without, WebSocket: undefined });
+    expect(start).to.throw(RedbookError, 'WebSocket').with.property('code', 'INVALID_ARGUMENT');
   });
 });

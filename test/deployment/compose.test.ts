@@ -78,11 +78,11 @@ describe('docker-compose.yml', () => {
     expect(replicas).to.deep.equal({
       ...{ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1, 'operator-api': 1 },
     });
-    for (const [name, { command }] of processes) expect(command).to.deep.equal([name]);
+    for (const [name, { command }] of processes) expect(command![0]).to.equal(name);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members(
       words(`
-      settings keys operator redis users admin backup-engine postgres balancer prometheus alertmanager grafana
+      settings keys operator redis users admin backup-engine postgres postgres-users balancer prometheus alertmanager grafana
     `),
     );
   });
@@ -332,10 +332,58 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('has no migration service: a breaking migration must wait for the engine’s format', () => {
-    expect(compose.services.migrate!.profiles).to.deep.equal(['migrate']);
-    for (const [name, { depends_on = {} }] of services)
-      expect(depends_on, name).to.not.have.property('migrate');
+  it('migrates before all processes, but for a breaking migration, which waits for the engine’s format', () => {
+    expect(compose.services.migrate!.command).to.deep.equal(['migrate', '--additive']);
+    for (const [name, { depends_on = {} }] of processes)
+      if (name !== 'migrate') expect(depends_on, name).to.have.property('migrate');
+  });
+
+  it('gives each role its own user of Postgres, whose password is set beside the statements that make the users', () => {
+    const users = readFileSync(join(ROOT, 'k8s/components/postgres-users/users.sql'), 'utf8');
+    const set = readFileSync(join(keys, 'postgres/passwords.sql'), 'utf8');
+    const given = Object.fromEntries(
+      words('migrate settlement operator api snapshot').map((role) => [
+        role,
+        new URL(readFileSync(join(keys, role, 'database-url'), 'utf8').trim()),
+      ]),
+    );
+    expect(
+      Object.fromEntries(Object.entries(given).map(([role, { username }]) => [role, username])),
+    ).to.deep.equal({
+      migrate: 'redbook_owner',
+      settlement: 'redbook_settlement',
+      operator: 'redbook_settlement',
+      api: 'redbook_api',
+      snapshot: 'redbook_api',
+      'operator-api': 'redbook_operator_api',
+    });
+    for (const { username, password } of Object.values(given)) {
+      expect(users).to.include(username);
+      expect(set).to.include(`alter role ${username} password '${password}';`);
+    }
+  });
+
+  it('gives the roles of an older release users of their own, and leaves a URL of the operator’s alone', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'redbook-keys-'));
+    makeKeys(folder);
+    const shared = readFileSync(join(folder, 'postgres/password'), 'utf8').trim();
+    const own = 'postgres://me:mine@db.example/redbook\n';
+    writeFileSync(
+      join(folder, 'settlement/database-url'),
+      `postgres://redbook:${shared}@postgres:5432/redbook\n`,
+    );
+    writeFileSync(join(folder, 'api/database-url'), own);
+    makeKeys(folder);
+    expect(readFileSync(join(folder, 'settlement/database-url'), 'utf8')).to.match(
+      /^postgres:\/\/redbook_settlement:/,
+    );
+    expect(readFileSync(join(folder, 'api/database-url'), 'utf8')).to.equal(own);
+    rmSync(folder, { recursive: true });
+    makeKeys(folder, '--database', 'postgres://db.example/redbook?sslmode=require');
+    expect(readFileSync(join(folder, 'api/database-url'), 'utf8')).to.match(
+      /^postgres:\/\/redbook_api:[0-9a-f]{64}@db\.example\/redbook\?sslmode=require\n$/,
+    );
+    rmSync(folder, { recursive: true });
   });
 
   it('starts services after their dependencies, without cycles', () => {
@@ -346,7 +394,7 @@ describe('docker-compose.yml', () => {
     for (const [name] of services) visit(name, []);
     for (const [, { depends_on = {} }] of services)
       for (const [name, { condition }] of Object.entries(depends_on)) {
-        const ends = ['settings', 'keys', 'users'].includes(name);
+        const ends = ['settings', 'keys', 'users', 'postgres-users', 'migrate'].includes(name);
         expect(condition).to.equal(ends ? 'service_completed_successfully' : 'service_healthy');
       }
   });

@@ -163,4 +163,7 @@ export interface Container {
 export const templateOf = (one: Resource): Resource['spec'] | undefined =>
   one.kind === 'Pod' ? one : (one.spec?.jobTemplate?.spec.template ?? one.spec?.template);
 
-export const containersOf = (one: Resource): Container[] => templateOf(one)?.spec?.containers ?? [];
+export function containersOf(one: Resource): Container[] {
+  const { containers = [], initContainers = [] } = templateOf(one)?.spec ?? {};
+  return [...containers, ...initContainers];
+}

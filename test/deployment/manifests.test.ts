@@ -278,7 +278,7 @@ for (const [name, made] of Object.entries(installations))
           titleOf(service),
         ).to.deep.equal([service.metadata.name]);
         const ports = containersOf(meant[0]!).flatMap(({ ports }) =>
-          ports.map((port: { name: string }) => port.name),
+          (ports ?? []).map((port: { name: string }) => port.name),
         );
         for (const { targetPort } of service.spec.ports) expect(ports).to.include(targetPort);
       }
@@ -438,7 +438,7 @@ for (const [name, made] of Object.entries(installations))
       it('equal the output of kubectl (where kubectl is installed)', function () {
         if (!hasKubectl()) this.skip();
         const text = kubectl('kustomize', `${K8S}overlays/${overlay}`).replace(
-          /\b(redbook|redis)-[bcdfghkmt2456789]{10}\b/g,
+          /\b(redbook|redis|postgres-users)-[bcdfghkmt2456789]{10}\b/g,
           '$1',
         );
         const theirs = parseAllDocuments(text, { version: '1.1' }).map(

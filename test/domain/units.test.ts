@@ -1,4 +1,4 @@
-/** Compares the separate code paths of short and long decimals with each other and with decimal.js. */
+/** Compares the separate code paths of short and long decimals with each other, and with decimal.js. */
 
 import { expect } from 'chai';
 import { Decimal as DecimalJs } from 'decimal.js';
@@ -45,11 +45,11 @@ const readings = (value: Decimal): readonly unknown[] => [
 ];
 
 describe('decimals', () => {
-  it('with few digits equal those that decimal.js reads', () => {
+  it('with few digits equal those that are read as long ones', () => {
     const dice = random(runSeed());
     const edges = ['0', '00', '0.0', '999999999999999', '9999999999999999', '0.0000000000001', '10.00'];
     for (const text of [...edges, ...Array.from({ length: 2_000 }, () => decimalText(dice))]) {
-      // With an exponent, only decimal.js reads the text.
+      // With an exponent, the text is read as a long decimal.
       expect(readings(parseDecimal(text)!), text).to.deep.equal(readings(parseDecimal(`${text}e0`)!));
     }
   });

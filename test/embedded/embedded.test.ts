@@ -75,6 +75,15 @@ describe('the embedded servers of a new folder', () => {
     await servers.stop();
   });
 
+  it('give the service a user of Postgres that owns the tables and is no superuser', async () => {
+    const servers = await startEmbedded({ dataDir, durable: false });
+    const { rows } = await onPostgres(servers, (client) =>
+      client.query('select rolname, rolsuper from pg_roles where rolname = current_user'),
+    );
+    expect(rows).to.deep.equal([{ rolname: 'redbook_owner', rolsuper: false }]);
+    await servers.stop();
+  });
+
   it('require the password, and show it to nobody', async () => {
     const servers = await startEmbedded({ dataDir, durable: false });
     for (const name of ['secrets.json', 'servers.json', 'redis/redis.conf'])
@@ -270,13 +279,14 @@ function pathWithout(program: string, parent: string): string {
 async function serverProcesses(urls: Urls): Promise<{ redis: ProcessIdentity; postgres: ProcessIdentity }> {
   const info = await onRedis(urls, (redis) => redis.info('server'));
   const redis = Number(/process_id:(\d+)/.exec(info)?.[1]);
-  const { rows } = await onPostgres(urls, (client) =>
-    client.query("SELECT pg_read_file('postmaster.pid') AS lock"),
-  );
-  return { redis: identify(redis)!, postgres: identify(Number.parseInt(rows[0].lock, 10))! };
+  const postgres = await onPostgres(urls, async (client) => {
+    const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+    return parentOf(rows[0]);
+  });
+  return { redis: identify(redis)!, postgres: identify(postgres)! };
 }
 
-function parentOf({ pid }: ProcessIdentity): number {
+function parentOf({ pid }: { readonly pid: number }): number {
   return Number(/^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import request from 'supertest';
 import { KEYS } from '../../src/engine/keys.ts';
+import { writePlace } from '../../src/history/list-cursor.ts';
 import { LISTS_AT_ONCE } from '../../src/ledger/index.ts';
 import { query } from '../ledger/tables.ts';
 import { random, runSeed } from '../support/seed.ts';
@@ -19,6 +20,12 @@ interface Listed {
   readonly clientOrderId: string | null;
   readonly filledSize: number;
   readonly fills: readonly { readonly id: string; readonly size: number }[];
+}
+
+interface Changes {
+  readonly changes: readonly unknown[];
+  readonly cursor: string;
+  readonly more: boolean;
 }
 
 describe('lists of orders and trades', () => {
@@ -134,6 +141,59 @@ describe('lists of orders and trades', () => {
     await settlement;
     await fixture.settle();
     expect((await alice.get('/v1/trades?limit=500')).body.trades.length).to.equal(trades);
+  });
+
+  describe('changes', () => {
+    const changesAfter = async (trader: Trader, cursor: string, more = ''): Promise<Changes> => {
+      const { status, body } = await trader.get(`/v1/orders/changes?after=${cursor}${more}`);
+      expect(status, JSON.stringify(body)).to.equal(200);
+      return body;
+    };
+    const present = async (trader: Trader): Promise<string> => {
+      const { body } = await trader.get('/v1/orders/changes');
+      expect(body).to.deep.include({ changes: [], more: false });
+      return body.cursor;
+    };
+
+    it('tell placements, fills and endings once, also while trading is paused, settled or not', async () => {
+      const start = await present(alice);
+      const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 3 });
+      const { body: taker } = await bob.order({ price: 2000, size: 1 });
+      await fixture.engine.switches.pause();
+      await alice.delete(`/v1/orders/${maker.id}`);
+      const told: unknown[] = [];
+      for (const settles of [false, true]) {
+        if (settles) await fixture.settle();
+        const { changes, cursor, more } = await changesAfter(alice, start, '&limit=2');
+        expect(more).to.equal(true);
+        const { changes: rest, ...end } = await changesAfter(alice, cursor);
+        const { order } = (await alice.get(`/v1/orders/${maker.id}`)).body;
+        const [fill] = order.fills;
+        expect([...changes, ...rest]).to.deep.equal([
+          { at: maker.createdAt, order, fills: [] },
+          { at: fill.createdAt, order, fills: [fill] },
+          { at: order.updatedAt, order, fills: [] },
+        ]);
+        expect(await changesAfter(alice, end.cursor)).to.deep.equal({ changes: [], ...end });
+        told.push([changes, cursor, rest, end]);
+      }
+      expect(told[1]).to.deep.equal(told[0]);
+      expect((await changesAfter(bob, await present(bob))).changes).to.deep.equal([]);
+      await fixture.engine.switches.resume();
+      expect(taker.fills).to.have.length(1);
+    });
+
+    it('are refused after an unknown, foreign or malformed cursor', async () => {
+      const foreign = await present(bob);
+      const ahead = writePlace({ list: 'changes', wallet: alice.wallet }, [2 ** 40, 2 ** 32]);
+      for (const cursor of [foreign, ahead, 'x', `${foreign.slice(0, -1)}-`, '']) {
+        const { status, body } = await alice.get(`/v1/orders/changes?after=${cursor}`);
+        expect([status, body.code], cursor).to.deep.equal([400, 'VALIDATION_ERROR']);
+        expect(body.error).to.match(/^after: /);
+      }
+      for (const query of ['wait=26', 'wait=-1', 'wait=1.5', 'limit=0', 'limit=101'])
+        expect((await alice.get(`/v1/orders/changes?${query}`)).status, query).to.equal(400);
+    });
   });
 
   describe('trades', () => {

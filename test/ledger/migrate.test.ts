@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { openLedger } from '../../src/ledger/index.ts';
-import { DatabaseRefused, migrate } from '../../src/ledger/migrate.ts';
+import { DatabaseRefused, openLedger } from '../../src/ledger/index.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { schemaDigestsOf, schemaOf } from './schema-text.ts';
@@ -53,10 +53,9 @@ describe('migrations', () => {
     const databaseUrl = await freshDatabase();
     const added =
       'alter table orders add column note text; alter table candles add column spread_ticks bigint';
-    await migrate(
-      databaseUrl,
-      release(OURS, { '998_notes': added, '999_more': 'create table more (id int)' }),
-    );
+    await migrate(databaseUrl, {
+      folder: release(OURS, { '998_notes': added, '999_more': 'create table more (id int)' }),
+    });
 
     const ledger = openLedger({ databaseUrl });
     await ledger.migrate();
@@ -75,18 +74,26 @@ describe('migrations', () => {
   it('of a later release that take something away are rejected by name', async () => {
     const databaseUrl = await freshDatabase();
     const gone = { '998_breaking_notes': 'alter table orders drop column leverage', '999_more': 'select 1' };
-    await migrate(databaseUrl, release(OURS, gone));
+    const folder = release(OURS, gone);
+    await migrate(databaseUrl);
+    const names = 'select name from knex_migrations';
+    const left = await migrate(databaseUrl, { folder, additiveOnly: true });
+    expect(left).to.equal('998_breaking_notes');
+    expect(await query(databaseUrl, names)).to.have.lengthOf(OURS.length);
+    await migrate(databaseUrl, { folder });
     const error = await refusal(migrate(databaseUrl));
     expect(error)
       .to.be.instanceOf(DatabaseRefused)
       .with.property('message')
       .that.includes('998_breaking_notes');
-    await migrate(databaseUrl, release(OURS, gone));
+    await migrate(databaseUrl, { folder });
   });
 
   it('of another history are rejected, and nothing is applied on top', async () => {
     const databaseUrl = await freshDatabase();
-    await migrate(databaseUrl, release(OURS.slice(0, -1), { '998_other': 'create table other (id int)' }));
+    await migrate(databaseUrl, {
+      folder: release(OURS.slice(0, -1), { '998_other': 'create table other (id int)' }),
+    });
     const error = await refusal(migrate(databaseUrl));
     expect(error).to.be.instanceOf(DatabaseRefused).with.property('message').that.includes('998_other');
     const applied = await query(databaseUrl, 'select 1 from knex_migrations');
@@ -99,7 +106,7 @@ describe('migrations', () => {
       '001_engine_state': 'create table engine_cursor (epoch int)',
       '008_breaking_counts': 'select 1',
     };
-    await migrate(databaseUrl, release([], before));
+    await migrate(databaseUrl, { folder: release([], before) });
     const schema = await schemaOf(databaseUrl);
     const error = await refusal(migrate(databaseUrl));
     expect(error)

@@ -111,6 +111,12 @@ create table engine_epochs (
   constraint engine_epochs_pkey PRIMARY KEY (epoch)
 );
 
+create table epoch_starts (
+  epoch integer not null,
+  sequence bigint not null,
+  constraint epoch_starts_pkey PRIMARY KEY (epoch)
+);
+
 create table holds (
   wallet text collate "C" not null,
   held_at_ms bigint not null,
@@ -294,6 +300,7 @@ CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, s
 CREATE INDEX orders_by_time ON public.orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
 CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
 CREATE INDEX orders_closed_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX orders_ended ON public.orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
 CREATE INDEX orders_live_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX orders_live_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
@@ -390,6 +397,7 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_heads FO
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_links FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closing_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON epoch_starts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON market_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -448,6 +456,7 @@ comment on table daily_balances is 'Balances of all accounts at midnight (UTC), 
 comment on table engine_copies is 'Servers of an engine that has copies; one row for each engine.';
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
+comment on table epoch_starts is 'The first event of each epoch. An engine that lost events gives their sequences again.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
 comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
 comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';

@@ -7,7 +7,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,8 +97,41 @@ async function startSharedPostgres(folder: string): Promise<PostgresServer> {
   await client.connect();
   await client.query('ALTER SYSTEM SET autovacuum = off');
   await client.query('SELECT pg_reload_conf()');
+  await client.query(POSTGRES_USERS);
+  for (const user of new Set(Object.values(USER_OF)))
+    await client.query(`alter role ${user} password '${client.password}'`);
   await client.end();
   return server;
+}
+
+export const POSTGRES_USERS = readFileSync(
+  new URL('../../k8s/components/postgres-users/users.sql', import.meta.url),
+  'utf8',
+);
+/** The user of each role at the run's Postgres. One that is not here has the administrator's. */
+const USER_OF: Readonly<Record<string, string>> = {
+  api: 'redbook_api',
+  snapshot: 'redbook_api',
+  'operator-api': 'redbook_operator_api',
+  settlement: 'redbook_settlement',
+  operator: 'redbook_settlement',
+  migrate: 'redbook_owner',
+  backup: 'redbook_backup',
+};
+/** Databases whose tables the users may use. */
+const granted = new Set<string>();
+
+/** The URL of the Postgres in `settings` for a process of a role, with the user of the role if the database has it. */
+export function postgresOf(
+  role: string,
+  { DATABASE_URL }: { readonly [name: string]: string },
+): Record<string, string> {
+  if (DATABASE_URL === undefined) return {};
+  const url = URL.canParse(DATABASE_URL) ? new URL(DATABASE_URL) : undefined;
+  const user = USER_OF[role];
+  if (user !== undefined && url?.username === 'postgres' && granted.has(url.pathname.slice(1)))
+    return { DATABASE_URL: Object.assign(url, { username: user }).href };
+  return { DATABASE_URL };
 }
 
 /** @returns the URL of a maintenance database, which stays empty */
@@ -137,14 +170,22 @@ export const freshDatabase = (): Promise<string> => createDatabase('template1');
 /** @returns the URL of a new database with the ledger's empty tables */
 export async function freshLedgerDatabase(): Promise<string> {
   migrated ??= migratedDatabase();
-  return createDatabase(new URL(await migrated).pathname.slice(1));
+  const url = await createDatabase(new URL(await migrated).pathname.slice(1));
+  if (!process.env.DATABASE_URL) granted.add(new URL(url).pathname.slice(1));
+  return url;
 }
 
 /** Migrates one database per process, which is then copied. A copy takes a fifth of the migrations' processor time. */
 async function migratedDatabase(): Promise<string> {
   const { openLedger } = await import('../../src/ledger/index.ts');
   const databaseUrl = await freshDatabase();
-  const ledger = openLedger({ databaseUrl });
+  if (!process.env.DATABASE_URL) {
+    await sql(POSTGRES_USERS, databaseUrl);
+    granted.add(new URL(databaseUrl).pathname.slice(1));
+  }
+  const ledger = openLedger({
+    databaseUrl: postgresOf('migrate', { DATABASE_URL: databaseUrl }).DATABASE_URL!,
+  });
   await ledger.migrate();
   await ledger.close();
   return databaseUrl;
@@ -236,9 +277,9 @@ function sweeper(...folders: string[]): () => Promise<void> {
   };
 }
 
-async function sql(statement: string): Promise<void> {
+async function sql(statement: string, databaseUrl?: string): Promise<void> {
   maintenance ??= maintenanceUrl();
-  const client = new pg.Client({ connectionString: await maintenance });
+  const client = new pg.Client({ connectionString: databaseUrl ?? (await maintenance) });
   await client.connect();
   try {
     await client.query(statement);

@@ -8,6 +8,7 @@ import type { Signer } from '../auth/signers.ts';
 import { checkReply } from './contract.ts';
 import { program, ROOT } from './program.ts';
 import { redisOf } from './redis-server.ts';
+import { postgresOf } from './servers.ts';
 
 /** A process that ends is reported at once. One on a starved machine may need minutes. */
 const START_PATIENCE_MS = 300_000;
@@ -31,7 +32,7 @@ export interface Service {
 /** Returns only the variables that the process needs, without those of the tests' servers. */
 function environment(role: string, settings: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, LANG } = process.env;
-  return { PATH, HOME, LANG, ...settings, ...redisOf(role, settings) };
+  return { PATH, HOME, LANG, ...settings, ...redisOf(role, settings), ...postgresOf(role, settings) };
 }
 
 /** Starts `redbook <role> …` without waiting until it is ready. */

@@ -49,6 +49,14 @@ describe('the rows of the order book', () => {
     expect(book.asks.slice(23).every(({ depth }) => depth === 100)).to.equal(true);
   });
 
+  it('scale depth by the rows near the mid when an order stands far from it', () => {
+    const near = [level('1999', '1'), level('1990', '3')];
+    const book = groupBook({ bids: [...near, level('0.01', '1000')], asks: [level('2001', '4')] }, cents, 1n);
+    expect(book.bids.map(({ depth }) => depth)).to.deep.equal([25, 100, 100]);
+    const apart = groupBook({ bids: [level('1', '2')], asks: [level('2000', '4')] }, cents, 1n);
+    expect([apart.bids[0]!.depth, apart.asks[0]!.depth]).to.deep.equal([50, 100]);
+  });
+
   it('reject a level that is off the grid of the market', () => {
     expect(() => groupBook({ bids: [level('0.001', '1')], asks: [] }, cents, 1n)).to.throw(RangeError);
   });

@@ -226,5 +226,5 @@ function lockLines(cluster: Cluster): string[] {
   }
 }
 
-export const postgresUrl = (port: number, password: string): string =>
-  `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+export const postgresUrl = (port: number, password: string, user = 'postgres'): string =>
+  `postgres://${user}:${password}@127.0.0.1:${port}/postgres`;

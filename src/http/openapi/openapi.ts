@@ -41,6 +41,8 @@ const replies = nameReplies({
   ClosedOrders: orders.closedOrdersSchema,
   CancelResult: orders.cancelResultSchema,
   CancelBatch: orders.cancelBatchSchema,
+  OrderChange: orders.orderChangeSchema,
+  OrderChanges: orders.orderChangesSchema,
   CancelAfter: orders.cancelAfterSchema,
   WalletTrade: orders.walletTradeSchema,
   WalletTrades: orders.walletTradesSchema,

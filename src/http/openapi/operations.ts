@@ -29,6 +29,7 @@ import {
   cancelBatchSchema,
   closedOrderSchema,
   closedOrdersSchema,
+  orderChangesSchema,
   orderReplySchema,
   ordersSchema,
   placementSchema,
@@ -212,6 +213,17 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       READS_IN_TURN,
     reply: ordersSchema,
     codes: ['MARKET_NOT_FOUND'],
+  },
+  'GET /v1/orders/changes': {
+    id: 'getOrderChanges',
+    tag: 'Trading',
+    summary: 'Returns changes of orders of the wallet as they happen',
+    description:
+      'Returns the changes after a cursor, oldest first: placements, each with the fills it took, later fills, and ' +
+      'endings. Each change is told once, as long as each request sends the `cursor` of the reply before. Where there ' +
+      'is none, the reply waits up to `wait` seconds for the next one. ' +
+      READS_IN_TURN,
+    reply: orderChangesSchema,
   },
   'GET /v1/orders/:orderId': {
     id: 'getOrder',

@@ -15,6 +15,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json; charset=utf-8',
 };
 
 export interface BundleFile {
@@ -29,6 +31,8 @@ export interface Bundle {
   /** URLs of the files that the document names, each with its content hash, without a leading slash. */
   readonly script: string;
   readonly style: string;
+  readonly icon: string;
+  readonly webManifest: string;
 }
 
 let bundle: Bundle | undefined;
@@ -49,7 +53,13 @@ function readFolder(): Bundle | undefined {
     const names = Object.keys(manifest.files);
     const files = new Map(names.map((name) => [`${PREFIX}${name}`, readBundleFile(name)]));
     const addressOf = (name: string): string => `${PREFIX}${name}?v=${files.get(PREFIX + name)!.hash}`;
-    return { files, script: addressOf('main.js'), style: addressOf('style.css') };
+    return {
+      files,
+      script: addressOf('main.js'),
+      style: addressOf('style.css'),
+      icon: addressOf('icon.svg'),
+      webManifest: addressOf('app.webmanifest'),
+    };
   } catch (error) {
     // The file is missing, or this user may not read it.
     if ((error as NodeJS.ErrnoException).syscall !== undefined) return undefined;

@@ -4,19 +4,14 @@ import { escapedHtml } from '../html.ts';
 import type { Bundle } from './bundle.ts';
 
 interface DocumentParts {
-  readonly bundle: Pick<Bundle, 'script' | 'style'>;
+  readonly bundle: Omit<Bundle, 'files'>;
   /** Shown in the title. */
   readonly serviceName: string;
-  /** True if the page offers the demo wallet and its test funds. `src/web/state/settings.ts` reads it. */
+  /** True if the page offers the demo wallet and its test funds. `src/web/state/connection.ts` reads it. */
   readonly demo: boolean;
   /** Relative URL of the folder with the API, the streams and the bundle: empty, or `../`. */
   readonly root: string;
 }
-
-const ICON = encodeURIComponent(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#b3122b"/>' +
-    '<path d="M5 3h6v10l-3-2-3 2z" fill="#fff"/></svg>',
-);
 
 /** URLs are relative, so that the page also works under a path prefix of a proxy. */
 export function pageDocument({ bundle, serviceName, demo, root }: DocumentParts): string {
@@ -28,7 +23,9 @@ export function pageDocument({ bundle, serviceName, demo, root }: DocumentParts)
 <meta name="color-scheme" content="light dark">
 <meta name="redbook-demo" content="${demo}">
 <title>${escapedHtml(serviceName)}</title>
-<link rel="icon" href="data:image/svg+xml,${ICON}">
+<meta name="theme-color" content="#b3122b">
+<link rel="icon" href="${root}${bundle.icon}" type="image/svg+xml">
+<link rel="manifest" href="${root}${bundle.webManifest}">
 <link rel="stylesheet" href="${root}${bundle.style}">
 <script type="module" src="${root}${bundle.script}"></script>
 </head>

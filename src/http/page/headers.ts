@@ -40,6 +40,7 @@ const policyOf = (webUrl: string): string =>
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
+    "manifest-src 'self'",
     ["connect-src 'self'", ...streamSource(webUrl)].join(' '),
     "base-uri 'none'",
     "form-action 'none'",

@@ -17,12 +17,14 @@ import type {
   WalletTrade,
 } from '../../domain/order.ts';
 import { type Count, formatCount, formatScaled, subtract } from '../../domain/units.ts';
+import type { ToldChange } from '../../history/order-changes.ts';
 import type { ShownFills } from '../../history/shown-fills.ts';
 import { FIELDS, type FieldName, type Kind, SHOWN, wireOf } from '../../order/fields.ts';
 import { type Part, writer } from '../../order/maker.ts';
 import type {
   closedOrderSchema,
   fillSchema,
+  orderChangeSchema,
   orderSchema,
   placementSchema,
   walletTradeSchema,
@@ -33,6 +35,9 @@ const fillText = (fill: MemberTexts<typeof fillSchema>): string =>
   `{"id":${fill.id},"orderId":${fill.orderId},"role":${fill.role},"price":${fill.price},"size":${fill.size},` +
   `"notional":${fill.notional},"feeAmount":${fill.feeAmount},"feeAsset":${fill.feeAsset},` +
   `"createdAt":${fill.createdAt}}`;
+
+const changeText = (change: MemberTexts<typeof orderChangeSchema>): string =>
+  `{"at":${change.at},"order":${change.order},"fills":${change.fills}}`;
 
 /** Members that only the placing reply has. */
 type PlacementTexts = Omit<MemberTexts<typeof placementSchema>, keyof MemberTexts<typeof orderSchema>>;
@@ -86,7 +91,11 @@ const OTHERS: Partial<Record<FieldName, (...source: Source) => unknown>> = {
   fillCount: (_order, { fillCount }) => fillCount,
 };
 
-function fillsReply({ id }: OrderFacts, { fills }: ShownFills, market: Market): string {
+function fillsReply(
+  { id }: { readonly id: string },
+  { fills }: Pick<ShownFills, 'fills'>,
+  market: Market,
+): string {
   let shown = '';
   for (const fill of fills) shown += `${shown === '' ? '' : ','}${fillReply(fill, id, market)}`;
   return `[${shown}]`;
@@ -109,6 +118,14 @@ const orderMembers = writer(SHOWN.map(partOf));
 /** Writes an order as JSON text. */
 export const orderReply = (order: OrderFacts, fills: ShownFills, market: Market): string =>
   `{${orderMembers(order, fills, market)}}`;
+
+/** Writes a change of an order as JSON text. */
+export const changeReply = ({ timeMs, fills, order }: ToldChange, market: Market): string =>
+  changeText({
+    at: quoted(timestamp(timeMs)),
+    order: orderReply(order.order, order.shown, market),
+    fills: fillsReply(order.order, { fills }, market),
+  });
 
 /**
  * Writes the placing reply as JSON text: the order's members, and the order again as `order`.

@@ -5,6 +5,7 @@ import {
   formatCount,
   formatScaled,
   type Grid,
+  greatest,
   halfExactly,
   parseDecimal,
 } from '../../domain/units.ts';
@@ -40,10 +41,11 @@ interface GroupedBook {
 }
 
 /**
- * Number of rows of a side that set the scale of the depth bars: about as many as fit on a screen. Deeper bars are
- * full.
+ * Rows of a side that set the scale of the depth bars: about as many as fit on a screen, and none farther from the mid
+ * than a twentieth of it, so that one far order cannot flatten all bars. Deeper bars are full.
  */
 const ROWS_OF_SCALE = 24;
+const SCALE_PART_OF_MID = 20n;
 
 interface Group {
   readonly ticks: bigint;
@@ -86,8 +88,15 @@ function groupSide(levels: readonly StreamLevel[], side: BookSide, grid: BookGri
   return groups;
 }
 
-const totalOfScale = (groups: readonly Group[]): bigint =>
-  groups[Math.min(ROWS_OF_SCALE, groups.length) - 1]?.totalSteps ?? 0n;
+/** Returns the cumulative size of the rows of the scale. The best row always belongs to them. */
+function totalOfScale(groups: readonly Group[], doubleMid: bigint): bigint {
+  const isNear = ({ ticks }: Group): boolean => {
+    const distance = ticks * 2n - doubleMid;
+    return (distance < 0n ? -distance : distance) * SCALE_PART_OF_MID <= doubleMid;
+  };
+  const last = groups.slice(0, ROWS_OF_SCALE).findLast(isNear) ?? groups[0];
+  return last?.totalSteps ?? 0n;
+}
 
 /** Returns a part of the whole in percent with one decimal, at most 100. It is a width on the screen, not an amount. */
 const percentOf = (part: bigint, whole: bigint): number =>
@@ -105,9 +114,10 @@ export function groupBook(
 ): GroupedBook {
   const bids = groupSide(levels.bids, 'bid', grid, factor);
   const asks = groupSide(levels.asks, 'ask', grid, factor);
-  let whole = totalOfScale(bids);
-  const askTotal = totalOfScale(asks);
-  if (askTotal > whole) whole = askTotal;
+  const [bid, ask] = [bids[0] ?? asks[0], asks[0] ?? bids[0]];
+  const doubleMid = (bid?.ticks ?? 0n) + (ask?.ticks ?? 0n);
+  const [bidTotal, askTotal] = [totalOfScale(bids, doubleMid), totalOfScale(asks, doubleMid)];
+  const whole = greatest(askTotal, bidTotal);
   const rowOf = ({ ticks, steps, totalSteps }: Group): BookRow => ({
     price: formatCount(ticks, grid.tick),
     size: formatCount(steps, grid.step),

@@ -111,7 +111,7 @@ export const accountFault: Signal<string | null> = signal(null);
 export const readAt: Signal<number | null> = signal(null);
 
 /** The table on the screen. The history is read only while it is shown. */
-export const shownTable: Signal<ListName | 'balances'> = signal('orders');
+export const shownTable: Signal<ListName | 'results' | 'balances'> = signal('orders');
 
 /** Orders whose cancel has not been answered yet. */
 export const cancelling: Signal<ReadonlySet<string>> = signal(new Set());

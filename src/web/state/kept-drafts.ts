@@ -3,7 +3,7 @@
 import { batch, effect, untracked } from '@preact/signals';
 import { draft } from './order-draft.ts';
 import { selectedTicker } from './selected-market.ts';
-import { readStored, store } from './tab-storage.ts';
+import { readStored, store } from './storage.ts';
 
 const KEY = 'redbook:drafts';
 const MAX_DRAFTS = 20;
@@ -19,7 +19,7 @@ const UNTOUCHED: Texts = untracked(present);
 
 function readDrafts(): Map<string, Texts> {
   try {
-    return new Map(JSON.parse(readStored(KEY) ?? '[]') as [string, Texts][]);
+    return new Map(JSON.parse(readStored('tab', KEY) ?? '[]') as [string, Texts][]);
   } catch {
     return new Map();
   }
@@ -51,6 +51,6 @@ export function startKeptDrafts(): void {
     drafts.set(shown, texts);
     const [oldest] = drafts.keys();
     if (drafts.size > MAX_DRAFTS) drafts.delete(oldest!);
-    store(KEY, JSON.stringify([...drafts]));
+    store('tab', KEY, JSON.stringify([...drafts]));
   });
 }

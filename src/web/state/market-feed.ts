@@ -12,6 +12,7 @@ import { moment, momentNow, now, tick, visible } from './clock.ts';
 import { connection } from './connection.ts';
 import { kept } from './kept-choice.ts';
 import { currentMarket, marketUnknown } from './markets.ts';
+import { recoveries } from './polling.ts';
 import { selectedTicker, symbolOf } from './selected-market.ts';
 
 export { currentMarket };
@@ -76,7 +77,9 @@ function openStream(symbol: string, tf: Timeframe): () => void {
       },
     },
   );
+  const unfollowRecoveries = recoveries.subscribe(() => watch.retryNow());
   return () => {
+    unfollowRecoveries();
     cancelAnimationFrame(drawing);
     watch.close();
   };

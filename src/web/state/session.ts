@@ -15,14 +15,23 @@ import { discoveredWallets } from '../wallets/discovery.ts';
 import { isRefusal, walletFault } from '../wallets/wallet-fault.ts';
 import { announce } from './announcements.ts';
 import { connection } from './connection.ts';
-import { readStored, store } from './tab-storage.ts';
+import {
+  followOtherTabs,
+  type KeptSession,
+  keepDemoKey,
+  keepSession,
+  readDemoKey,
+  readKeptSession,
+  sessionKeeper,
+} from './kept-session.ts';
+import type { Keeper } from './storage.ts';
 
 export const session: Signal<Session | null> = signal(null);
 
 /** Name of the wallet of the session; null when nobody is signed in. */
 export const walletName: Signal<string | null> = signal(null);
 
-/** True when the session belongs to the throw-away wallet of this tab. */
+/** True when the session belongs to the throw-away wallet of this browser. */
 export const isDemoSession: Signal<boolean> = signal(false);
 
 /** Reason why nobody is signed in, when the reader should know it. */
@@ -34,22 +43,10 @@ export const askedWallet: Signal<string | null> = signal(null);
 /** Minutes that the session still lasts, once they are 10 or fewer and it does not renew itself; null before. */
 export const minutesLeft: Signal<number | null> = signal(null);
 
-/** True to keep the token in this tab across reloads, as the reader chose with the box. */
-export const staysSignedIn: Signal<boolean> = signal(false);
-
-const KEPT = 'redbook:session';
-const DEMO_KEY = 'redbook:demo-key';
 const DEMO_NAME = 'Demo wallet';
 const WARNED_MINUTES = 10;
 const MINUTE_MS = 60_000;
 const CHECK_MS = 5_000;
-
-interface StoredSession {
-  readonly token: string;
-  readonly name: string;
-  /** Reverse domain name of a browser wallet, or `demo`. */
-  readonly origin: string;
-}
 
 let origin = '';
 let endWatch: () => void = () => {};
@@ -72,16 +69,12 @@ function begin(opened: Session, name: string, from: string): void {
 
 function keep(): void {
   const { value: opened } = session;
-  const kept: StoredSession | null =
-    opened !== null && staysSignedIn.value
-      ? { token: opened.token, name: walletName.value ?? '', origin }
-      : null;
-  store(KEPT, kept === null ? null : JSON.stringify(kept));
+  keepSession(opened && { token: opened.token, name: walletName.value ?? '', origin });
 }
 
-/** Chooses if a reload of this tab stays signed in. Takes effect at once. */
-export function chooseStay(stays: boolean): void {
-  staysSignedIn.value = stays;
+/** Chooses who keeps the session across reloads. Takes effect at once. @param keeper null keeps it in memory only */
+export function chooseKeeper(keeper: Keeper | null): void {
+  sessionKeeper.value = keeper;
   keep();
 }
 
@@ -98,8 +91,8 @@ export function signOut(reason?: string): void {
     minutesLeft.value = null;
     sessionNotice.value = reason ?? null;
   });
-  store(KEPT, null);
-  announce(reason ?? 'Signed out.', reason === undefined ? 'status' : 'alert');
+  keepSession(null);
+  announce(reason ?? 'Signed out. Open orders stay in the book.', reason === undefined ? 'status' : 'alert');
 }
 
 /**
@@ -177,9 +170,8 @@ function watchWallet(opened: Session, { name, provider }: DiscoveredWallet): voi
 /** Loads the wallet's code, a chunk of its own that most readers never need. */
 async function openDemo(): Promise<DemoWallet> {
   const { openDemoWallet } = await import('../wallets/demo-wallet.ts');
-  const kept = readStored(DEMO_KEY);
-  const wallet = openDemoWallet(kept ?? undefined);
-  store(DEMO_KEY, wallet.privateKey);
+  const wallet = openDemoWallet(readDemoKey() ?? undefined);
+  keepDemoKey(wallet.privateKey);
   return wallet;
 }
 
@@ -189,33 +181,22 @@ const demoSigner = (wallet: DemoWallet): TypedDataSigner => ({
   signTypedData: (typedData) => Promise.resolve(wallet.signTypedData({ ...typedData })),
 });
 
+/** Signs in with the demo wallet of this browser. A reload keeps the session unless the reader chose otherwise. */
 export async function signInWithDemoWallet(): Promise<void> {
+  sessionKeeper.value ??= 'tab';
   await signInAs(DEMO_NAME, 'demo', async () => demoSigner(await openDemo()));
 }
 
-/** The private key of the demo wallet of this tab; null when there is none. */
-export const exportDemoKey = (): string | null => readStored(DEMO_KEY);
-
 /** Forgets the demo wallet for good: nobody can sign for it again, and its funds stay where they are. */
 export function burnDemoWallet(): void {
-  store(DEMO_KEY, null);
+  keepDemoKey(null);
   signOut('The demo wallet was destroyed. Its key is gone.');
 }
 
 // --- reload and time --------------------------------------------------------------------------------------
 
-function readKept(): StoredSession | null {
-  try {
-    const kept = JSON.parse(readStored(KEPT) ?? 'null') as StoredSession | null;
-    return typeof kept?.token === 'string' ? kept : null;
-  } catch {
-    return null;
-  }
-}
-
-async function restore({ token, name, origin: from }: StoredSession): Promise<void> {
-  staysSignedIn.value = true;
-  const signer = from === 'demo' && readStored(DEMO_KEY) !== null ? demoSigner(await openDemo()) : undefined;
+async function restore({ token, name, origin: from }: KeptSession): Promise<void> {
+  const signer = from === 'demo' && readDemoKey() !== null ? demoSigner(await openDemo()) : undefined;
   const restored = restoreSession(connection, token, signer);
   if (restored.expiresAt <= Date.now() && signer === undefined) {
     return signOut('The session has ended. Sign in again.');
@@ -256,11 +237,24 @@ function warn(minutes: number): void {
   minutesLeft.value = minutes;
 }
 
-/** Restores the session of this tab, if it was kept, and watches its time for as long as the page is open. */
-export function startSession(): void {
-  const kept = readKept();
-  if (kept !== null) {
-    restore(kept).catch(() => signOut('The session could not be restored. Sign in again.'));
+const restoreOrSay = (kept: KeptSession): void =>
+  void restore(kept).catch(() => signOut('The session could not be restored. Sign in again.'));
+
+/** Takes over a session that another tab keeps for all tabs, and ends this one with it. */
+function followKept(kept: KeptSession | null): void {
+  if (kept === null) {
+    if (session.value !== null && sessionKeeper.value === 'browser')
+      signOut('You signed out in another tab.');
+  } else if (session.value === null && askedWallet.value === null) {
+    sessionKeeper.value = 'browser';
+    restoreOrSay(kept);
   }
+}
+
+/** Restores the session that was kept, and watches its time for as long as the page is open. */
+export function startSession(): void {
+  const kept = readKeptSession();
+  if (kept !== null) restoreOrSay(kept);
+  followOtherTabs(followKept);
   setInterval(checkTime, CHECK_MS);
 }

@@ -21,8 +21,9 @@ import {
   openOrders,
   portfolio,
 } from '../state/account.ts';
+import { kept } from '../state/kept-choice.ts';
 import { currentMarket } from '../state/market-feed.ts';
-import { marketOf } from '../state/markets.ts';
+import { marketOf, markets } from '../state/markets.ts';
 import { confirmed } from '../state/question.ts';
 import { focusIfLost } from './lost-focus.ts';
 
@@ -35,7 +36,8 @@ interface TableProps {
   readonly children: ComponentChildren;
 }
 
-function Table({ name, columns, isEmpty, emptyText, children }: TableProps) {
+/** A table of the account, and a sentence in place of its rows when it is empty. */
+export function Table({ name, columns, isEmpty, emptyText, children }: TableProps) {
   return (
     <>
       <div class="table-frame">
@@ -59,7 +61,7 @@ function Table({ name, columns, isEmpty, emptyText, children }: TableProps) {
 }
 
 /** A cell that a phone shows below the name of its column. */
-function Cell({
+export function Cell({
   of,
   number,
   class: look,
@@ -67,7 +69,7 @@ function Cell({
 }: {
   of: string;
   number?: boolean;
-  class?: string;
+  class?: string | undefined;
   children: ComponentChildren;
 }) {
   return (
@@ -82,12 +84,41 @@ const TIME = { dateStyle: 'short', timeStyle: 'medium' } as const;
 
 const sideClass = (side: 'buy' | 'sell'): string => (side === 'buy' ? 'up' : 'down');
 
-function MoreButton({ list }: { list: ListName }) {
+export function MoreButton({ list }: { list: ListName }) {
   if (!moreOf(list)) return null;
   return (
     <button type="button" class="button small" onClick={() => void loadMore(list)}>
       Load more
     </button>
+  );
+}
+
+/** The markets whose orders and fills are listed: all, or the one on the screen. */
+const listed = kept('listed-markets', ['all', 'this'], 'all');
+
+/** Returns the items that the reader wants listed. They are filtered here, because other parts of the page need all. */
+function wanted<Item extends { readonly market: string }>(items: readonly Item[]): readonly Item[] {
+  const symbol = currentMarket.value?.symbol;
+  return listed.value === 'all' || symbol === undefined
+    ? items
+    : items.filter(({ market }) => market === symbol);
+}
+
+/** The box that leaves out the orders and fills of other markets. */
+export function OnlyThisMarket() {
+  const symbol = currentMarket.value?.symbol;
+  if (symbol === undefined) return null;
+  return (
+    <label class="check only-market">
+      <input
+        type="checkbox"
+        checked={listed.value === 'this'}
+        onChange={(event) => {
+          listed.value = event.currentTarget.checked ? 'this' : 'all';
+        }}
+      />
+      Only {symbol}
+    </label>
   );
 }
 
@@ -97,7 +128,7 @@ const OPEN_COLUMNS = ['Placed', 'Market', 'Side', 'Price#', 'Size#', 'Filled#', 
 
 export function OpenOrdersTable() {
   const frame = useRef<HTMLDivElement>(null);
-  const orders = openOrders.value;
+  const orders = wanted(openOrders.value);
   return (
     <div ref={frame} class="open-orders">
       <OpenOrdersTools frame={frame} />
@@ -306,10 +337,10 @@ function HistoryRow({ order }: { order: Order }) {
   );
 }
 
-const NONE = '–';
+export const NONE = '–';
 
 export function HistoryTable() {
-  const orders = history.value;
+  const orders = wanted(history.value);
   return (
     <>
       <Table
@@ -330,7 +361,7 @@ export function HistoryTable() {
 const FILL_COLUMNS = ['Time', 'Market', 'Side', 'Role', 'Price#', 'Size#', 'Notional#', 'Fee#', 'Paid in'];
 
 export function FillsTable() {
-  const trades = fills.value;
+  const trades = wanted(fills.value);
   return (
     <>
       <Table
@@ -370,7 +401,33 @@ export function FillsTable() {
   );
 }
 
+/** The asset that all markets quote in, as the value of the account is told in it; empty when there are several. */
+const valuedIn = computed(() => {
+  const quotes = new Set(markets.value.map(({ quoteToken }) => quoteToken));
+  return quotes.size === 1 ? ` ${[...quotes][0]}` : '';
+});
+
+function Worth() {
+  if (portfolio.value === null) return null;
+  const { equity, freeCollateral } = portfolio.value;
+  return (
+    <p class="note worth">
+      Worth <strong>{equity}</strong>
+      {valuedIn.value} at mark prices, {freeCollateral} of it free for orders.
+    </p>
+  );
+}
+
 export function BalancesTable() {
+  return (
+    <>
+      <Worth />
+      <BalanceRows />
+    </>
+  );
+}
+
+function BalanceRows() {
   return (
     <Table
       name="Balances"

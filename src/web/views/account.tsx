@@ -1,20 +1,30 @@
-/** Open orders, order history, fills and balances of the signed-in wallet. */
+/** Open orders, order history, fills, results and balances of the signed-in wallet. */
 
 import { accountFault, openOrders, shownTable } from '../state/account.ts';
 import { demoOffered } from '../state/connection.ts';
 import { session } from '../state/session.ts';
 import { unseenFills } from '../state/tell.ts';
-import { BalancesTable, FillsTable, HistoryTable, OpenOrdersTable } from './account-tables.tsx';
+import {
+  BalancesTable,
+  FillsTable,
+  HistoryTable,
+  OnlyThisMarket,
+  OpenOrdersTable,
+} from './account-tables.tsx';
+import { ResultsTable } from './results-table.tsx';
 import { DemoFunds } from './wallet-dialog.tsx';
 
 const TABS = [
   ['orders', 'Open orders'],
   ['history', 'History'],
   ['fills', 'Fills'],
+  ['results', 'Results'],
   ['balances', 'Balances'],
 ] as const;
 
 type Tab = (typeof TABS)[number][0];
+
+const isListed = (tab: Tab): boolean => tab !== 'results' && tab !== 'balances';
 
 export function Account() {
   return (
@@ -22,7 +32,10 @@ export function Account() {
       <h2 id="account-heading" class="visually-hidden">
         Your account
       </h2>
-      <Tabs />
+      <div class="account-head">
+        <Tabs />
+        {session.value !== null && isListed(shownTable.value) && <OnlyThisMarket />}
+      </div>
       <div
         class="account-body"
         role="tabpanel"
@@ -98,6 +111,8 @@ function Shown({ tab }: { tab: Tab }) {
       return <HistoryTable />;
     case 'fills':
       return <FillsTable />;
+    case 'results':
+      return <ResultsTable />;
     case 'balances':
       return (
         <>

@@ -1,18 +1,24 @@
-/** Draws candles and volume on a canvas. Doubles are enough here: they become pixels, and nothing is added up. */
+/** Draws candles, volume and own marks on a canvas. Doubles are enough here: they become pixels, and nothing is added up. */
 
 import {
   CandlestickSeries,
   ColorType,
   createChart,
+  createSeriesMarkers,
   HistogramSeries,
   type IChartApi,
+  type IPriceLine,
   type ISeriesApi,
+  type ISeriesMarkersPluginApi,
+  LineStyle,
   type MouseEventParams,
+  type Time,
   type UTCTimestamp,
 } from 'lightweight-charts';
 import type { Grid } from '../../domain/units.ts';
 import { formatGrid } from '../../domain/units.ts';
 import { type CandleSeries, type ChartCandle, drawingStep } from '../figures/candle-series.ts';
+import type { OwnArrow, OwnLine } from '../figures/own-marks.ts';
 
 /** Returns the colours of the theme that is shown. The canvas cannot read the style sheet itself. */
 function themeColours(element: HTMLElement): (name: string) => string {
@@ -46,7 +52,12 @@ export class CandleDrawing {
   readonly #chart: IChartApi;
   readonly #prices: ISeriesApi<'Candlestick'>;
   readonly #volumes: ISeriesApi<'Histogram'>;
+  readonly #arrows: ISeriesMarkersPluginApi<Time>;
   #drawn: CandleSeries = [];
+  #lines: readonly IPriceLine[] = [];
+  /** The marks that are drawn, as text. */
+  #marks = '';
+  #sideColours = { buy: '', sell: '' };
   #volumeColours = { up: '', down: '' };
 
   constructor(element: HTMLElement, tick: Grid, events: DrawingEvents) {
@@ -68,6 +79,7 @@ export class CandleDrawing {
     this.#prices = this.#chart.addSeries(CandlestickSeries, {
       priceFormat: { type: 'price', precision, minMove },
     });
+    this.#arrows = createSeriesMarkers(this.#prices);
     this.#volumes = this.#chart.addSeries(HistogramSeries, {
       priceScaleId: '',
       priceFormat: { type: 'volume' },
@@ -101,6 +113,7 @@ export class CandleDrawing {
       wickDownColor: down,
       borderVisible: false,
     });
+    this.#sideColours = { buy: up, sell: down };
     this.#volumeColours = { up: colour('up-volume'), down: colour('down-volume') };
     const drawn = this.#drawn;
     this.#drawn = [];
@@ -122,6 +135,32 @@ export class CandleDrawing {
     this.#prices.setData(candles.map((candle) => this.#bar(candle)));
     this.#volumes.setData(candles.map((candle) => this.#volume(candle)));
     if (isFirst) this.#chart.timeScale().scrollToRealTime();
+  }
+
+  /** Draws a line for each own order, and an arrow for each candle and side with own fills. */
+  mark(lines: readonly OwnLine[], arrows: readonly OwnArrow[]): void {
+    const marks = JSON.stringify([lines, arrows, this.#sideColours]);
+    // Reads of the account repeat every two seconds, mostly with the same orders and fills.
+    if (marks === this.#marks) return;
+    this.#marks = marks;
+    for (const line of this.#lines) this.#prices.removePriceLine(line);
+    this.#lines = lines.map(({ side, price }) =>
+      this.#prices.createPriceLine({
+        price: Number(price),
+        color: this.#sideColours[side],
+        lineWidth: 1,
+        lineStyle: LineStyle.Dashed,
+        title: side,
+      }),
+    );
+    this.#arrows.setMarkers(
+      arrows.map(({ side, time }) => ({
+        time: time as UTCTimestamp,
+        color: this.#sideColours[side],
+        position: side === 'buy' ? 'belowBar' : 'aboveBar',
+        shape: side === 'buy' ? 'arrowUp' : 'arrowDown',
+      })),
+    );
   }
 
   end(): void {

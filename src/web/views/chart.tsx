@@ -1,10 +1,15 @@
-/** Candles and volume of the selected market in the eight timeframes. A frame changes only the last candle. */
+/**
+ * Candles and volume of the selected market in the eight timeframes, with the reader's own orders and fills. A frame
+ * changes only the last candle.
+ */
 
-import { signal, useSignalEffect } from '@preact/signals';
+import { computed, signal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Market } from '../../client/index.ts';
 import { TIMEFRAMES } from '../../domain/candle.ts';
 import type { ChartCandle } from '../figures/candle-series.ts';
+import { arrowsOf, linesOf } from '../figures/own-marks.ts';
+import { fills, openOrders } from '../state/account.ts';
 import { candles, historyState, readOlder } from '../state/candles.ts';
 import { currentMarket, timeframe } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
@@ -14,6 +19,10 @@ import { Scroller } from './scroller.tsx';
 
 /** Unix seconds of the candle that the reader points at. */
 const pointedAt = signal<number | null>(null);
+
+const symbol = computed(() => currentMarket.value?.symbol ?? '');
+const ownLines = computed(() => linesOf(openOrders.value, symbol.value));
+const ownArrows = computed(() => arrowsOf(fills.value, symbol.value, timeframe.value, candles.value));
 
 export function Chart() {
   const market = currentMarket.value;
@@ -109,9 +118,16 @@ function Drawing({ market }: { market: Market }) {
     drawing.current?.show(series);
   });
   useSignalEffect(() => {
+    const [lines, arrows] = [ownLines.value, ownArrows.value];
+    drawing.current?.mark(lines, arrows);
+  });
+  useSignalEffect(() => {
     void drawnTheme.value;
     // Runs after the effect that writes the theme on the root element.
-    queueMicrotask(() => drawing.current?.colour());
+    queueMicrotask(() => {
+      drawing.current?.colour();
+      drawing.current?.mark(ownLines.peek(), ownArrows.peek());
+    });
   });
   return (
     <div

@@ -54,6 +54,7 @@ function Day() {
   const tick = market === null ? null : gridOfMarket(market).tick;
   const spread = tick && spreadOf(book?.bids[0]?.price, book?.asks[0]?.price, tick);
   const change = ticker && changeWords(ticker.change24h.toString());
+  const summary = market && summaries.value.get(market.symbol);
   return (
     <dl class="day">
       <div>
@@ -63,6 +64,18 @@ function Day() {
       <div>
         <dt>24 h volume</dt>
         <dd data-unit={ticker && market?.baseToken}>{ticker?.volume24h ?? NONE}</dd>
+      </div>
+      <div class="wide">
+        <dt>24 h high</dt>
+        <dd>{summary?.highest_price_24h ?? NONE}</dd>
+      </div>
+      <div class="wide">
+        <dt>24 h low</dt>
+        <dd>{summary?.lowest_price_24h ?? NONE}</dd>
+      </div>
+      <div class="wide">
+        <dt>24 h volume</dt>
+        <dd data-unit={summary && market?.quoteToken}>{summary?.quote_volume ?? NONE}</dd>
       </div>
       <div>
         <dt>Mark</dt>

@@ -4,8 +4,11 @@ import { useSignal } from '@preact/signals';
 import type { Market } from '../../client/index.ts';
 import { missingZeros } from '../figures/aligned-digits.ts';
 import { changeWords, searchMarkets } from '../figures/market-rows.ts';
+import { demoOffered } from '../state/connection.ts';
+import { getDemoFunds } from '../state/demo-funds.ts';
 import { gridOfMarket, markets, marketsFailed, marketsRead, summaries, tickers } from '../state/markets.ts';
 import { marketAddress, selectedTicker, selectMarket, symbolOf, tickerOf } from '../state/selected-market.ts';
+import { session, signInWithDemoWallet } from '../state/session.ts';
 
 /** Shown where there is no figure. */
 const NONE = '–';
@@ -119,8 +122,44 @@ function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Ma
   );
 }
 
+/** Says to a first visitor where this is, and offers to try it. */
+function Welcome() {
+  if (session.value !== null) return null;
+  return (
+    <section class="panel welcome" aria-label="Welcome">
+      <p>
+        This is a spot exchange. Anyone may look at its books and prices. Sign in with an Ethereum wallet to
+        trade: the signature moves no funds and costs nothing.
+      </p>
+      {demoOffered && (
+        <button type="button" class="button primary" onClick={() => void tryIt()}>
+          Try with play money
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** Signs in with a demo wallet, fills it, and shows the first market. */
+async function tryIt(): Promise<void> {
+  await signInWithDemoWallet();
+  if (session.peek() === null) return;
+  const [first] = searchMarkets(markets.peek(), '');
+  if (first !== undefined) selectMarket(tickerOf(first.symbol));
+  await getDemoFunds();
+}
+
 /** The overview: every market with price, change and volume of 24 hours. */
 export function MarketList() {
+  return (
+    <>
+      <Welcome />
+      <MarketRows />
+    </>
+  );
+}
+
+function MarketRows() {
   return (
     <section class="panel market-list" aria-labelledby="market-list-heading">
       <div class="panel-head">

@@ -4,16 +4,9 @@ import { signal } from '@preact/signals';
 import type { Session } from '../../client/index.ts';
 import { demoOffered } from '../state/connection.ts';
 import { fundsNotice, getDemoFunds, isRequesting } from '../state/demo-funds.ts';
+import { readDemoKey, sessionKeeper } from '../state/kept-session.ts';
 import { confirmed } from '../state/question.ts';
-import {
-  burnDemoWallet,
-  chooseStay,
-  exportDemoKey,
-  isDemoSession,
-  signOut,
-  staysSignedIn,
-  walletName,
-} from '../state/session.ts';
+import { burnDemoWallet, chooseKeeper, isDemoSession, signOut, walletName } from '../state/session.ts';
 import { Dialog } from './dialog.tsx';
 
 interface WalletDialogProps {
@@ -82,7 +75,7 @@ function DemoKey({ onBurn }: { onBurn: () => void }) {
           class="button"
           aria-expanded={shownKey.value !== null}
           onClick={() => {
-            shownKey.value = shownKey.value === null ? exportDemoKey() : null;
+            shownKey.value = shownKey.value === null ? readDemoKey() : null;
           }}
         >
           Export the key
@@ -105,16 +98,29 @@ function DemoKey({ onBurn }: { onBurn: () => void }) {
   );
 }
 
-/** The box that keeps the session of this tab across reloads. */
+/** The boxes that keep the session across reloads, in this tab or in all tabs. */
 export function StaySignedIn() {
+  const keeper = sessionKeeper.value;
   return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={staysSignedIn.value}
-        onChange={(event) => chooseStay(event.currentTarget.checked)}
-      />
-      Stay signed in in this tab
-    </label>
+    <>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={keeper !== null}
+          onChange={(event) => chooseKeeper(event.currentTarget.checked ? 'tab' : null)}
+        />
+        Stay signed in in this tab
+      </label>
+      {keeper !== null && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={keeper === 'browser'}
+            onChange={(event) => chooseKeeper(event.currentTarget.checked ? 'browser' : 'tab')}
+          />
+          Also in other tabs of this browser, until you sign out
+        </label>
+      )}
+    </>
   );
 }

@@ -1,0 +1,4 @@
+/** A database that this release, or this process, cannot work on. */
+
+/** The database is of another release or of none, is behind the wrong pooler, or refuses the process a right. */
+export class DatabaseRefused extends Error {}

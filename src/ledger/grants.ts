@@ -1,0 +1,118 @@
+/**
+ * Rights of the users of Postgres on the tables: `migrate` grants them, and a process checks those of its role. Each
+ * table that a migration adds needs a row. k8s/components/postgres-users/users.sql makes the users.
+ */
+
+import { DatabaseRefused } from './database-refused.ts';
+import type { Ask } from './queries.ts';
+
+/** Users that do not own the tables. All of them may read. */
+type LedgerUser = 'redbook_settlement' | 'redbook_api' | 'redbook_operator_api' | 'redbook_backup';
+
+interface Writes {
+  readonly settlement: string;
+  readonly api: string;
+  /** What `redbook_operator_api` runs, if it is not the same as `redbook_api`. */
+  readonly operators?: string;
+}
+
+/** What each user runs beside SELECT. Nobody but the owner may truncate a table. */
+export const WRITES: Readonly<Record<string, Writes>> = {
+  assets: { settlement: 'insert update', api: '' },
+  cap_reservations: { settlement: 'insert update delete', api: '', operators: 'insert update delete' },
+  candles: { settlement: 'insert update', api: '' },
+  chain_heads: { settlement: 'insert', api: '' },
+  chain_links: { settlement: 'insert', api: '' },
+  closing_balances: { settlement: 'insert', api: '' },
+  closings: { settlement: 'insert', api: '' },
+  daily_balances: { settlement: 'insert delete', api: '' },
+  // Whichever process opens an engine notes its epoch.
+  engine_copies: { settlement: 'insert update', api: 'update' },
+  engine_cursor: { settlement: 'update', api: '' },
+  engine_epochs: { settlement: 'insert', api: 'insert' },
+  epoch_starts: { settlement: 'insert', api: '' },
+  holds: { settlement: 'insert update delete', api: '' },
+  ledger_entries: { settlement: 'insert', api: '' },
+  market_versions: { settlement: 'insert', api: '' },
+  markets: { settlement: 'insert update', api: '' },
+  movements: { settlement: 'insert', api: '' },
+  operator_acts: { settlement: 'insert', api: '' },
+  operator_key_days: { settlement: 'insert update', api: '', operators: 'insert update' },
+  operator_keys: { settlement: 'insert update', api: '' },
+  orders: { settlement: 'insert update', api: '' },
+  reconciliations: { settlement: 'insert', api: '' },
+  setting_changes: { settlement: 'insert', api: '' },
+  trades: { settlement: 'insert', api: '' },
+  trading_switches: { settlement: 'update', api: '' },
+  wallet_terms: { settlement: 'insert update', api: '' },
+  // Every process reads which migrations were applied.
+  knex_migrations: { settlement: '', api: '' },
+  knex_migrations_lock: { settlement: '', api: '' },
+};
+
+/** The users of roles that have one other than `redbook_settlement`. */
+const USERS: Readonly<Record<string, LedgerUser>> = {
+  api: 'redbook_api',
+  snapshot: 'redbook_api',
+  'operator-api': 'redbook_operator_api',
+};
+
+interface Granted {
+  readonly user: LedgerUser;
+  readonly relation: string;
+  readonly rights: readonly string[];
+}
+
+const rightsOf = (writes: string): string[] => ['select', ...writes.split(' ').filter(Boolean)];
+
+const GRANTED: readonly Granted[] = Object.entries(WRITES).flatMap(
+  ([relation, { settlement, api, operators = api }]) => [
+    { user: 'redbook_settlement', relation, rights: rightsOf(settlement) },
+    { user: 'redbook_api', relation, rights: rightsOf(api) },
+    { user: 'redbook_operator_api', relation, rights: rightsOf(operators) },
+    { user: 'redbook_backup', relation, rights: rightsOf('') },
+  ],
+);
+
+/** Each right of a user that differs from $1, as the statement that mends it. Needs the owner of the table. */
+const MEND = `
+  select format('%s %s on %I %s %I', case when is_granted then 'grant' else 'revoke' end, one, relname,
+    case when is_granted then 'to' else 'from' end, rolname) as statement
+  from jsonb_to_recordset($1::jsonb) as granted ("user" text, relation text, rights text[])
+  join pg_roles on rolname = "user"
+  join pg_class on pg_class.oid = to_regclass(format('public.%I', relation)) and pg_has_role(relowner, 'usage')
+  cross join unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as one
+  cross join lateral (select one = any (rights) as is_granted) as wanted
+  where has_table_privilege(pg_roles.oid, pg_class.oid, one) <> is_granted
+  union all
+  -- An identity has a sequence, which a dump reads.
+  select format('grant select on sequence %s to %I', pg_class.oid::regclass, rolname)
+  from pg_class join pg_roles on rolname = 'redbook_backup'
+  where relkind = 'S' and relnamespace = 'public'::regnamespace and pg_has_role(relowner, 'usage')
+    and not has_sequence_privilege(pg_roles.oid, pg_class.oid, 'select')`;
+
+/** Grants each user that exists exactly its rights, on the tables that the current user owns. */
+export async function grantRights(ask: Ask): Promise<void> {
+  for (const { statement } of await ask<{ statement: string }>(MEND, [JSON.stringify(GRANTED)]))
+    await ask(statement);
+}
+
+const MISSING = `
+  select current_user as "user", array_agg(format('%s %s', one, relation)) as missing
+  from jsonb_to_recordset($1::jsonb) as granted (relation text, rights text[]) cross join unnest(rights) as one
+  where not has_table_privilege(to_regclass(format('public.%I', relation)), one)`;
+
+const MAX_NAMED = 3;
+
+/** @throws DatabaseRefused unless the connection may do what the role does on the tables that are there */
+export async function checkRights(ask: Ask, role: string): Promise<void> {
+  const user = USERS[role] ?? 'redbook_settlement';
+  const needed = GRANTED.filter((one) => one.user === user);
+  const [found] = await ask<{ user: string; missing: string[] | null }>(MISSING, [JSON.stringify(needed)]);
+  const missing = found?.missing ?? [];
+  if (missing.length === 0) return;
+  const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : '';
+  throw new DatabaseRefused(
+    `it refuses its user ${found!.user} ${missing.slice(0, MAX_NAMED).join(', ')}${more}: run \`redbook migrate\` as the owner of the tables`,
+  );
+}
