@@ -165,9 +165,25 @@ create table movements (
   amount_atoms bigint not null,
   reference text collate "C" not null,
   time_ms bigint not null,
+  reverses text collate "C",
   constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text])),
   constraint movements_kind_reference_key UNIQUE (kind, reference),
   constraint movements_pkey PRIMARY KEY (sequence)
+);
+
+create table operator_acts (
+  sequence bigint not null,
+  name text collate "C" not null,
+  operator text collate "C" not null,
+  reason text not null,
+  wallet text collate "C",
+  market text collate "C",
+  asset text collate "C",
+  subject text collate "C",
+  before text,
+  after text,
+  time_ms bigint not null,
+  constraint operator_acts_pkey PRIMARY KEY (sequence)
 );
 
 create table operator_key_days (
@@ -187,19 +203,6 @@ create table operator_keys (
   revoked_at timestamp with time zone,
   constraint operator_keys_digest_key UNIQUE (digest),
   constraint operator_keys_pkey PRIMARY KEY (name)
-create table operator_acts (
-  sequence bigint not null,
-  name text collate "C" not null,
-  operator text collate "C" not null,
-  reason text not null,
-  wallet text collate "C",
-  market text collate "C",
-  asset text collate "C",
-  subject text collate "C",
-  before text,
-  after text,
-  time_ms bigint not null,
-  constraint operator_acts_pkey PRIMARY KEY (sequence)
 );
 
 create table orders (
@@ -308,6 +311,7 @@ CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id,
 CREATE INDEX trades_of_taker_order ON public.trades USING btree (taker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
+CREATE UNIQUE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
 CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION public.digest_of(content text)
@@ -429,13 +433,14 @@ comment on column engine_epochs.server is 'Run id of the engine''s Redis on whic
 comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
 comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
-comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
-comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
+comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
 comment on column operator_acts.after is 'What there is since, in the same words.';
 comment on column operator_acts.before is 'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
 comment on column operator_acts.name is 'The command, like account hold.';
 comment on column operator_acts.operator is 'Name of the person or of the key.';
 comment on column operator_acts.subject is 'Reference, order id, month or key that the act was about.';
+comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
+comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
@@ -461,8 +466,8 @@ comment on table holds is 'Wallets on custody hold; a release removes the row.';
 comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
 comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
+comment on table operator_acts is 'Each change that an operator made, by its event.';
 comment on table operator_key_days is 'Atoms that a key with a cap has moved or reserved in a day.';
 comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
-comment on table operator_acts is 'Each change that an operator made, by its event.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
 comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';
