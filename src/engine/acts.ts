@@ -13,7 +13,7 @@ export class EngineActs {
     this.#core = core;
   }
 
-  /** Notes what an operator does. A change of something else than the engine is noted before it is made. */
+  /** Notes what an operator does outside of the engine: before a change that may break off, so that none is unseen. */
   async note(done: Omit<OperatorActed, 'kind'>, act: Act): Promise<void> {
     await this.#core.whileCurrent(() =>
       this.#core.scripts.run(NOTE_ACT, {

@@ -26,8 +26,8 @@ knows CLAIM_FILTER_BYTES.`,
     .description('rebuild the filter from Postgres with the configured size, while trading continues')
     .action(({ patience, ...options }: ActOptions & { patience: number }) =>
       perform(async (services) => {
-        await services.engine.acts.note({ name: 'claims rebuild' }, actOf(options));
         const rebuilt = await rebuildClaimFilter(services, { patienceMs: patience * 1_000 });
+        await services.engine.acts.note({ name: 'claims rebuild' }, actOf(options));
         return shortResult(describe(rebuilt), rebuilt);
       }),
     );

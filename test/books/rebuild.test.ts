@@ -316,6 +316,7 @@ describe('books: rebuild of an engine of another format', function () {
   it('deletes its claim filter', async () => {
     await fixture.resizeFilter(2 ** 25);
     await fixture.ask('claims', 'rebuild');
+    await fixture.settle();
     await fixture.resizeFilter(2 ** 24);
     await setFormat('3');
     const rebuilt = await fixture.ask('ledger', 'rebuild');

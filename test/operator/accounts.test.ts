@@ -2,8 +2,10 @@
 
 import { userInfo } from 'node:os';
 import { expect } from 'chai';
+import { reconcile } from '../../src/books/reconcile/index.ts';
 import { Refusal } from '../../src/domain/errors.ts';
 import { instead } from '../support/instead.ts';
+import { words } from '../support/words.ts';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
 
 const ALICE = WALLET('a');
@@ -261,6 +263,81 @@ describe('operator: accounts', () => {
       ])
         expect((await fixture.run('trading', 'pause', ...words)).status).to.equal(2);
       expect(await fixture.services.engine.reads.state()).to.include({ paused: false });
+    });
+  });
+
+  describe('reversals', () => {
+    const wallet = WALLET('f');
+    const reversal = (...argv: string[]): string[] => [...argv, '--by', 'dora', '--reason', 'a wrong credit'];
+    before(async () => {
+      await fixture.ask(...credit(wallet, 'ETH', '5', '--reference', 'wrong'));
+    });
+
+    it('rejects a reversal of an unknown movement, of another wallet or asset, and of more', async () => {
+      const settling = fixture.settleOnAndOn();
+      try {
+        for (const [code, ...rest] of [
+          ['UNKNOWN_MOVEMENT', wallet, 'ETH', '1', '--reverses', 'never'],
+          ['UNKNOWN_MOVEMENT', wallet, 'ETH', '1', '--reverses', 'mend'],
+          ['NO_REVERSAL', BOB, 'ETH', '1', '--reverses', 'wrong'],
+          ['NO_REVERSAL', wallet, 'USDC', '1', '--reverses', 'wrong'],
+          ['NO_REVERSAL', wallet, 'ETH', '5.1', '--reverses', 'wrong'],
+          ['INVALID_REFERENCE', wallet, 'ETH', '5', '--reverses', ''],
+        ] as const)
+          expect(await fixture.refuse(...debit(...rest, '--reference', 'mend')), rest.join(' ')).to.equal(
+            code,
+          );
+      } finally {
+        await settling.stop();
+      }
+    });
+
+    it('reverses a movement once, whoever asks at the same time', async () => {
+      const settling = fixture.settleOnAndOn();
+      try {
+        const outcomes = await Promise.all(
+          Array.from({ length: 8 }, (_none, nth) =>
+            fixture.run(
+              ...reversal(...debit(wallet, 'ETH', '2', '--reference', `mend ${nth}`, '--reverses', 'wrong')),
+            ),
+          ),
+        );
+        const [done, ...refused] = outcomes.sort((one, other) => one.status - other.status);
+        expect(done!.status, done!.stderr).to.equal(0);
+        for (const { status, stderr } of refused) {
+          expect(status).to.equal(1);
+          expect(stderr).to.match(/^ALREADY_REVERSED/);
+        }
+      } finally {
+        await settling.stop();
+      }
+      expect((await fixture.ask('account', 'show', wallet)).balances[0].total).to.equal('3');
+    });
+
+    it('finds a reversal in Postgres when Redis has forgotten it', async () => {
+      await fixture.settle();
+      for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
+      const late = debit(wallet, 'ETH', '1', '--reference', 'mend late', '--reverses', 'wrong');
+      expect(await fixture.refuse(...late)).to.equal('ALREADY_REVERSED');
+      const { movements } = await fixture.ask(
+        ...words('ledger movements --from 2020-01-01 --to 2100-01-01 --wallet'),
+        wallet,
+      );
+      expect(movements.map(({ reverses }: { reverses: string | null }) => reverses)).to.deep.equal([
+        null,
+        'wrong',
+      ]);
+    });
+
+    it('repeats under the same reference, and conflicts without the reversal', async () => {
+      const { movements } = await fixture.ask(
+        ...words('ledger movements --from 2020-01-01 --to 2100-01-01 --wallet'),
+        wallet,
+      );
+      const again = debit(wallet, 'ETH', '2', '--reference', movements[1].reference);
+      expect(await fixture.ask(...again, '--reverses', 'wrong')).to.include({ duplicate: true });
+      expect(await fixture.refuse(...again)).to.equal('REFERENCE_CONFLICT');
+      expect((await reconcile(fixture.services, { patienceMs: 0 })).holds).to.equal(true);
     });
   });
 

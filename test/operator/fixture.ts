@@ -149,6 +149,8 @@ export async function openOperatorFixture(filterBytes: FilterSizes = {}): Promis
         stop: async () => {
           stopping = true;
           await running;
+          // The last run may have begun before the last event.
+          await settle();
         },
       };
     },
