@@ -5,6 +5,7 @@
 
 import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
+import { benchCustody } from './custody.ts';
 import { benchEngine } from './engine.ts';
 import { benchFairness } from './fairness.ts';
 import { renderFigures, type Table } from './figures.ts';
@@ -34,6 +35,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
   fairness: benchFairness,
   reconcile: benchReconcile,
   page: benchPage,
+  custody: benchCustody,
 };
 
 const OLDER = '52e03fa';
