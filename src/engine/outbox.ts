@@ -3,6 +3,7 @@
  * trimmed.
  */
 
+import type { Redis } from 'ioredis';
 import { historyUnavailable, Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
@@ -26,6 +27,8 @@ const LOOK_AT_MEMORY_MS = 5_000;
  */
 const CLAIMS_STAY_MS = 2 * LOOK_COUNTS_MS;
 const LONGER_THAN_EVENTS_MS = 60_000;
+
+type StreamReply = readonly (readonly [key: Buffer, entries: readonly StreamEntry[]])[];
 
 class UnknownMarket extends Error {
   override readonly name = 'UnknownMarket';
@@ -171,6 +174,26 @@ export class EngineOutbox {
 
   #setPage(events: number): void {
     this.#pageEvents = Math.max(1, Math.min(this.#maxPerPage, Math.floor(events)));
+  }
+
+  /**
+   * Waits for events after a place, and returns the first ones; none after a time. Copies of the engine may lack them: a
+   * caller that tells something has to read it in another way.
+   * @param blocked a connection for this alone
+   */
+  async awaitEvents(blocked: Redis, after: Cursor, maxMs: number): Promise<EngineEvent[]> {
+    const found = await this.#core.scripts.callAnyFormat(() =>
+      blocked.xreadBuffer(
+        'COUNT',
+        this.#maxPerPage,
+        'BLOCK',
+        maxMs,
+        'STREAMS',
+        KEYS.events,
+        eventIdOf(after),
+      ),
+    );
+    return this.#decode((found as StreamReply | null)?.[0]?.[1] ?? []);
   }
 
   /** Returns the place of the first event of a later epoch that the stream still has; undefined if there is none. */

@@ -22,8 +22,8 @@ const OF_COPIES = ['role', 'wait', 'replicaof', 'watch', 'unwatch', 'multi', 'ex
 const RUNNING = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro'];
 /** Commands on channels. All others are on keys. */
 const ON_CHANNELS = ['subscribe', 'unsubscribe', 'publish'];
-/** Subcommands that the scripts run of commands that the file grants as a whole. */
-const SUBCOMMANDS: Readonly<Record<string, string>> = { xinfo: 'xinfo stream' };
+/** Words before the key of commands that need some. */
+const WORDS: Readonly<Record<string, string>> = { xinfo: 'xinfo stream', xread: 'xread block 0 streams' };
 /** Reads that change nothing, so that a user who may run no script can try them. */
 const HARMLESS: readonly (readonly [right: string, ...after: readonly string[]])[] = [
   ['hget', 'field'],
@@ -95,7 +95,7 @@ function commandsOf({ granted, keys, channels }: Group): string[] {
       .filter((name) => !OPTIONAL.includes(name) && !RUNNING.includes(name))
       .map((name) => {
         const on = ON_CHANNELS.includes(name) ? channels[0] : first?.key;
-        return `${(SUBCOMMANDS[name] ?? name).replace('|', ' ')} ${on}`;
+        return `${(WORDS[name] ?? name).replace('|', ' ')} ${on}`;
       }),
     ...keys.map(({ readOnly, key }) => `${readOnly ? 'hget' : 'hset'} ${key}`),
   ];

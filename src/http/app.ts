@@ -231,7 +231,8 @@ function serve(
     const params = request.params as Record<string, string>;
     // Read once: Express parses the query string on each access.
     const query = request.url.includes('?') ? (request.query as Query) : NO_QUERY;
-    const reply = await endpoint.handle({ services, reads, wallet, params, query, body, restricted });
+    const [call, clock] = [{ services, reads, wallet, params, query, body, restricted }, stateOf(response)];
+    const reply = await endpoint.handle({ ...call, caller: response, clock });
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);
     if (reply.bytes !== undefined) reads.unsent.add(wallet, reply.bytes.length, response);

@@ -2,7 +2,9 @@
 
 import type { z } from 'zod';
 import type { WalletReads } from '../history/wallet-reads.ts';
+import type { Caller } from './change-waits.ts';
 import type { Reply } from './replies/reply.ts';
+import type { RequestClock } from './response/index.ts';
 import type { ProbeServices, Services } from './services.ts';
 import type { UnsentReplies } from './unsent-replies.ts';
 
@@ -32,6 +34,8 @@ export interface WalletCall extends PublicCall {
   readonly reads: HistoryReads;
   /** Lower case. */
   readonly wallet: string;
+  readonly caller: Caller;
+  readonly clock: RequestClock;
 }
 
 export interface Endpoint<Request = PublicCall> {

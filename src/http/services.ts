@@ -7,6 +7,7 @@ import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { MarketData } from '../market-data/index.ts';
 import type { Metrics } from '../process/metrics.ts';
+import type { ChangeWaits } from './change-waits.ts';
 
 /** Settings of the HTTP application. */
 export interface HttpSettings {
@@ -62,6 +63,7 @@ export interface Services extends ProbeServices {
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly marketData: MarketData;
+  readonly changeWaits: ChangeWaits;
   /**
    * Redis that counts requests to limited routes. Replicas that share it share the limits. Its client should not queue
    * commands while it is unavailable.

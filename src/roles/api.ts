@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
 import { openFaucet } from '../demo/faucet.ts';
 import { createApp, createStartingApp } from '../http/app.ts';
+import { ChangeWaits } from '../http/change-waits.ts';
 import { createMessageClasses } from '../http/response/index.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
 import type { ProbeServices, Readiness, Services } from '../http/services.ts';
@@ -39,11 +40,18 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   // Computing the figures of a busy day takes a while, so it starts before the first client asks.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the 24-hour figures could not be read'));
   const wakeUps = openWakeUps({ connection: backends.queueOptions, onError: queueTrouble(backends) });
+  const changeWaits = new ChangeWaits({ engine, connect: () => backends.openEngineReader('changes') });
+  metrics.gauge(
+    'redbook_waiting_requests',
+    'Requests that wait for changes of orders; they are in flight, and no objective counts their waits.',
+    async () => changeWaits.count,
+  );
   const services: Services = {
     ...probes,
     engine,
     ledger,
     marketData,
+    changeWaits,
     queueRedis,
     settings: config,
     faucet: config.demoFaucet ? openFaucet({ engine, ledger }) : undefined,
@@ -65,6 +73,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
     async stop(drainMs) {
       stage = 'stopping';
       listening.turnAway();
+      changeWaits.stop();
       await sleep(drainMs);
       await listening.close();
       await cancelAfter.stop();

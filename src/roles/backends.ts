@@ -8,6 +8,7 @@ import { type MarketData, openMarketData } from '../market-data/index.ts';
 import { type Metrics, openMetrics } from '../process/metrics.ts';
 import { readRedisAddress } from '../redis/address.ts';
 import {
+  connectBeside,
   connectRedis,
   connectSubscriber,
   queueConnection,
@@ -42,6 +43,8 @@ export interface Connections {
   readonly queueRedis: Redis;
   /** Returns `ok`, or `without rights` while Redis refuses the role what it runs there. Used by `/readyz`. */
   queueRights(): string;
+  /** Opens a separate connection to the engine's Redis, which commands may block; the caller closes it. */
+  openEngineReader(purpose: string): Redis;
   /** Opens a separate pub/sub connection to the queue's Redis. */
   openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
@@ -134,6 +137,9 @@ export function openConnections(
     copies,
     queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
+    // The engine's own connection tells its outages.
+    openEngineReader: (purpose) =>
+      connectBeside(engineRedis, engineAt(config), `${role}-${purpose}`, () => undefined),
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
       const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, told);

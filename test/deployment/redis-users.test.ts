@@ -66,7 +66,7 @@ const WORK: Record<string, readonly Work[]> = {
         place_orders admit_order cancel_orders find_claim find_live_orders find_unsettled read_balances
         read_book read_quotes set_switch set_cancel_after take_due_cancels lease_due_cancel
       `),
-      commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'zrange', 'time'],
+      commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'xread', 'zrange', 'time'],
     },
   ],
   'engine-stream': [{ commands: ['hget', 'role'] }],

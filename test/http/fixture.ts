@@ -12,6 +12,7 @@ import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import { parseDecimal, toScaled } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { createApp } from '../../src/http/app.ts';
+import { ChangeWaits } from '../../src/http/change-waits.ts';
 import type { HttpSettings, Services } from '../../src/http/services.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { openMarketData } from '../../src/market-data/index.ts';
@@ -149,6 +150,7 @@ async function openReplica(
   });
   const { logger, log } = recordingLogger();
   const ready = async () => ({ ready: true, checks: { redis: 'ok' } });
+  const changeWaits = new ChangeWaits({ engine, connect: () => openRedis(redisUrl, 'engine-api') });
   const services: Services = {
     auth,
     engine,
@@ -159,6 +161,7 @@ async function openReplica(
     ready,
     wakeSettlement: () => undefined,
     marketData: openMarketData({ engine, ledger }),
+    changeWaits,
     queueRedis,
     ...instead,
   };
@@ -168,6 +171,7 @@ async function openReplica(
     engineRedis,
     log,
     async close() {
+      changeWaits.stop();
       await ledger.close();
       for (const connection of [engineRedis, queueRedis]) connection.disconnect();
     },

@@ -2,6 +2,9 @@
  * Proves that lists of orders and trades are the same before, during and after settlement, and stay bounded under load.
  */
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import pg from 'pg';
 import request from 'supertest';
@@ -9,6 +12,7 @@ import { KEYS } from '../../src/engine/keys.ts';
 import { writePlace } from '../../src/history/list-cursor.ts';
 import { LISTS_AT_ONCE } from '../../src/ledger/index.ts';
 import { query } from '../ledger/tables.ts';
+import { eventually } from '../support/eventually.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { words } from '../support/words.ts';
 import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
@@ -181,6 +185,72 @@ describe('lists of orders and trades', () => {
       expect((await changesAfter(bob, await present(bob))).changes).to.deep.equal([]);
       await fixture.engine.switches.resume();
       expect(taker.fills).to.have.length(1);
+    });
+
+    const waiting = async (count: number): Promise<void> =>
+      eventually(`${count} wait`, () => fixture.services.changeWaits.count === count);
+
+    it('answer a request that waits when an order changes, on one connection for all that wait', async () => {
+      const connections = async (): Promise<number> =>
+        String(await fixture.redis.client('LIST')).match(/cmd=xread/g)?.length ?? 0;
+      const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 3 });
+      const [start, others] = [await present(alice), await present(bob)];
+      const told = Promise.all(
+        ['&wait=25', '&wait=25&limit=1', '&wait=25&limit=2'].map((more) => changesAfter(alice, start, more)),
+      );
+      const other = changesAfter(bob, others, '&wait=25');
+      await waiting(4);
+      await eventually('one connection follows', async () => (await connections()) === 1);
+      const { body: taker } = await bob.order({ price: 2000, size: 1 });
+      for (const { changes } of await told)
+        expect(changes).to.deep.equal([
+          {
+            at: taker.fills[0].createdAt,
+            order: (await alice.get(`/v1/orders/${maker.id}`)).body.order,
+            fills: [{ ...taker.fills[0], orderId: maker.id, role: 'maker', feeAmount: 0 }],
+          },
+        ]);
+      expect((await other).changes).to.have.length(1);
+      await waiting(0);
+      await eventually('none follows', async () => (await connections()) === 0);
+    });
+
+    it('end a wait after its time, which no metric of latency counts', async () => {
+      const start = await present(alice);
+      const { changes } = await changesAfter(alice, start, '&wait=2');
+      expect(changes).to.deep.equal([]);
+      const metrics = await fixture.services.metrics.text();
+      const buckets = metrics.split('\n').filter((line) => line.includes('route="/v1/orders/changes"'));
+      const countOf = (name: string): string | undefined =>
+        buckets.find((line) => line.includes(name) && line.includes('status="200"'))?.split(' ')[1];
+      expect(countOf('le="1"')).to.equal(countOf('_count'));
+    });
+
+    it('refuse an eleventh wait of a wallet, forget a client that hangs up, and end all waits at a stop', async () => {
+      const { app, services } = await fixture.replica();
+      const server = createServer(app).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const [start, headers] = [await present(alice), { authorization: `Bearer ${alice.token}` }];
+      const wait = (signal?: AbortSignal): Promise<Response> =>
+        fetch(`http://127.0.0.1:${port}/v1/orders/changes?after=${start}&wait=25`, {
+          headers,
+          ...(signal && { signal }),
+        });
+      const hangUp = new AbortController();
+      const waits = Array.from({ length: 10 }, (_, at) => wait(at === 0 ? hangUp.signal : undefined));
+      const countIs = (count: number) =>
+        eventually(`${count} wait`, () => services.changeWaits.count === count);
+      const gone = waits[0]!.catch(({ name }: Error) => name);
+      await countIs(10);
+      expect((await wait()).status).to.equal(503);
+      hangUp.abort();
+      await countIs(9);
+      services.changeWaits.stop();
+      expect(await gone).to.equal('AbortError');
+      for (const answer of [...(await Promise.all(waits.slice(1))), await wait()])
+        expect(await answer.json()).to.deep.include({ changes: [], more: false });
+      server.close();
     });
 
     it('are refused after an unknown, foreign or malformed cursor', async () => {

@@ -7,7 +7,9 @@ import { checked } from '../checked.ts';
 import type { WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
 import { changeReply } from '../replies/order.ts';
-import { jsonForSeveral, type Reply } from '../replies/reply.ts';
+import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
+import { waitOut } from '../response/index.ts';
+import type { Services } from '../services.ts';
 
 /** More than an event can change of one wallet. */
 const TOLD_BEFORE = 2 ** 32;
@@ -22,23 +24,56 @@ function readAfter(wallet: string, cursor: string): ChangePlace {
   return { epoch: Math.floor(rest / TOLD_BEFORE), sequence, told: rest % TOLD_BEFORE };
 }
 
-const reply = (changes: readonly string[], cursor: string, more: boolean): Reply =>
-  jsonForSeveral(`{"changes":[${changes.join(',')}],"cursor":"${cursor}","more":${more}}`);
+const emptyReply = (cursor: string): Reply => jsonText(`{"changes":[],"cursor":"${cursor}","more":false}`);
 
 export const getOrderChanges: WalletEndpoint = {
   request: changesRequest,
-  async handle({ services, reads, wallet, query }) {
-    const { after, limit } = checked(changesRequest, query);
-    if (after === undefined) return reply([], writeAfter(wallet, await presentPlace(services)), false);
-    const from = readAfter(wallet, after);
-    return reads.lists.read(wallet, `changes ${after} ${limit}`, async () => {
-      const { changes, place, more } = await readChanges(services, wallet, from, limit);
-      const marketOf = await findMarkets(
-        services.engine,
-        changes.map(({ order }) => order.order),
+  async handle({ services, reads, wallet, query, caller, clock }) {
+    const { after, wait, limit } = checked(changesRequest, query);
+    if (after === undefined) return emptyReply(writeAfter(wallet, await presentPlace(services)));
+    let cursor = after;
+    const read = (): Promise<Told> =>
+      reads.lists.read(wallet, `changes ${cursor} ${limit}`, () =>
+        readReply(services, wallet, readAfter(wallet, cursor), limit),
       );
-      const texts = changes.map((change) => changeReply(change, marketOf(change.order.order)));
-      return reply(texts, writeAfter(wallet, place), more);
-    });
+    if (wait === 0) return (await read()).reply;
+    const waiter = await services.changeWaits.enter(wallet, caller);
+    const untilMs = performance.now() + wait * 1_000;
+    try {
+      for (;;) {
+        waiter.rest();
+        const told = await read();
+        if (!told.isEmpty) return told.reply;
+        cursor = told.cursor;
+        const isWoken = await waitOut(clock, () => waiter.next(Math.max(0, untilMs - performance.now())));
+        if (!isWoken) return told.reply;
+      }
+    } finally {
+      waiter.leave();
+    }
   },
 };
+
+interface Told {
+  readonly isEmpty: boolean;
+  readonly cursor: string;
+  readonly reply: Reply;
+}
+
+async function readReply(
+  services: Services,
+  wallet: string,
+  from: ChangePlace,
+  limit: number,
+): Promise<Told> {
+  const { changes, place, more } = await readChanges(services, wallet, from, limit);
+  const cursor = writeAfter(wallet, place);
+  if (changes.length === 0) return { isEmpty: true, cursor, reply: emptyReply(cursor) };
+  const marketOf = await findMarkets(
+    services.engine,
+    changes.map(({ order }) => order.order),
+  );
+  const texts = changes.map((change) => changeReply(change, marketOf(change.order.order)));
+  const reply = jsonForSeveral(`{"changes":[${texts.join(',')}],"cursor":"${cursor}","more":${more}}`);
+  return { isEmpty: false, cursor, reply };
+}

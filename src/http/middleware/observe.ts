@@ -7,7 +7,7 @@ import type { Level } from 'pino';
 import { requestIdOf } from '../../edge/request-id.ts';
 import { loggedUrl } from '../../process/redact.ts';
 import type { RepeatedLines } from '../../process/repeated-lines.ts';
-import { addHeader, beginReply, type ReplyState, stateOf } from '../response/index.ts';
+import { addHeader, beginReply, type ReplyState, secondsOf, stateOf } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
@@ -23,7 +23,7 @@ export function observer({ logger, metrics }: ProbeServices, repeated: RepeatedL
   // One function for all requests, because a closure per request is costly to garbage-collect.
   function onClose(this: Response): void {
     const state = stateOf(this);
-    const seconds = (performance.now() - state.begunMs) / 1000;
+    const seconds = secondsOf(state);
     const { method, url } = this.req;
     const status = this.writableFinished ? this.statusCode : CLIENT_CLOSED;
     metrics.endRequest(method, state.route, status, seconds);

@@ -11,4 +11,4 @@ export { addHeader, hasHeader, replaceHeader, writeHead } from './head.ts';
 export { createMessageClasses, type MessageClasses, useMessageClasses } from './message-classes.ts';
 export { send } from './send.ts';
 export { sendPublic } from './send-public.ts';
-export { beginReply, type ReplyState, stateOf } from './state.ts';
+export { beginReply, type ReplyState, type RequestClock, secondsOf, stateOf, waitOut } from './state.ts';

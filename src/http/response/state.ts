@@ -2,10 +2,16 @@
 
 import type { Response } from 'express';
 
-export interface ReplyState {
+/** Times a request. It stands still while the request waits for something to happen, which no objective limits. */
+export interface RequestClock {
+  /** Start of the request by `performance.now`, in milliseconds, later by the time of its waits. */
+  begunMs: number;
+  /** Start of the present wait; undefined while the request does not wait. */
+  waitsSinceMs: number | undefined;
+}
+
+export interface ReplyState extends RequestClock {
   readonly requestId: string;
-  /** Start of the request by `performance.now`, in milliseconds. */
-  readonly begunMs: number;
   /** Path of the route as registered; `unknown` until a route is found. */
   route: string;
   /**
@@ -22,6 +28,7 @@ export function beginReply(response: Response, requestId: string, headers: reado
   const state: ReplyState = {
     requestId,
     begunMs: performance.now(),
+    waitsSinceMs: undefined,
     route: 'unknown',
     isProbe: false,
     head: headers.slice(),
@@ -31,3 +38,18 @@ export function beginReply(response: Response, requestId: string, headers: reado
 }
 
 export const stateOf = (response: Response): ReplyState => response.locals as unknown as ReplyState;
+
+/** Runs a wait that the time of its request leaves out. */
+export async function waitOut<Result>(clock: RequestClock, wait: () => Promise<Result>): Promise<Result> {
+  const sinceMs = performance.now();
+  clock.waitsSinceMs = sinceMs;
+  try {
+    return await wait();
+  } finally {
+    clock.waitsSinceMs = undefined;
+    clock.begunMs += performance.now() - sinceMs;
+  }
+}
+
+export const secondsOf = ({ begunMs, waitsSinceMs }: RequestClock): number =>
+  ((waitsSinceMs ?? performance.now()) - begunMs) / 1000;

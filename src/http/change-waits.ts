@@ -1,0 +1,182 @@
+/**
+ * Requests that wait for the next change of a wallet's orders. One connection follows the engine's stream while somebody
+ * waits. It only wakes: what a request tells, it reads afterwards, as every other read does.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Cursor, EngineEvent } from '../domain/event.ts';
+import { visitOrders } from '../domain/order-life.ts';
+import type { Engine } from '../engine/index.ts';
+import { tooBusy, tooManyReads } from '../history/wallet-reads.ts';
+
+/** A waiting request takes some 2 KB beside its connection, and 30 KB with it. */
+const MAX_WAITING = { ofWallet: 10, inAll: 20_000 };
+/** Longest wait of one command, which has to end within the time limit of its connection. */
+const BLOCK_MS = 1_000;
+const PAUSE_AFTER_FAILURE_MS = 50;
+
+/** The connection of a client. */
+export interface Caller {
+  readonly destroyed: boolean;
+  once(event: 'close', listener: () => void): unknown;
+  removeListener(event: 'close', listener: () => void): unknown;
+}
+
+/** A request that waits. */
+interface Waiter {
+  /** Forgets earlier events. Must be called before each read. */
+  rest(): void;
+  /**
+   * Resolves with true at an event of the wallet since the last `rest`, and with false after a time, or when the request
+   * has to be answered at once.
+   */
+  next(maxMs: number): Promise<boolean>;
+  leave(): void;
+}
+
+class Waiting {
+  isWoken = false;
+  isEnded = false;
+  #go: (() => void) | undefined;
+
+  async next(maxMs: number): Promise<boolean> {
+    if (!this.isWoken && !this.isEnded)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, maxMs);
+        this.#go = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    return this.isWoken && !this.isEnded;
+  }
+
+  wake(): void {
+    this.isWoken = true;
+    this.#go?.();
+  }
+
+  readonly end = (): void => {
+    this.isEnded = true;
+    this.#go?.();
+  };
+}
+
+interface WaitsOptions {
+  readonly engine: Pick<Engine, 'outbox' | 'reads'>;
+  /** Opens a connection to the engine's Redis, which a waiting command blocks. */
+  readonly connect: () => Redis;
+}
+
+export class ChangeWaits {
+  readonly #engine: WaitsOptions['engine'];
+  readonly #connect: () => Redis;
+  readonly #waiting = new Map<string, Set<Waiting>>();
+  #count = 0;
+  #isStopped = false;
+  #connection: Redis | undefined;
+  /** Resolves when every later event wakes; undefined while nobody follows. */
+  #following: Promise<void> | undefined;
+
+  constructor({ engine, connect }: WaitsOptions) {
+    this.#engine = engine;
+    this.#connect = connect;
+  }
+
+  /** Number of requests that wait. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * Lets a request wait. From now on each event of the wallet wakes it; the end of the connection ends it.
+   * @throws Refusal SERVICE_UNAVAILABLE if too many wait, or the engine is not open
+   */
+  async enter(wallet: string, caller: Caller): Promise<Waiter> {
+    const ofWallet = this.#waiting.get(wallet) ?? new Set();
+    if (ofWallet.size >= MAX_WAITING.ofWallet) throw tooManyReads();
+    if (this.#count >= MAX_WAITING.inAll) throw tooBusy();
+    const waiting = new Waiting();
+    this.#waiting.set(wallet, ofWallet.add(waiting));
+    this.#count += 1;
+    caller.once('close', waiting.end);
+    if (caller.destroyed || this.#isStopped) waiting.end();
+    const leave = (): void => {
+      caller.removeListener('close', waiting.end);
+      if (!ofWallet.delete(waiting)) return;
+      this.#count -= 1;
+      if (ofWallet.size === 0) this.#waiting.delete(wallet);
+    };
+    try {
+      if (!waiting.isEnded) {
+        this.#following ??= this.#follow();
+        await this.#following;
+      }
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    return {
+      rest: () => {
+        waiting.isWoken = false;
+      },
+      next: (maxMs) => waiting.next(maxMs),
+      leave,
+    };
+  }
+
+  /** Answers all requests at once, and all later ones. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#endAll();
+    this.#connection?.disconnect();
+  }
+
+  /** Follows the stream from its present end. */
+  async #follow(): Promise<void> {
+    try {
+      const last = await this.#engine.reads.position();
+      void this.#read(last);
+    } catch (error) {
+      this.#following = undefined;
+      throw error;
+    }
+  }
+
+  async #read(from: Cursor): Promise<void> {
+    const connection = this.#connect();
+    this.#connection = connection;
+    let last = from;
+    while (this.#count > 0 && !this.#isStopped) {
+      try {
+        for (const event of await this.#engine.outbox.awaitEvents(connection, last, BLOCK_MS)) {
+          // Events were trimmed before they were read, or the engine was replaced: each request reads for itself.
+          if (event.sequence !== last.sequence + 1) this.#endAll();
+          last = event;
+          this.#wake(event);
+        }
+      } catch {
+        // The last event stays known, so an outage of the engine skips none.
+        await sleep(PAUSE_AFTER_FAILURE_MS);
+      }
+    }
+    connection.disconnect();
+    this.#following = undefined;
+  }
+
+  #wake(event: EngineEvent): void {
+    const wake = (wallet: string): void => {
+      for (const waiting of this.#waiting.get(wallet) ?? []) waiting.wake();
+    };
+    visitOrders(event, {
+      placed: ({ order }) => wake(order.wallet),
+      filled: ({ makerWallet }) => wake(makerWallet),
+      closed: ({ wallet }) => wake(wallet),
+    });
+  }
+
+  #endAll(): void {
+    for (const ofWallet of this.#waiting.values()) for (const waiting of ofWallet) waiting.end();
+  }
+}
