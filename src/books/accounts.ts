@@ -6,8 +6,6 @@ import { formatCount, formatScaled } from '../domain/units.ts';
 import { readLiveOrders } from './live-orders.ts';
 import type { Servers } from './servers.ts';
 
-export type WalletAccount = Awaited<ReturnType<typeof readAccount>>;
-
 /** Returns balances, live orders, hold and terms of a wallet. Its decimals are text. */
 export async function readAccount(servers: Servers, wallet: string) {
   const { engine } = servers;

@@ -21,7 +21,7 @@ const validText = (most: number) =>
     .refine(isValidText, 'must be valid text without U+0000')
     .meta({ minLength: 1, maxLength: most });
 
-export const reference = validText(256).describe('counts once; `chain:txid:output` is a good one');
+const reference = validText(256).describe('counts once; `chain:txid:output` is a good one');
 const reason = validText(MAX_REASON).describe('why; kept for auditors');
 const inLowerCase = address.transform((given) => given.toLowerCase());
 
@@ -161,7 +161,7 @@ export const unexpectedOperatorErrorSchema = z.strictObject({
   message: z.string().min(1),
 });
 
-export const movementSchema = z.strictObject({
+const movementSchema = z.strictObject({
   reference: z.string(),
   kind: z.enum(MOVEMENT_KINDS),
   wallet,

@@ -1,8 +1,7 @@
 /** Tests operator commands that credit, debit, hold, release and show accounts. */
 
-import { userInfo } from 'node:os';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { reconcile } from '../../src/books/reconcile/index.ts';

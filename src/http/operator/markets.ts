@@ -8,9 +8,9 @@ import {
   type clearedSchema,
   createMarketRequest,
   type endedOrderSchema,
-  orderRequest,
   type operatorsMarketSchema,
   type operatorsMarketsSchema,
+  orderRequest,
   reasonRequest,
   symbolRequest,
 } from '../../contract/operator.ts';

@@ -6,8 +6,8 @@ import {
   movementRequest,
   type movementResultSchema,
   type movementResultsSchema,
-  type movementsSchema,
   movementsRequest,
+  type movementsSchema,
   referenceRequest,
 } from '../../contract/operator.ts';
 import type { Written } from '../../contract/written.ts';

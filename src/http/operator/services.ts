@@ -1,12 +1,12 @@
 /** Services that a process passes to its application for operators. */
 
+import type { z } from 'zod';
 import type { StatusSources } from '../../books/status.ts';
 import type { Act } from '../../domain/act.ts';
 import type { OperatorKey, OperatorRight } from '../../domain/operator-rights.ts';
 import type { Query } from '../endpoint.ts';
 import type { Reply } from '../replies/reply.ts';
 import type { ProbeServices } from '../services.ts';
-import type { z } from 'zod';
 
 export interface OperatorServices extends ProbeServices, StatusSources {
   readonly serviceName: string;

@@ -2,8 +2,8 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { unexpectedErrorSchema } from '../../contract/errors.ts';
-import { ERRORS, type ErrorCode, type OperatorCode, OperatorRefusal, Refusal } from '../../domain/errors.ts';
 import type { operatorErrorSchema } from '../../contract/operator.ts';
+import { ERRORS, type ErrorCode, type OperatorCode, OperatorRefusal, Refusal } from '../../domain/errors.ts';
 import { json, type Reply } from './reply.ts';
 
 /** Writes the error of unknown routes and unexpected failures. */
