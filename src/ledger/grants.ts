@@ -30,6 +30,7 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   engine_copies: { settlement: 'insert update', api: 'update' },
   engine_cursor: { settlement: 'update', api: '' },
   engine_epochs: { settlement: 'insert', api: 'insert' },
+  epoch_starts: { settlement: 'insert', api: '' },
   holds: { settlement: 'insert update delete', api: '' },
   ledger_entries: { settlement: 'insert', api: '' },
   market_versions: { settlement: 'insert', api: '' },

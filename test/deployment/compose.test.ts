@@ -342,7 +342,7 @@ describe('docker-compose.yml', () => {
     const users = readFileSync(join(ROOT, 'k8s/components/postgres-users/users.sql'), 'utf8');
     const set = readFileSync(join(keys, 'postgres/passwords.sql'), 'utf8');
     const given = Object.fromEntries(
-      words('migrate settlement operator api snapshot').map((role) => [
+      words('migrate settlement operator api snapshot operator-api').map((role) => [
         role,
         new URL(readFileSync(join(keys, role, 'database-url'), 'utf8').trim()),
       ]),
