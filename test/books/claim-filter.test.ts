@@ -64,6 +64,7 @@ describe('books: rebuild of the claim filter', function () {
     expect(await outcome('a')).to.equal('unclaimed');
     await fixture.ask('claims', 'rebuild');
     expect(await outcome('a')).to.equal('unchecked');
+    await fixture.settle();
     await fixture.resizeFilter(SMALL);
     expect(await fixture.ask('claims', 'rebuild')).to.include({ bytes: SMALL, formerBytes: MIB });
     expect(await outcome('a')).to.equal('unchecked');
