@@ -16,6 +16,14 @@ export {
   type WalletTradesQuery,
 } from './account.ts';
 export {
+  type ChangesQuery,
+  changes,
+  type OrderWatch,
+  type OrderWatchHandlers,
+  type OrderWatchOptions,
+  watchOrders,
+} from './changes.ts';
+export {
   type Clock,
   type Connection,
   type ConnectionOptions,

@@ -35,6 +35,8 @@ import type {
   closedOrderSchema,
   closedOrdersSchema,
   fillSchema,
+  orderChangeSchema,
+  orderChangesSchema,
   orderSchema,
   ordersSchema,
   walletTradeSchema,
@@ -84,6 +86,8 @@ export type Portfolio = Read<typeof portfolioSchema>;
 export type Fill = Read<typeof fillSchema>;
 export type Order = Read<typeof orderSchema>;
 export type OrderPage = Read<typeof ordersSchema>;
+export type OrderChange = Read<typeof orderChangeSchema>;
+export type OrderChanges = Read<typeof orderChangesSchema>;
 export type ClosedOrder = Read<typeof closedOrderSchema>;
 export type ClosedOrders = Read<typeof closedOrdersSchema>;
 export type CancelAfter = Read<typeof cancelAfterSchema>;
@@ -117,6 +121,7 @@ export type PlainNumber = NamesOfNumbers<
   | Status
   | Portfolio
   | OrderPage
+  | OrderChanges
   | ClosedOrders
   | CancelAfter
   | WalletTradePage

@@ -1,7 +1,10 @@
 /**
  * Proves that when the api and its Redis are killed with batches in flight, every order exists once or not at all after
- * the restart, and that its client order id tells which.
+ * the restart, that its client order id tells which, and that requests which wait for changes miss none and see none
+ * twice.
  */
+
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect } from 'chai';
 import { openEngine } from '../../src/engine/index.ts';
@@ -75,6 +78,15 @@ describe('an api and its Redis that are killed with batches in flight', function
   it('have placed every order once or not at all, as its client order id tells', async () => {
     const dice = random(runSeed());
     const sent: Sent[] = [];
+    let isOver = false;
+    const begun = await Promise.all(calls.map((call) => call('GET', '/v1/orders/changes')));
+    const following = begun.map(({ body }, wallet) =>
+      follow(
+        () => calls[wallet]!,
+        body.cursor,
+        () => isOver,
+      ),
+    );
     for (const [round, killed] of ROUNDS.entries()) {
       const load = begin(calls, sent, dice, `round ${round}`);
       await eventually(
@@ -91,6 +103,8 @@ describe('an api and its Redis that are killed with batches in flight', function
     const unanswered = sent.filter(({ id }) => id === undefined);
     await lookUp(sent, calls);
     await placeAgain(unanswered, calls);
+    isOver = true;
+    const told = await Promise.all(following);
     const { holds } = (await operate(settings, 'ledger', 'reconcile')) as { holds: boolean };
     expect(holds).to.equal(true);
     const rows = await query<{ id: string; client_order_id: string }>(
@@ -101,8 +115,44 @@ describe('an api and its Redis that are killed with batches in flight', function
     expect(idsOf(rows.map(({ id, client_order_id: own }) => [own, id]))).to.deep.equal(
       idsOf(sent.map(({ id, body }) => [body.clientOrderId, id!])),
     );
+    for (const [at, { address }] of signers.entries())
+      expect(told[at]!.sort()).to.deep.equal(await changesOf(settings.DATABASE_URL!, address.toLowerCase()));
   });
 });
+
+/** Follows the changes of a wallet, and returns each as its order and its fills. */
+async function follow(call: () => Call, from: unknown, isOver: () => boolean): Promise<string[]> {
+  const told: string[] = [];
+  for (let cursor = from; ; ) {
+    const wasOver = isOver();
+    const reply = await call()('GET', `/v1/orders/changes?after=${cursor}&wait=2`).catch((error: Error) => {
+      if (error instanceof TypeError) return undefined;
+      throw error;
+    });
+    if (reply?.status !== 200) {
+      expect(reply?.status ?? 503, JSON.stringify(reply?.body)).to.equal(503);
+      await sleep(50);
+      continue;
+    }
+    const changes = reply.body.changes as { order: { id: string }; fills: { id: string }[] }[];
+    told.push(...changes.map(({ order, fills }) => [order.id, ...fills.map(({ id }) => id)].join(' ')));
+    if (wasOver && changes.length === 0) return told;
+    cursor = reply.body.cursor;
+  }
+}
+
+/** Returns the same of all changes in Postgres. */
+async function changesOf(databaseUrl: string, wallet: string): Promise<string[]> {
+  const rows = await query<{ change: string }>(
+    databaseUrl,
+    `select concat_ws(' ', id, (select string_agg(trade_id::text, ' ' order by trade_id) from trades
+        where taker_order_id = id)) as change from orders where wallet = '${wallet}'
+     union all select maker_order_id || ' ' || trade_id from trades where maker_wallet = '${wallet}'
+     union all select id from orders
+       where wallet = '${wallet}' and reason is not null and closed_sequence > sequence`,
+  );
+  return rows.map(({ change }) => change).sort();
+}
 
 /** Places and cancels with concurrent loops, each of which ends at its first unanswered request. */
 function begin(
