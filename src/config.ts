@@ -371,7 +371,7 @@ const SETTINGS = {
     name: 'ENGINE_DURABILITY',
     default: 'checked',
     meaning:
-      '`trusted` opens an engine whose Redis hides its settings (CONFIG GET): you vouch for them; `checked` refuses it',
+      '`trusted`: you vouch for a Redis that hides its settings (CONFIG GET), and for a Postgres with `fsync` or `full_page_writes` off; `checked` refuses both',
     mustBe: `one of ${DURABILITIES.join(', ')}`,
     schema: z.enum(DURABILITIES),
   },

@@ -25,6 +25,8 @@ const SAMPLE_BYTES = 4096;
 interface FilterCopy {
   /** Returns true if the engine treats the id as used; undefined if the id lies in another stretch. */
   has(used: UsedId): boolean | undefined;
+  /** Number of bits that are set. */
+  readonly ones: number;
 }
 
 /** Returns the field that stores the id in the hash of recent claims. */
@@ -113,7 +115,7 @@ export class EngineClaimFilter {
         // A string ends where its last bit was set.
         piece.copy(bits.bytes, at);
       }
-      yield { has: (used) => bits.has(claimOfUsed(used)) };
+      yield { has: (used) => bits.has(claimOfUsed(used)), ones: bits.ones };
     }
   }
 }

@@ -108,6 +108,9 @@ export function scriptClaim(claim: Claim | null, { text, current, next }: Filter
 
 const NO_CLAIM = { field: Buffer.alloc(0), mask: Buffer.alloc(BLOCK_BYTES) };
 
+/** Number of set bits in a byte. */
+const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
+
 /** Consecutive bytes of a filter, outside Redis. */
 export class FilterBits {
   readonly #layout: FilterLayout;
@@ -129,6 +132,10 @@ export class FilterBits {
     const at = blockAt(claim, this.#layout) - this.#from;
     if (at < 0 || at >= this.bytes.length) return;
     for (let byte = 0; byte < BLOCK_BYTES; byte += 1) this.bytes[at + byte]! |= claim.mask[byte]!;
+  }
+
+  get ones(): number {
+    return this.bytes.reduce((sum, byte) => sum + ONES[byte]!, 0);
   }
 
   /** True when all bits of the id are set; undefined when its block lies elsewhere. */
@@ -153,9 +160,6 @@ export interface FilterLoad {
   /** Share of new ids for which Postgres must be asked. */
   readonly falsePositiveRatio: number;
 }
-
-/** Number of set bits in a byte. */
-const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /** Share of a block's bits that one id leaves as they were. */
 const KEPT_BY_ID = (1 - 1 / BLOCK_BITS) ** BITS_PER_ID;

@@ -19,7 +19,7 @@ import { EngineSwitches } from './switches.ts';
 
 export type { CancelledPage } from './cancelling.ts';
 export { claimName, reversalName } from './claim-filter.ts';
-export type { EngineMoment, UsedId } from './claims.ts';
+export { BITS_PER_ID, type EngineMoment, type UsedId } from './claims.ts';
 export {
   BOOK_MEMBER_BYTES,
   type BookMember,

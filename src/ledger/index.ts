@@ -7,6 +7,7 @@ import { type CandleQueries, candleQueries } from './candles.ts';
 import { type ChangeQueries, changeQueries } from './changes.ts';
 import { type Checks, checks } from './checks/index.ts';
 import { type CopyRegister, copyRegister } from './copies.ts';
+import { checkDurability } from './durability.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
 import { checkRights } from './grants.ts';
 import { type Journal, journal } from './journal.ts';
@@ -74,6 +75,8 @@ export interface Ledger {
   serverFigures(): Promise<PostgresFigures>;
   /** Rejects with `DatabaseRefused` behind a pooler that shares sessions. `migrate` does so as well. */
   checkSessions(): Promise<void>;
+  /** Rejects with `DatabaseRefused` while Postgres may lose commits. */
+  checkDurability(): Promise<void>;
   /** Rejects with `DatabaseRefused` unless Postgres allows what a role does. `migrate` grants it. */
   checkRights(role: string): Promise<void>;
   /**
@@ -110,6 +113,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
     serverFigures: () => readPostgresFigures(pools),
     checkSessions: () => checkSessions(options.databaseUrl),
+    checkDurability: () => inSnapshot(pools.public, checkDurability),
     checkRights: (role) => inSnapshot(pools.public, (ask) => checkRights(ask, role)),
     async migrate(asked) {
       await checkSessions(options.databaseUrl);

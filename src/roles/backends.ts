@@ -155,6 +155,9 @@ export function openConnections(
   };
 }
 
+/** Roles that let the engine forget what Postgres has. */
+const SETTLING = ['settlement', 'all'];
+
 /** Like `openConnections`, but with Postgres and an engine that opens as soon as possible. */
 export function openBackends(
   role: string,
@@ -191,6 +194,7 @@ export function openBackends(
       const prepare = async (): Promise<void> => {
         await ledger.migrate();
         await ledger.checkRights(role);
+        if (SETTLING.includes(role) && config.engineDurability === 'checked') await ledger.checkDurability();
       };
       migrating ??= untilMigrated({ engine, ledger, outages, names, prepare });
       return migrating;

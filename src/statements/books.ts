@@ -142,7 +142,7 @@ const ENTRY_COLUMNS = [
   ...textColumns('entryId', 'time', 'transactionId', 'kind', 'account', 'asset'),
   amountColumn('amount'),
   ...textColumns('reference', 'market', 'side'),
-  ...['price', 'size'].map(amountColumn),
+  ...['price', 'size', 'feeBps'].map(amountColumn),
 ];
 
 const entryRow = (entry: LedgerEntry, scales: Scales): Cell[] => [
@@ -158,6 +158,7 @@ const entryRow = (entry: LedgerEntry, scales: Scales): Cell[] => [
   entry.trade?.side ?? null,
   entry.trade?.price ?? null,
   entry.trade?.size ?? null,
+  entry.trade?.feeBps ?? null,
 ];
 
 /** Returns the entries of the ledger in their order. */
