@@ -19,7 +19,7 @@ export interface BegunEpoch {
 }
 
 /** An order was accepted, or refused by the engine and recorded. */
-export interface OrderPlaced {
+export interface OrderPlacedEvent {
   readonly kind: 'order_placed';
   readonly order: OrderTerms;
   /** Status at the end of the event: resting, partially_filled, filled, expired, cancelled, … or rejected. */
@@ -93,7 +93,7 @@ export interface OperatorActed {
 }
 
 export type EventBody =
-  | OrderPlaced
+  | OrderPlacedEvent
   | OrdersClosed
   | AccountMoved
   | AccountChanged

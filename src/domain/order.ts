@@ -160,7 +160,6 @@ export interface PublicTrade {
 
 /** Limits the fills of a reply, because nothing else limits the part of a reply that one order takes. */
 export interface FillLimits {
-  /** Most fills of one order in a reply. */
   readonly maxFillsPerOrder: number;
   /** Most fills of all orders of a reply together. */
   readonly maxFillsPerReply: number;
@@ -209,7 +208,6 @@ export const isLive = (status: OrderStatus): boolean =>
 export const rejectReasonOf = ({ status, reason }: Pick<Order, 'status' | 'reason'>): RejectReason | null =>
   status === 'rejected' ? (reason as RejectReason) : null;
 
-/** Returns the base atoms of a trade. */
 export const baseAtoms = (trade: Pick<Trade, 'sizeSteps' | 'units'>): bigint =>
   trade.sizeSteps * trade.units.baseAtomsPerStep;
 

@@ -58,7 +58,6 @@ export interface Audit {
 export interface AuditSummary {
   /** Every asset that was ever booked. */
   readonly bookedAssets: ReadonlySet<string>;
-  /** The last trade of each market that has one. */
   readonly lastTrades: readonly {
     readonly market: string;
     readonly tradeId: number;

@@ -172,7 +172,6 @@ export async function entriesReport(books: Books, filter: EntriesFilter): Promis
   };
 }
 
-/** Returns a closing as a document. */
 export const closingDocument = ({ month, endMs, sequence, closedAtMs, digest, balances }: Closing) => ({
   month,
   end: isoTime(endMs),

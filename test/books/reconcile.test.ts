@@ -279,6 +279,5 @@ describe('books: reconcile while many orders are placed', () => {
   });
 });
 
-/** Length of the longest list in a reply. */
 const longestList = (reply: unknown): number =>
   Array.isArray(reply) ? Math.max(reply.length, ...reply.map(longestList)) : 0;

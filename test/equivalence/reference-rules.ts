@@ -83,7 +83,6 @@ export function marketOf(rules: Rules, number: number, scales: ReadonlyMap<strin
   return { number, base, quote, baseAtom, quoteAtom, tick, step, rules, version: 1, last: null };
 }
 
-/** Base atoms of a size. */
 export const baseAtoms = (market: ReferenceMarket, size: bigint): bigint =>
   divideExactly(size, market.baseAtom);
 

@@ -14,7 +14,7 @@ import { endpointOf } from '../../redis/found-server.ts';
 import { KEYS } from '../keys.ts';
 import { readState } from '../state.ts';
 import { type CopyList, LIST_FIELDS, readList } from './list.ts';
-import { fullCopiesIn, type Role, readRole } from './server.ts';
+import { fullCopiesIn, type ReplicationRole, readRole } from './server.ts';
 
 /** Together with a round under way and the command itself, it stays below the time within which clients get an answer. */
 const ROUND_MS = 700;
@@ -200,7 +200,7 @@ export class CopyRounds {
       throw error;
     });
     const acknowledged = Array.isArray(waited) ? (waited[0] === 1 ? waited[1] : -1) : waited;
-    const found: { acknowledged: number; role: Role; fullCopies: string } = {
+    const found: { acknowledged: number; role: ReplicationRole; fullCopies: string } = {
       acknowledged: acknowledged as number,
       role: readRole(role),
       fullCopies: fullCopiesIn(stats as string),

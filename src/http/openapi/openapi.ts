@@ -13,7 +13,7 @@ import * as orders from '../../order/reply.ts';
 import { LOCAL_ROUTES, legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES, type Route } from '../routes.ts';
 import type { HttpSettings } from '../services.ts';
 import { HEADERS } from './headers.ts';
-import { nameReplies, nameRequests, type Part } from './json-schema.ts';
+import { type JsonObject, nameReplies, nameRequests } from './json-schema.ts';
 import { OPERATIONS, type Operation, TAGS } from './operations.ts';
 import { type Documented, pathsPart } from './paths.ts';
 
@@ -132,7 +132,7 @@ const DESCRIPTION = `A wallet-authenticated spot exchange and its public market 
 - \`GET\` routes answer \`HEAD\` too, and every path answers \`OPTIONS\`.
 - There are two public WebSocket streams: see the [AsyncAPI document](/v1/asyncapi.json).`;
 
-export function openApiDocument(settings: HttpSettings): Part {
+export function openApiDocument(settings: HttpSettings): JsonObject {
   return {
     openapi: '3.1.1',
     info: {
@@ -160,7 +160,7 @@ export function openApiDocument(settings: HttpSettings): Part {
 }
 
 /** Returns the reply schemas, without those of routes that the settings switch off. */
-function schemasUnder({ demoFaucet }: HttpSettings): Part {
+function schemasUnder({ demoFaucet }: HttpSettings): JsonObject {
   const { FaucetCredit, ...schemas } = replies.schemas;
   return demoFaucet ? replies.schemas : schemas;
 }

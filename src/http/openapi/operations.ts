@@ -67,7 +67,6 @@ export interface Operation {
   readonly parameters?: Readonly<Record<string, z.ZodType>>;
   /** Shapes of the body by their names in the document, if there is more than one. */
   readonly bodies?: Readonly<Record<string, z.ZodType>>;
-  /** True if the body is optional. */
   readonly bodyIsOptional?: true;
 }
 

@@ -5,7 +5,7 @@ import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../../domain/erro
 import type { Endpoint } from '../endpoint.ts';
 import { BUCKETS, type Bucket } from '../limits/buckets.ts';
 import { type HeaderName, headerRefs, LIMIT_HEADERS } from './headers.ts';
-import { type JsonSchema, type NamedSchemas, type Part, requestJsonSchema } from './json-schema.ts';
+import { type JsonObject, type JsonSchema, type NamedSchemas, requestJsonSchema } from './json-schema.ts';
 import type { Operation } from './operations.ts';
 
 type AnyCode = ErrorCode | OperatorCode;
@@ -36,8 +36,8 @@ export interface Components {
 }
 
 /** Returns the paths of a document. */
-export function pathsPart(routes: readonly Documented[], components: Components): Part {
-  const paths: Record<string, Part> = {};
+export function pathsPart(routes: readonly Documented[], components: Components): JsonObject {
+  const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationPart(route, components) };
@@ -45,7 +45,7 @@ export function pathsPart(routes: readonly Documented[], components: Components)
   return paths;
 }
 
-function operationPart(route: Documented, components: Components): Part {
+function operationPart(route: Documented, components: Components): JsonObject {
   const { operation, bucket, isDeprecated = false } = route;
   const limit = bucket === undefined || isDeprecated ? [] : [`${BUCKETS[bucket].limit} requests a minute.`];
   const description = [...(operation.description === undefined ? [] : [operation.description]), ...limit];
@@ -62,7 +62,7 @@ function operationPart(route: Documented, components: Components): Part {
 }
 
 /** Returns parameters and body. Fields outside the body are path or query parameters. */
-function requestPart({ path, endpoint, operation }: Documented, components: Components): Part {
+function requestPart({ path, endpoint, operation }: Documented, components: Components): JsonObject {
   const parameters = Object.entries(operation.parameters ?? {}).map(([name, schema]) =>
     parameterPart(path, name, requestJsonSchema(schema), !schema.safeParse(undefined).success),
   );
@@ -85,7 +85,7 @@ function requestPart({ path, endpoint, operation }: Documented, components: Comp
 }
 
 /** Returns a body of several shapes, each with an example. The viewer offers them as a choice. */
-function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>, { bodies }: Components): Part {
+function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>, { bodies }: Components): JsonObject {
   const examples = Object.keys(shapes).map((name) => {
     const { title, examples = [] } = bodies.schemas[name]!;
     return [name, { summary: title, value: examples[0] }];
@@ -96,7 +96,7 @@ function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>, { bodies }: Compo
   };
 }
 
-function parameterPart(path: string, name: string, json: JsonSchema, required: boolean): Part {
+function parameterPart(path: string, name: string, json: JsonSchema, required: boolean): JsonObject {
   const { description, ...schema } = json;
   const place = path.includes(`:${name}`) ? 'path' : 'query';
   // The viewer prefills its form from this example and ignores examples inside the schema.
@@ -111,7 +111,7 @@ function parameterPart(path: string, name: string, json: JsonSchema, required: b
   };
 }
 
-function responsesPart(route: Documented, components: Components): Part {
+function responsesPart(route: Documented, components: Components): JsonObject {
   const { operation, isPublic } = route;
   const { replies } = components;
   const { reply, contentType = 'application/json', alsoWith = [] } = operation;
@@ -122,7 +122,7 @@ function responsesPart(route: Documented, components: Components): Part {
   );
   const own: readonly HeaderName[] = isPublic ? ['ETag', 'Cache-Control'] : (operation.headers ?? []);
   const headers = headersPart(route, own);
-  const responses: Record<string, Part> = { 200: { description: operation.summary, headers, content } };
+  const responses: Record<string, JsonObject> = { 200: { description: operation.summary, headers, content } };
   for (const status of alsoWith)
     responses[status] = { description: 'the body names the reason', headers, content };
   if (isPublic) responses[304] = { description: 'unchanged since that ETag', headers };
@@ -157,7 +157,7 @@ const BODY_CODES: readonly ErrorCode[] = [
 
 const mayAskToWait = (code: AnyCode): boolean => code === 'RATE_LIMITED' || code === 'SERVICE_UNAVAILABLE';
 
-function errorPart(route: Documented, codes: readonly AnyCode[], components: Components): Part {
+function errorPart(route: Documented, codes: readonly AnyCode[], components: Components): JsonObject {
   const { replies, errors } = components;
   const shape = codes.includes('INTERNAL_ERROR') ? errors.unexpected : errors.usual;
   const narrowed = { type: 'object', properties: { code: { type: 'string', enum: codes } } };
@@ -168,7 +168,7 @@ function errorPart(route: Documented, codes: readonly AnyCode[], components: Com
   };
 }
 
-function headersPart({ bucket, isDeprecated = false }: Documented, own: readonly HeaderName[]): Part {
+function headersPart({ bucket, isDeprecated = false }: Documented, own: readonly HeaderName[]): JsonObject {
   const limits = bucket === undefined || isDeprecated ? [] : LIMIT_HEADERS;
   const deprecation: readonly HeaderName[] = isDeprecated ? ['Deprecation', 'Link'] : [];
   return headerRefs(['X-Request-Id', ...limits, ...deprecation, ...own]);

@@ -5,7 +5,7 @@ import { livenessSchema, metricsText, readinessSchema } from '../../contract/pro
 import { statementSchema, statementText } from '../../contract/statement.ts';
 import type { OperatorCode } from '../../domain/errors.ts';
 import { HEADERS } from '../openapi/headers.ts';
-import { nameReplies, nameRequests, type Part } from '../openapi/json-schema.ts';
+import { type JsonObject, nameReplies, nameRequests } from '../openapi/json-schema.ts';
 import { OPERATIONS } from '../openapi/operations.ts';
 import { type Documented, pathsPart } from '../openapi/paths.ts';
 import { PROBES } from '../routes.ts';
@@ -214,7 +214,7 @@ const documented = (): Documented[] => [
   })),
 ];
 
-export const operatorDocument = ({ serviceName }: Pick<OperatorServices, 'serviceName'>): Part => ({
+export const operatorDocument = ({ serviceName }: Pick<OperatorServices, 'serviceName'>): JsonObject => ({
   openapi: '3.1.1',
   info: {
     title: `${serviceName} for operators`,

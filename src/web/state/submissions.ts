@@ -2,8 +2,8 @@
 
 import { effect, type Signal, signal } from '@preact/signals';
 import { type Order, type OrderUnknown, type Placed, place, RedbookError } from '../../client/index.ts';
+import { rulesOf } from '../../domain/published-rules.ts';
 import { fieldOf, type Problem } from '../figures/draft-request.ts';
-import { rulesOf } from '../figures/market-rules.ts';
 import { progressOf } from '../figures/progress-words.ts';
 import { readAt, refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';

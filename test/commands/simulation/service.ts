@@ -135,7 +135,6 @@ export class Service {
     return new Set([...placed, ...orders.map(({ id }) => id)]);
   }
 
-  /** Prices of the best bid and ask, in ticks. */
   async best(market: string): Promise<{ bid: bigint | undefined; ask: bigint | undefined }> {
     const book = await this.#engine.reads.book(market, 5);
     return { bid: book?.bids[0]?.priceTicks, ask: book?.asks[0]?.priceTicks };
