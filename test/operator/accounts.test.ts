@@ -373,7 +373,7 @@ describe('operator: accounts', () => {
       const folder = mkdtempSync(join(tmpdir(), 'redbook-lines-'));
       const file = join(folder, 'lines.jsonl');
       const line = (reference: string, more: object = {}): string =>
-        JSON.stringify({ reference, wallet: WALLET('f'), asset: 'USDC', amount: '1.5', ...more });
+        JSON.stringify({ reference, wallet: WALLET('8'), asset: 'USDC', amount: '1.5', ...more });
       const lines = Array.from({ length: 150 }, (_none, at) => line(`line ${at % 140}`));
       const run = async (...rest: string[]) => {
         writeFileSync(file, `${[...lines, ...rest].join('\n')}\n\n`);
@@ -403,7 +403,7 @@ describe('operator: accounts', () => {
       expect(refused.answers.slice(150).map(({ code }) => code)).to.deep.equal([
         ...['REFERENCE_CONFLICT', 'INVALID_LINE', 'UNKNOWN_ASSET', 'INVALID_LINE', 'INVALID_LINE', undefined],
       ]);
-      expect((await fixture.ask('account', 'show', WALLET('f'))).balances[0].total).to.equal('211.5');
+      expect((await fixture.ask('account', 'show', WALLET('8'))).balances[0].total).to.equal('211.5');
       expect((await fixture.run('account', 'credit', '--file', join(folder, 'none'))).status).to.equal(1);
       expect((await fixture.run('account', 'credit', BOB, '--file', file)).status).to.equal(2);
       expect((await fixture.run('account', 'credit', BOB, 'ETH', '1')).status).to.equal(2);
