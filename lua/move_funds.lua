@@ -84,7 +84,8 @@ redis.call('HINCRBY', keys.balances, SUPPLY, change)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
 if next_block then redis.call('SETRANGE', KEYS.next_claim_filter, ARGV.next_filter_offset, next_block) end
-local claims = KEYS[POSITION(KEYS.claims_0) + state.claims]
-redis.call('HSET', claims, ARGV.claim, ARGV.record)
-if ARGV.reversal ~= '' then redis.call('HSET', claims, ARGV.reversal, ARGV.record) end
+redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
+if ARGV.reversal ~= '' then
+  redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.reversal, ARGV.record)
+end
 return { 'moved', text(state.sequence) }

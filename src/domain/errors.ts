@@ -103,7 +103,11 @@ export const ERRORS = {
   EXPRESS_ERR_INVALID_JSON: row(400, 'routes with a body', 'the body is not valid JSON'),
   EXPRESS_ERR_INVALID_URL: row(400, 'every route', 'the URL cannot be decoded'),
   EXPRESS_ERR_BODY_ABORTED: row(400, 'routes with a body', 'the body ended before its announced length'),
-  EXPRESS_ERR_BODY_TOO_LARGE: row(413, 'routes with a body', 'the body is larger than 16 KB'),
+  EXPRESS_ERR_BODY_TOO_LARGE: row(
+    413,
+    'routes with a body',
+    'the body is larger than 16 KB, or than 64 KB on `POST /v1/orders/batch`',
+  ),
   EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE: row(
     415,
     'routes with a body',

@@ -22,6 +22,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 /** Reasons for which an order ended without being filled, each as the end of “the order ended because”. */
 export const END_REASONS = {
   user_cancelled: 'the wallet cancelled it',
+  replaced: 'the wallet replaced it by another order',
   cancel_after: 'the dead-man switch of the wallet was due',
   operator_voided: 'an operator voided it',
   custody_hold: 'an operator set the wallet on hold',

@@ -23,11 +23,16 @@ export class Stale {
 /** Returns the sequence of the event of a placed order or of closed orders; it follows the code of their outcome. */
 export const sequenceIn = (outcome: Buffer): number => u48.read(outcome, 1);
 
+const DEADLINE_PASSED =
+  'expiresAfter: the engine came to the order later than that; nothing was recorded, and its clientOrderId is unused';
+
 /** Returns the refusal for a script's code. */
 export const refusalOf = (code: string): Error =>
-  code in ERRORS
-    ? new Refusal(code as ErrorCode)
-    : new OperatorRefusal(code, code in OPERATOR_ERRORS ? ALL_ERRORS[code as OperatorCode].meaning : code);
+  code === 'DEADLINE_PASSED'
+    ? new Refusal('BAD_REQUEST', DEADLINE_PASSED)
+    : code in ERRORS
+      ? new Refusal(code as ErrorCode)
+      : new OperatorRefusal(code, code in OPERATOR_ERRORS ? ALL_ERRORS[code as OperatorCode].meaning : code);
 
 /** Readers of the values that follow each word, by word. */
 type Readers = Readonly<Record<string, (rest: never) => unknown>>;

@@ -15,7 +15,7 @@ import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
 import { deprecation } from './middleware/deprecation.ts';
-import { errorReply, notStarted, unknownRoute } from './middleware/errors.ts';
+import { errorReply, notStarted, report, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
@@ -58,9 +58,10 @@ export function createApp(services: Services, classes?: MessageClasses): Request
     orders: new WalletReads({ atOnce: ORDERS_AT_ONCE, admit }),
     unsent,
   };
-  addRoutes(app, services, reads);
+  const repeated = limitRepeatedLines(services.logger);
+  addRoutes(app, services, reads, repeated);
   const ceiling = outsideCeiling(services);
-  addDocumentation(app, services, reads, ceiling);
+  addDocumentation(app, services, reads, repeated, ceiling);
   addPage(app, services, ceiling);
   return closeApp(app, services, [ceiling, unknownRoute]);
 }
@@ -92,7 +93,7 @@ export function newApp(): Express {
   return app;
 }
 
-function addRoutes(app: Express, services: Services, reads: HistoryReads): void {
+function addRoutes(app: Express, services: Services, reads: HistoryReads, repeated: RepeatedLines): void {
   const { webHosts, legacyPrefix, demoFaucet } = services.settings;
   const webOnly = webOrigins(webHosts);
   const corsOf = { anyone: anyOrigin, public: everyOrigin, login: webOnly, wallet: webOnly };
@@ -117,7 +118,10 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
   ];
   for (const { route, guards, setHeaders, announced } of routes) {
     const { method, path, bucket } = route;
-    const [entered, serveIt] = [enter(path, ...setHeaders), serve(route, services, reads, isBlocked)];
+    const [entered, serveIt] = [
+      enter(path, ...setHeaders),
+      serve(route, services, reads, isBlocked, repeated),
+    ];
     const handlers =
       bucket === undefined ? [atOnce(entered, serveIt)] : [entered, limit(bucket, announced), serveIt];
     register(app, method, path, ...guards, ...handlers);
@@ -133,12 +137,13 @@ function addDocumentation(
   app: Express,
   services: Services,
   reads: HistoryReads,
+  repeated: RepeatedLines,
   ceiling: RequestHandler,
 ): void {
   for (const [path, endpoint] of documentation(services.settings)) {
     const setHeaders = path === VIEWER_PATH ? [everyOrigin, allowViewer] : [everyOrigin];
     const route = { method: 'GET', path, caller: 'public', endpoint } as const;
-    const serveIt = serve(route, services, reads, () => false);
+    const serveIt = serve(route, services, reads, () => false, repeated);
     register(app, 'GET', path, enter(path, ...setHeaders), ceiling, serveIt);
   }
 }
@@ -222,17 +227,20 @@ function serve(
   services: Services,
   reads: HistoryReads,
   isBlocked: (request: Request) => boolean,
+  repeated: RepeatedLines,
 ): RequestHandler {
   return async (request, response) => {
     const restricted = isBlocked(request);
     if (caller === 'login' && restricted) throw new Refusal('RESTRICTED_JURISDICTION');
     const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
-    const body = endpoint.readsBody ? await readBody(request) : undefined;
+    const body = endpoint.readsBody ? await readBody(request, endpoint.bodyLimits) : undefined;
     const params = request.params as Record<string, string>;
     // Read once: Express parses the query string on each access.
     const query = request.url.includes('?') ? (request.query as Query) : NO_QUERY;
-    const [call, clock] = [{ services, reads, wallet, params, query, body, restricted }, stateOf(response)];
-    const reply = await endpoint.handle({ ...call, caller: response, clock });
+    const state = stateOf(response);
+    const reported = (error: unknown): void => report(services.logger, repeated, error, state);
+    const call = { services, reads, wallet, params, query, body, restricted, report: reported };
+    const reply = await endpoint.handle({ ...call, caller: response, clock: state });
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);
     if (reply.bytes !== undefined) reads.unsent.add(wallet, reply.bytes.length, response);

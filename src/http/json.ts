@@ -13,8 +13,8 @@ const KEPT_DIGITS = 15;
 /** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
 const [MIN, MAX] = [1e-6, 1e15];
 
-/** A request names 100 orders at most. The library takes 10 ms for 16 KB of brackets or of short numbers. */
-const [MAX_DEPTH, MAX_MEMBERS] = [4, 128];
+/** The library takes 10 ms for 16 KB of brackets or of short numbers, so the limits are checked before it reads. */
+const MAX_DEPTH = 4;
 
 interface TextShape {
   readonly quotes: number;
@@ -87,11 +87,12 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Parses JSON of at most 4 levels and, unless given, 128 members. Rejects a duplicate key with different values, because an order must
+ * Parses JSON of at most 4 levels. Rejects a duplicate key with different values, because an order must
  * not be ambiguous.
+ * @param maxMembers most members of all objects and items of all arrays
  * @throws Refusal EXPRESS_ERR_INVALID_JSON, or VALIDATION_ERROR for valid JSON that is too deep or has too many members
  */
-export function readJson(text: string, maxMembers = MAX_MEMBERS): unknown {
+export function readJson(text: string, maxMembers = 128): unknown {
   const shape = shapeOf(text);
   if (shape.depth > MAX_DEPTH || shape.members > maxMembers) throw tooLarge(text, maxMembers);
   const flat = readFlatObject(text, shape);

@@ -18,6 +18,8 @@ export interface Request {
   readonly postOnly: boolean;
   readonly reduceOnly: boolean;
   readonly leverage: string | null;
+  /** A time long ago, or one far ahead. */
+  readonly expiresAfter?: number;
 }
 
 /** A market as an operator publishes it, with decimals as text. */

@@ -32,7 +32,7 @@ export const errorReply =
  * Logs an error. Most refusals concern only the client. Errors that an operator must see get a level that raises an
  * alert.
  */
-function report(
+export function report(
   logger: Logger,
   repeated: RepeatedLines,
   error: unknown,

@@ -16,7 +16,7 @@ import { OPERATOR_ROUTES, type OperatorRoute } from './routes.ts';
 import { hasRight, type OperatorServices } from './services.ts';
 
 /** A batch of 64 movements with the longest texts is smaller. */
-const BODY_LIMITS = { maxBytes: 256 * 1024, maxMembers: 512 };
+const BODY_LIMITS = { bytes: 256 * 1024, members: 512 };
 
 export const OPERATOR_DOCUMENT_PATH = '/operator/v1/openapi.json';
 

@@ -205,6 +205,12 @@ export function startLookups(): void {
 }
 
 function refuse({ key, typed }: Sent, { code, message }: RedbookError, how: string): void {
+  if (code === 'DEADLINE_PASSED') {
+    const text = 'not placed: the exchange had not begun it by its deadline, and will not';
+    show(key, { stage: 'refused', text, open: null });
+    announce(`${capital(text)}.`, 'alert');
+    return;
+  }
   show(key, { stage: 'refused', text: `${how}: refused, ${code}`, open: null });
   serverProblem.value = { field: fieldOf(code, message, typed.size === ''), code, message };
   if (code === 'STALE_TERMS_VERSION') void askForTerms();

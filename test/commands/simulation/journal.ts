@@ -66,6 +66,10 @@ export class Journal {
     return this.#fold.live.has(id);
   }
 
+  isLiveIn(id: string, market: string): boolean {
+    return this.#fold.live.get(id)?.market === market;
+  }
+
   isClosed(id: string): boolean {
     return this.#fold.closed.has(id);
   }
