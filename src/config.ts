@@ -7,9 +7,10 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { validateHeaderName } from 'node:http';
 import { isIP } from 'node:net';
+import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { StartRefusal } from './domain/errors.ts';
-import { type RedisAddress, readRedisAddress, serverName } from './redis/address.ts';
+import { MAX_COPIES, type RedisAddress, readRedisAddress, serverName } from './redis/address.ts';
 
 export interface Config {
   /** 0 means any free port. */
@@ -355,9 +356,9 @@ const SETTINGS = {
     name: 'CLAIM_FILTER_BYTES',
     default: '16777216',
     meaning:
-      'size of the Bloom filter of used client order ids and references, about two bytes per id; ' +
-      'used for new engines and by `claims rebuild`',
-    ...powerOfTwo(64 * 1024, 1024 ** 3),
+      'size of the first Bloom filter of used client order ids and references, about two bytes per id, ' +
+      'and of the one that `claims rebuild` makes; it grows by itself',
+    ...powerOfTwo(64 * 1024, 16 * 1024 ** 3),
   },
   eventsStayMs: {
     name: 'EVENTS_STAY_MS',
@@ -525,6 +526,39 @@ function checkCopies({ redisUrl = '', queueRedisUrl, engineMinCopies }: Given): 
     throw new ConfigError(
       `QUEUE_REDIS_URL must name another server than the copies of REDIS_URL; both name ${shared}.`,
     );
+}
+
+/**
+ * Reads the arguments of the all-in-one.
+ * @returns the number of copies of its own engine; undefined if the engine has none
+ * @throws ConfigError
+ */
+export function readOwnCopies(
+  argv: readonly string[],
+  { redisUrl, engineMinCopies }: Config,
+): number | undefined {
+  const text = copiesArgument(argv);
+  if (text === undefined) return undefined;
+  const count = /^\d$/.test(text) ? Number(text) : 0;
+  if (count < 2 || count > MAX_COPIES)
+    throw new ConfigError(
+      `--copies must be a whole number from 2 to ${MAX_COPIES}; it is ${JSON.stringify(text)}.`,
+    );
+  if (redisUrl !== undefined)
+    throw new ConfigError('REDIS_URL must be unset with --copies, which starts servers of its own.');
+  if (engineMinCopies > count)
+    throw new ConfigError(
+      `ENGINE_LEAST_COPIES must be at most the number of --copies, ${count}; it is ${engineMinCopies}.`,
+    );
+  return count;
+}
+
+function copiesArgument(argv: readonly string[]): string | undefined {
+  try {
+    return parseArgs({ args: [...argv], options: { copies: { type: 'string' } } }).values.copies;
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message.split('. ')[0]}.`);
+  }
 }
 
 /**

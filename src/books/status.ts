@@ -19,7 +19,7 @@ export interface StatusSources extends Servers {
 }
 
 /** Returns null when the server is unavailable. */
-async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | null> {
+export async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | null> {
   try {
     return await asking;
   } catch (error) {
@@ -31,7 +31,7 @@ async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | nul
 /**
  * Returns null for an optional answer that does not come in time. BullMQ would wait forever for an unavailable Redis.
  */
-async function ifKnown<Result>(ask: (() => Promise<Result>) | undefined): Promise<Result | null> {
+export async function ifKnown<Result>(ask: (() => Promise<Result>) | undefined): Promise<Result | null> {
   if (ask === undefined) return null;
   try {
     return await withTimeLimit(PATIENCE_MS, ask(), () => null);

@@ -52,8 +52,11 @@ export class EngineFunds {
     const id = movementClaim(kind, reference);
     const record = movementRecord(movement);
     let epoch = 0;
-    const reply = await this.#core.whileCurrent(() => {
+    const reply = await this.#core.whileCurrent(async () => {
       epoch = this.#core.lifecycle.epoch;
+      const { filter, timeMs } = await this.#core.filter.lookInSealed(id);
+      const checkedAt = checkedAtMs(checked, this.#core.lifecycle);
+      if (timeMs !== null && checkedAt === 0) return { outcome: 'unchecked', timeMs } as const;
       return this.#core.scripts.run(MOVE_FUNDS, {
         balances: balancesKey(asset),
         epoch,
@@ -64,8 +67,8 @@ export class EngineFunds {
         scale: scale ?? '',
         maxSupply: (SUPPLY_LIMIT - amountAtoms).toString(),
         record,
-        checkedAt: checkedAtMs(checked, this.#core.lifecycle),
-        ...scriptClaim(id, this.#core.filter.state),
+        checkedAt,
+        ...scriptClaim(id, filter),
         reversal: reverses === undefined ? '' : reversalClaim(reverses, kind).field,
         act: actText(act),
       });

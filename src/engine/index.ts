@@ -30,7 +30,7 @@ export {
 } from './codec.ts';
 export { giveList, rankOfPrimary } from './copies/list.ts';
 export { CopyRounds } from './copies/rounds.ts';
-export { lookAt, noteVerified, order, type SeenServer, unfitness } from './copies/server.ts';
+export { foreignFormat, lookAt, noteVerified, order, type SeenServer, unfitness } from './copies/server.ts';
 export type { DueCancel } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
 export type { EpochNotes } from './epoch-notes.ts';
@@ -40,6 +40,7 @@ export {
   EngineFormat,
   EpochUnnoted,
   EventRefused,
+  otherFormat,
 } from './failures.ts';
 export type { FilterLoad } from './filter-layout.ts';
 export type { FilterRebuilt } from './filter-rebuild.ts';

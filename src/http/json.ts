@@ -57,25 +57,33 @@ function shapeOf(text: string): TextShape {
 }
 
 /**
- * Parses a flat object, such as an order: no nesting, no escapes, no duplicate key, no number that a double does not
- * preserve. JSON.parse takes a tenth of the time of the library, which scans a text character by character.
+ * Parses an object of plain members, such as an order or a batch of them: no escapes, no duplicate key, no number that a
+ * double does not preserve. JSON.parse takes a tenth of the time of the library, which scans a text character by
+ * character.
  * @returns undefined for any other text, valid or not
  */
-function readFlatObject(text: string, { quotes, isPlain, depth }: TextShape): object | undefined {
-  if (!isPlain || depth > 1) return undefined;
+function readPlainObject(text: string, { quotes, isPlain }: TextShape): object | undefined {
+  if (!isPlain) return undefined;
   const object = parsed(text);
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return undefined;
-  let expected = 0;
-  for (const key in object) {
-    const value = (object as Record<string, unknown>)[key];
-    expected += typeof value === 'string' ? 4 : 2;
-    if (typeof value === 'number') {
-      if (!(value >= MIN && value < MAX)) return undefined;
-      (object as Record<string, unknown>)[key] = literal(String(value));
-    } else if (typeof value === 'object' && value !== null) return undefined;
-  }
   // For a duplicate key, JSON.parse keeps only the last member, so the text has more quotes than the object explains.
-  return quotes === expected ? object : undefined;
+  return quotes === keepNumbers(object) ? object : undefined;
+}
+
+/** Keeps each number as its text. Returns the quotes of the object's text, or NaN for a number that has changed. */
+function keepNumbers(object: object): number {
+  const members = object as Record<string, unknown>;
+  let quotes = 0;
+  for (const key in members) {
+    const value = members[key];
+    if (typeof value === 'string') quotes += 2;
+    else if (typeof value === 'number') {
+      if (!(value >= MIN && value < MAX)) return Number.NaN;
+      members[key] = literal(String(value));
+    } else if (typeof value === 'object' && value !== null) quotes += keepNumbers(value);
+    if (!Array.isArray(object)) quotes += 2;
+  }
+  return quotes;
 }
 
 function parsed(text: string): unknown {
@@ -95,8 +103,8 @@ function parsed(text: string): unknown {
 export function readJson(text: string, maxMembers = 128): unknown {
   const shape = shapeOf(text);
   if (shape.depth > MAX_DEPTH || shape.members > maxMembers) throw tooLarge(text, maxMembers);
-  const flat = readFlatObject(text, shape);
-  if (flat !== undefined) return flat;
+  const plain = readPlainObject(text, shape);
+  if (plain !== undefined) return plain;
   try {
     return parse(text, null, literal);
   } catch (error) {

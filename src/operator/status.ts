@@ -1,7 +1,7 @@
 /** Shows the state of the service as far as its servers answer: the command is useful while some are unavailable. */
 
 import type { Command } from 'commander';
-import { readStatus, type ServiceStatus } from '../books/status.ts';
+import { ifKnown, readStatus, type ServiceStatus, unlessAway } from '../books/status.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { formatCounted, renderFacts } from '../terminal/table.ts';
 import type { OperatorServices } from './services.ts';
@@ -10,12 +10,36 @@ import type { CommandResult, RunCommand } from './verb.ts';
 export function addStatusCommand(program: Command, perform: RunCommand): void {
   program
     .command('status')
-    .description('show settlement lag, last reconcile, snapshot age, replicas, queue depth and pause')
+    .description('show settlement lag, last reconcile, snapshot age, replicas, copies, queue depth and pause')
     .action(() => perform(status));
 }
 
+interface CopiesNow {
+  readonly primary: string;
+  /** Servers that have every answered order. */
+  readonly members: readonly string[];
+  /** Servers of REDIS_URL that do not answer. */
+  readonly away: readonly string[];
+}
+
+/** Returns null for an engine without copies, and while Postgres is unavailable. */
+async function copiesNow({ copies, ledger }: OperatorServices): Promise<CopiesNow | null> {
+  if (copies === undefined) return null;
+  const [row, seen] = await Promise.all([unlessAway(ledger.copies.read()), copies()]);
+  if (!row) return null;
+  const away = [...seen].flatMap(([name, server]) => (server === undefined ? [name] : []));
+  return { primary: row.server, members: row.members, away };
+}
+
+function copiesInWords(now: CopiesNow | null): string {
+  if (now === null) return 'unknown';
+  const { primary, members, away } = now;
+  return `${members.length}, primary ${primary}${away.length === 0 ? '' : `; away: ${away.join(', ')}`}`;
+}
+
 async function status(services: OperatorServices): Promise<CommandResult> {
-  const document = await readStatus(services);
+  const [state, copies] = await Promise.all([readStatus(services), ifKnown(() => copiesNow(services))]);
+  const document = { ...state, copies };
   const { engine, settlement, reconciled, markets, queue, replicas, snapshotAgeMs } = document;
   const lag = settlement?.lag ?? null;
   const away = [...(engine ? [] : ['the engine’s Redis']), ...(settlement ? [] : ['Postgres'])];
@@ -38,6 +62,7 @@ async function status(services: OperatorServices): Promise<CommandResult> {
             'settled',
             settlement === null ? 'Postgres is away' : `event ${formatCounted(settlement.sequence)}`,
           ],
+          ...(services.copies === undefined ? [] : [['copies', copiesInWords(copies)] as const]),
           ['lag', lag === null ? 'unknown' : `${formatCounted(lag.events)} events, ${lag.seconds} s`],
           ['books', settlement === null ? 'unknown' : reconciledInWords(reconciled)],
           ['queue', queue === null ? 'unknown' : countsInWords(queue)],

@@ -191,12 +191,14 @@ export function openBackends(
       gate.state() === 'ok' && copies?.rounds.trouble !== undefined ? 'waits for copies' : gate.state(),
     engineOpened: gate.opened,
     migrated() {
+      // Copies have no primary before a keeper reads their row, for which the migrations make a table.
+      const checkFormat = copies?.checkFormat ?? (() => engine.lifecycle.checkFormat());
       const prepare = async (): Promise<void> => {
         await ledger.migrate();
         await ledger.checkRights(role);
         if (SETTLING.includes(role) && config.engineDurability === 'checked') await ledger.checkDurability();
       };
-      migrating ??= untilMigrated({ engine, ledger, outages, names, prepare });
+      migrating ??= untilMigrated({ checkFormat, ledger, outages, names, prepare });
       return migrating;
     },
     marketData: openMarketData({ engine, ledger }),

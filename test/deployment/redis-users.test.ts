@@ -73,7 +73,10 @@ const WORK: Record<string, readonly Work[]> = {
   'engine-settlement': [
     OPEN,
     KEEP,
-    { scripts: ['trim_settled'], commands: ['hmget', 'hvals', 'xrange', 'getrange'] },
+    {
+      scripts: ['trim_settled', 'number_filter', 'set_filter'],
+      commands: ['hmget', 'hvals', 'xrange', 'getrange', 'setrange', 'unlink'],
+    },
   ],
   'engine-snapshot': [
     OPEN,

@@ -318,7 +318,7 @@ describe('operator: status', () => {
     expect(quiet.markets).to.deep.equal(
       MARKETS.map((symbol) => ({ symbol, status: 'active', tradingEnabled: true })),
     );
-    expect(quiet).to.include({ queue: null, replicas: null, snapshotAgeMs: null });
+    expect(quiet).to.include({ queue: null, replicas: null, snapshotAgeMs: null, copies: null });
 
     await fixture.place({ wallet: TAKER, price: '1' });
     await fixture.place({ wallet: TAKER, price: '1' });
