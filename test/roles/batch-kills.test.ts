@@ -224,7 +224,7 @@ async function lookUp(sent: readonly Sent[], calls: readonly Call[]): Promise<vo
     const path = `/v1/orders/by-client-id/${encodeURIComponent(body.clientOrderId)}`;
     const reply = await calls[wallet]!('GET', path);
     const order = reply.body.order as Record<string, unknown> | undefined;
-    if (id !== undefined) expect(order?.id, body.clientOrderId).to.equal(id);
+    if (id !== undefined) expect(order?.id, `${body.clientOrderId}: ${reply.status}`).to.equal(id);
     if (isCancelled) expect(order?.status).to.be.oneOf(['cancelled', 'partially_filled_cancelled']);
     if (id !== undefined) return;
     expect(reply.status).to.be.oneOf([200, 404]);
