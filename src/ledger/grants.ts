@@ -12,11 +12,11 @@ type LedgerUser = 'redbook_settlement' | 'redbook_api' | 'redbook_operator_api' 
 interface Writes {
   readonly settlement: string;
   readonly api: string;
-  /** What `redbook_operator_api` runs, if it is not the same as `redbook_api`. */
+  /** Statements of `redbook_operator_api`, if they differ from those of `redbook_api`. */
   readonly operators?: string;
 }
 
-/** What each user runs beside SELECT. Nobody but the owner may truncate a table. */
+/** Statements of each user beside SELECT. Nobody but the owner may truncate a table. */
 export const WRITES: Readonly<Record<string, Writes>> = {
   assets: { settlement: 'insert update', api: '' },
   cap_reservations: { settlement: 'insert update delete', api: '', operators: 'insert update delete' },

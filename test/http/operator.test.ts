@@ -172,7 +172,7 @@ describe('the routes for operators', () => {
       movement('rest-2', { wallet: BOB, amount: '0.999969' }),
       movement('rest-3', { wallet: BOB, amount: '0.999968' }),
     ];
-    // What the engine refuses is given back.
+    // A cap gets back the amount that the engine refuses.
     expect(await book([movement('poor', { wallet: WALLET('9'), kind: 'withdrawal', amount: '0.9' })], capped))
       .to.have.nested.property('[0].code')
       .that.equals('INSUFFICIENT_BALANCE');

@@ -31,7 +31,7 @@ const NOBODYS = words(`
   role:create~role~mine superuser:alter~role~redbook_api~superuser become:set~role~redbook_owner
   replica:set~session_replication_role~=~replica schema:create~schema~mine
 `).map((one) => one.slice(one.indexOf(':') + 1).replaceAll('~', ' '));
-/** What not even the owner may do. */
+/** Statements that not even the owner may run. */
 const OWNERS = NOBODYS.filter((sql) =>
   /program|hostname|create role|superuser|session_replication/.test(sql),
 );

@@ -35,7 +35,7 @@ begin
   execute format('grant create on database %I to redbook_owner', current_database());
   revoke all on schema public from public;
   grant create on schema public to redbook_owner;
-  -- What an earlier release made as another user.
+  -- Objects that an earlier release made as another user.
   for object in
     select format('table %s', oid::regclass) as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
