@@ -98,7 +98,9 @@ export const replacementSchema = placementSchema
     description: 'The new order, as placing it shows it, with the one that it replaced.',
     examples: [
       {
-        ...{ ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE },
+        ...ORDER_EXAMPLE,
+        accepted: true,
+        order: ORDER_EXAMPLE,
         replaced: { ...CLOSED, id: `${FILL.orderId.slice(0, -1)}9`, reason: 'replaced' },
       },
     ],
