@@ -7,9 +7,10 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { validateHeaderName } from 'node:http';
 import { isIP } from 'node:net';
+import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { StartRefusal } from './domain/errors.ts';
-import { type RedisAddress, readRedisAddress, serverName } from './redis/address.ts';
+import { MAX_COPIES, type RedisAddress, readRedisAddress, serverName } from './redis/address.ts';
 
 export interface Config {
   /** 0 means any free port. */
@@ -18,6 +19,8 @@ export interface Config {
   readonly host?: string;
   /** 0 means any free port. If absent, `/metrics` is served on `port`. */
   readonly metricsPort?: number;
+  /** Port of the routes for operators. 0 means any free port. */
+  readonly operatorPort: number;
   /** If `redisUrl` or `databaseUrl` is absent, the all-in-one starts its own server. */
   readonly redisUrl?: string;
   /** Defaults to `redisUrl`. */
@@ -64,7 +67,7 @@ export interface Config {
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
-export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'migrate';
+export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'operator-api' | 'migrate';
 
 /** A variable is missing or invalid. The message names it and the rule it breaks, but never a secret's value. */
 export class ConfigError extends StartRefusal {
@@ -196,6 +199,14 @@ const SETTINGS = {
     default: null,
     defaultNote: '`PORT`',
     meaning: 'port for `/metrics`, which `PORT` then no longer serves; 0 picks a free port',
+    ...wholeNumber(0, 65_535),
+  },
+  operatorPort: {
+    name: 'OPERATOR_PORT',
+    default: '8081',
+    meaning:
+      'port of the routes for operators, which `PORT` never serves (`operator-api`, `all`); 0 picks a free port; ' +
+      '`all` listens on 127.0.0.1 only, on another free port if this one is taken',
     ...wholeNumber(0, 65_535),
   },
   redisUrl: {
@@ -345,9 +356,9 @@ const SETTINGS = {
     name: 'CLAIM_FILTER_BYTES',
     default: '16777216',
     meaning:
-      'size of the Bloom filter of used client order ids and references, about two bytes per id; ' +
-      'used for new engines and by `claims rebuild`',
-    ...powerOfTwo(64 * 1024, 1024 ** 3),
+      'size of the first Bloom filter of used client order ids and references, about two bytes per id, ' +
+      'and of the one that `claims rebuild` makes; it grows by itself',
+    ...powerOfTwo(64 * 1024, 16 * 1024 ** 3),
   },
   eventsStayMs: {
     name: 'EVENTS_STAY_MS',
@@ -361,7 +372,7 @@ const SETTINGS = {
     name: 'ENGINE_DURABILITY',
     default: 'checked',
     meaning:
-      '`trusted` opens an engine whose Redis hides its settings (CONFIG GET): you vouch for them; `checked` refuses it',
+      '`trusted`: you vouch for a Redis that hides its settings (CONFIG GET), and for a Postgres with `fsync` or `full_page_writes` off; `checked` refuses both',
     mustBe: `one of ${DURABILITIES.join(', ')}`,
     schema: z.enum(DURABILITIES),
   },
@@ -518,6 +529,39 @@ function checkCopies({ redisUrl = '', queueRedisUrl, engineMinCopies }: Given): 
 }
 
 /**
+ * Reads the arguments of the all-in-one.
+ * @returns the number of copies of its own engine; undefined if the engine has none
+ * @throws ConfigError
+ */
+export function readOwnCopies(
+  argv: readonly string[],
+  { redisUrl, engineMinCopies }: Config,
+): number | undefined {
+  const text = copiesArgument(argv);
+  if (text === undefined) return undefined;
+  const count = /^\d$/.test(text) ? Number(text) : 0;
+  if (count < 2 || count > MAX_COPIES)
+    throw new ConfigError(
+      `--copies must be a whole number from 2 to ${MAX_COPIES}; it is ${JSON.stringify(text)}.`,
+    );
+  if (redisUrl !== undefined)
+    throw new ConfigError('REDIS_URL must be unset with --copies, which starts servers of its own.');
+  if (engineMinCopies > count)
+    throw new ConfigError(
+      `ENGINE_LEAST_COPIES must be at most the number of --copies, ${count}; it is ${engineMinCopies}.`,
+    );
+  return count;
+}
+
+function copiesArgument(argv: readonly string[]): string | undefined {
+  try {
+    return parseArgs({ args: [...argv], options: { copies: { type: 'string' } } }).values.copies;
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message.split('. ')[0]}.`);
+  }
+}
+
+/**
  * Returns true if the faucet is on. Play money is allowed only on the all-in-one's own servers: another Redis or
  * Postgres may hold a real ledger.
  * @throws ConfigError
@@ -533,7 +577,7 @@ function offersFaucet({ demoFaucet, redisUrl, databaseUrl }: Partial<Config>): b
 }
 
 /** The all-in-one with both servers of its own is for one person on one machine. */
-const OWN_HOST = '127.0.0.1';
+export const OWN_HOST = '127.0.0.1';
 
 const webUrlOn = (port: number): string => `http://localhost:${port}`;
 const webHostsOn = (port: number): string[] => [`localhost:${port}`, `127.0.0.1:${port}`];
@@ -582,6 +626,7 @@ const REQUIRED = {
   stream: ['redisUrl'],
   settlement: ['redisUrl', 'databaseUrl'],
   snapshot: ['redisUrl', 'databaseUrl'],
+  'operator-api': ['redisUrl', 'databaseUrl'],
   migrate: ['databaseUrl'],
 } as const satisfies Record<Role, readonly (keyof Config)[]>;
 

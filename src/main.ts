@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Logger, multistream, pino } from 'pino';
-import { type Config, readConfig } from './config.ts';
+import { type Config, readConfig, readOwnCopies } from './config.ts';
 import { StartRefusal } from './domain/errors.ts';
 import { errorRecord } from './process/redact.ts';
 import { consoleOf } from './roles/console.ts';
@@ -82,7 +82,8 @@ async function main(argv: readonly string[]): Promise<void> {
     case 'api':
     case 'stream':
     case 'settlement':
-    case 'snapshot': {
+    case 'snapshot':
+    case 'operator-api': {
       const { startStandalone } = await import('./roles/standalone.ts');
       const logger = clusterLogger(name, config);
       const starting = startStandalone(name, config, logger).catch((error: unknown) => {
@@ -92,9 +93,10 @@ async function main(argv: readonly string[]): Promise<void> {
       return runUntilSignal(starting, config.drainMs, (line) => logger.info(line));
     }
     case 'all': {
+      const copies = readOwnCopies(argv.slice(1), config);
       const { startAll } = await import('./roles/all.ts');
       return runUntilSignal(
-        startAll(config, () => allInOneLogger(config), print),
+        startAll(config, copies, () => allInOneLogger(config), print),
         0,
         print,
       );

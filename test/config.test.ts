@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { expect } from 'chai';
-import { CONFIG_TABLE, ConfigError, type Role, readConfig, requireFor, SECRET_NAMES } from '../src/config.ts';
+import {
+  CONFIG_TABLE,
+  ConfigError,
+  type Role,
+  readConfig,
+  readOwnCopies,
+  requireFor,
+  SECRET_NAMES,
+} from '../src/config.ts';
 import { words } from './support/words.ts';
 
 const SECRET = 'x'.repeat(32);
@@ -30,6 +38,7 @@ describe('configuration', () => {
   it('has a default for every variable', () => {
     expect(readConfig({})).to.deep.equal({
       port: 8080,
+      operatorPort: 8081,
       host: '127.0.0.1',
       webUrl: 'http://localhost:8080',
       webHosts: ['localhost:8080', '127.0.0.1:8080'],
@@ -64,6 +73,7 @@ describe('configuration', () => {
       PORT: '9000',
       HOST: '::1',
       METRICS_PORT: '9001',
+      OPERATOR_PORT: '9002',
       QUEUE_REDIS_URL: 'rediss://:secret@queue.example',
       REDIS_CA: rootCertificates[0]!,
       JWT_SECRET_PREVIOUS: SECRET,
@@ -98,6 +108,7 @@ describe('configuration', () => {
       port: 9000,
       host: '::1',
       metricsPort: 9001,
+      operatorPort: 9002,
       redisUrl: OWN.REDIS_URL,
       queueRedisUrl: 'rediss://:secret@queue.example',
       redisCa: rootCertificates[0],
@@ -156,6 +167,7 @@ describe('configuration', () => {
     ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3', ' 80'],
     ['HOST', 'localhost', '127.1', '127.0.0.1:80', '[::1]', '*'],
     ['METRICS_PORT', '-1', '65536', '80.5'],
+    ['OPERATOR_PORT', '-1', '65536', '80.5'],
     ['REDIS_URL', 'localhost:6379', 'http://localhost', 'redis://[', 'redis+sentinel://one,two/primary'],
     ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock', 'redis+sentinel://one,two'],
     ['REDIS_CA', 'redis.pem', '-----BEGIN CERTIFICATE-----'],
@@ -173,7 +185,7 @@ describe('configuration', () => {
     ['LEGACY_PREFIX', 'v1/coingecko', '/v1/', '/', '/a//b', '/:id'],
     ['MAX_MAKERS', '0', '5001'],
     ['MAX_LIVE_ORDERS', '0'],
-    ['CLAIM_FILTER_BYTES', '32768', '100000', '2147483648', '16MiB', '65536.0'],
+    ['CLAIM_FILTER_BYTES', '32768', '100000', '34359738368', '16MiB', '65536.0'],
     ['MAX_FILLS_PER_ORDER', '0', '100001'],
     ['MAX_FILLS_PER_REPLY', '0', '1e3'],
     ['ENGINE_LEAST_COPIES', '0', '8'],
@@ -232,6 +244,26 @@ describe('configuration', () => {
       'redis+copies://1,2,3,4,5,6,7,8',
     ])
       expect(complaint(() => readConfig({ ...copies, REDIS_URL }))).to.match(/^REDIS_URL must be /);
+  });
+
+  it('rejects a number of own copies that the all-in-one cannot run, in one sentence', () => {
+    expect(readOwnCopies([], readConfig({}))).to.equal(undefined);
+    expect(readOwnCopies(['--copies', '3'], readConfig({}))).to.equal(3);
+    const cases: [argv: string[], env: Record<string, string>, sentence: string][] = [
+      [['--copies', '1'], {}, '--copies must be a whole number from 2 to 7; it is "1".'],
+      [['--copies', '8'], {}, '--copies must be a whole number from 2 to 7; it is "8".'],
+      [['--copies=three'], {}, '--copies must be a whole number from 2 to 7; it is "three".'],
+      [['--copies'], {}, "Option '--copies <value>' argument missing."],
+      [['--copy', '3'], {}, "Unknown option '--copy'."],
+      [['--copies', '3'], OWN, 'REDIS_URL must be unset with --copies, which starts servers of its own.'],
+      [
+        ['--copies', '2'],
+        { ENGINE_LEAST_COPIES: '3' },
+        'ENGINE_LEAST_COPIES must be at most the number of --copies, 2; it is 3.',
+      ],
+    ];
+    for (const [argv, env, sentence] of cases)
+      expect(complaint(() => readOwnCopies(argv, readConfig(env)))).to.equal(sentence);
   });
 
   it('allows the faucet only with its own servers', () => {

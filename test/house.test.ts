@@ -9,9 +9,16 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { FLOORS, MAY_USE } from '../.dependency-cruiser.mjs';
 import { CONFIG_TABLE } from '../src/config.ts';
+import {
+  errorFrameSchema,
+  marketFrameSchema,
+  snapshotFrameSchema,
+  tickerFrameSchema,
+} from '../src/contract/frames.ts';
 import { ERRORS } from '../src/domain/errors.ts';
 import { END_REASONS } from '../src/domain/order.ts';
 import { LOCAL_ROUTES, ROUTES } from '../src/http/routes.ts';
+import { orderReplySchema, ordersSchema, walletTradesSchema } from '../src/order/reply.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
@@ -243,6 +250,23 @@ describe('the documents', () => {
     expect(broken).to.deep.equal([]);
   });
 
+  it('show replies and frames that the contract describes', () => {
+    const schemas = [
+      orderReplySchema,
+      ordersSchema,
+      walletTradesSchema,
+      snapshotFrameSchema,
+      tickerFrameSchema,
+      marketFrameSchema,
+      errorFrameSchema,
+    ];
+    const text = readFileSync(join(ROOT, 'docs/examples/replies.md'), 'utf8');
+    const shown = [...text.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json]) => JSON.parse(json!));
+    expect(shown.length).to.equal(schemas.length);
+    for (const [index, schema] of schemas.entries())
+      expect(schema.parse(shown[index])).to.deep.equal(shown[index]);
+  });
+
   it('have no paragraph of more than five lines of 120 characters', () => {
     const long = documents.flatMap((file) =>
       readFileSync(file, 'utf8')
@@ -291,10 +315,11 @@ describe('the version of package.json', () => {
 
 describe('the tables of the documents', () => {
   it('list every error code of the code, and one of four actions for each', () => {
-    const expected = Object.entries(ERRORS).map(([code, { status, meaning }]) => [
+    const expected = Object.entries(ERRORS).map(([code, { status, meaning, producer }]) => [
       `\`${code}\``,
       String(status),
       meaning,
+      producer,
     ]);
     const rows = rowsOf('docs/api.md', '7. Errors');
     expect(rows.map((cells) => cells.slice(0, -1))).to.deep.equal(expected);

@@ -25,6 +25,7 @@ const BESIDE_BROWSER = [
 const TIMED = ['http/limits', 'queue/queue', 'workers/snapshot', 'commands/drill/drill', 'roles/outages'];
 const LONG = [
   'roles/copies',
+  'roles/own-copies',
   'engine/copies/model',
   'redis-cluster/streams',
   'roles/upgrade',

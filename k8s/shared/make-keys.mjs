@@ -6,8 +6,12 @@
  *   node k8s/shared/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
  *   kubectl get secret redis-users -o json | node k8s/shared/make-keys.mjs FOLDER --secret | kubectl replace -f -
  *
+ * With several servers after --redis, for example redis-0:6379,redis-1:6379,redis-2:6379, the engine has copies. They get
+ * a user for replication, and their settings in redis/copy.conf; --queue-redis must name another server.
+ *
  * A URL of a database without a user gets those of k8s/components/postgres-users, whose passwords postgres/passwords.sql
- * sets. A second run keeps every password. It gives the users of Redis the rights of this release, and makes what this release
+ * sets. A second run keeps every password, and leads the addresses to the servers of Redis that it names. It gives the
+ * users of Redis the rights of this release, and makes what this release
  * has and FOLDER lacks. `--secret` does that to a Kubernetes Secret with a users file: it reads the Secret as JSON and
  * prints the new one. Passwords of new users are written below FOLDER.
  *
@@ -23,7 +27,7 @@ import { parseArgs } from 'node:util';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    redis: { type: 'string', default: 'redis:6379' },
+    redis: { type: 'string' },
     'queue-redis': { type: 'string' },
     database: { type: 'string' },
     secret: { type: 'boolean', default: false },
@@ -33,9 +37,11 @@ const { values, positionals } = parseArgs({
 });
 const [folder] = positionals;
 if (folder === undefined) throw new Error('which folder?');
-const { redis, 'queue-redis': queueRedis = redis } = values;
+const { redis = 'redis:6379', 'queue-redis': queueRedis = redis } = values;
+const hasCopies = redis.includes(',');
+if (hasCopies && values['queue-redis'] === undefined) throw new Error('copies need --queue-redis');
 
-const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator'];
+const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator-api', 'operator'];
 const USERS = 'users.acl';
 /** The user of Postgres of each role; `backup` has no process yet. */
 const DATABASE_USERS = {
@@ -44,11 +50,12 @@ const DATABASE_USERS = {
   operator: 'redbook_settlement',
   api: 'redbook_api',
   snapshot: 'redbook_api',
+  'operator-api': 'redbook_operator_api',
   backup: 'redbook_backup',
 };
 const PASSWORDS = 'postgres/passwords.sql';
 /** A user of Redis that roles of one server have, with the server and the role. */
-const OF_ROLE = /^(engine|queue)-(\w+)$/;
+const OF_ROLE = /^(engine|queue)-([\w-]+)$/;
 
 const random = () => randomBytes(32).toString('hex');
 /** @type {(path: string) => boolean} */
@@ -69,13 +76,38 @@ const keep = (path, make) => {
   if (!has(path)) write(path, make());
 };
 
+/** @type {(login: string, place: string) => string} */
+const urlOf = (login, place) =>
+  place.includes(',') ? `redis+copies://${login}@${place}` : `redis://${login}@${place}/0`;
+
+/** A copy is a replica of nobody, until a keeper says what it is. @type {(password: string) => string} */
+const copySettings = (password) => `replicaof 127.0.0.1 1
+masteruser replica
+masterauth ${password}
+repl-backlog-size 256mb
+repl-diskless-sync-delay 0`;
+
+/** Leads the addresses of an earlier run to the servers that this run names. */
+function moveUrls() {
+  for (const role of ROLES)
+    for (const [file, place] of [
+      ['redis-url', values.redis],
+      ['queue-redis-url', values['queue-redis']],
+    ]) {
+      const path = `${role}/${file}`;
+      const [, login] = (has(path) && /^\S+?:\/\/([^@]+)@/.exec(read(path))) || [];
+      if (place !== undefined && login !== undefined) write(path, urlOf(login, place));
+    }
+}
+
 /** Makes the password of a user, writes it where its reader looks for it, and returns the digest for Redis. */
 function newDigest(/** @type {string} */ name) {
   const password = random();
   const [, server, role] = OF_ROLE.exec(name) ?? [];
   const [file, host] = server === 'queue' ? ['queue-redis-url', queueRedis] : ['redis-url', redis];
-  if (role === undefined) write(`${name}/redis-password`, password);
-  else write(`${role}/${file}`, `redis://${name}:${password}@${host}/0`);
+  if (name === 'replica') write('redis/copy.conf', copySettings(password));
+  else if (role === undefined) write(`${name}/redis-password`, password);
+  else write(`${role}/${file}`, urlOf(`${name}:${password}`, host));
   return `#${createHash('sha256').update(password).digest('hex')}`;
 }
 
@@ -84,6 +116,18 @@ const nameOf = (line) => line.split(' ')[1] ?? '';
 const template = readFileSync(new URL(USERS, import.meta.url), 'utf8')
   .trimEnd()
   .split('\n');
+
+/** Returns the digests of the passwords of a users file, by their users. @param {string} present */
+const digestsIn = (present) =>
+  new Map(
+    present.split('\n').map((line) => [
+      nameOf(line),
+      line
+        .match(/ #[0-9a-f]{64}(?= )/g)
+        ?.join('')
+        .trim(),
+    ]),
+  );
 
 /**
  * Returns the users of a server with the rights of this release. Users keep the digests that the present file has for
@@ -94,22 +138,17 @@ const template = readFileSync(new URL(USERS, import.meta.url), 'utf8')
  */
 function usersFor(servers, present, makeDigest) {
   const lines = present.split('\n').filter((line) => line.startsWith('user '));
-  const known = new Map(
-    lines.map((line) => [
-      nameOf(line),
-      line
-        .match(/ #[0-9a-f]{64}(?= )/g)
-        ?.join('')
-        .trim(),
-    ]),
-  );
+  const known = digestsIn(present);
   const ours = template.flatMap((line) => {
     const name = nameOf(line);
     const [, server, role] = OF_ROLE.exec(name) ?? [];
     if (server !== undefined && !servers.includes(server)) return [];
     if (!line.includes('#SHA256')) return [line];
-    // Only an operator adds replicas, Sentinels and the users of an all-in-one.
-    const isMade = name === 'admin' || (role !== undefined && ROLES.includes(role));
+    // Only an operator adds Sentinels, the users of an all-in-one, and replicas of an engine without copies.
+    const isMade =
+      name === 'admin' ||
+      (role !== undefined && ROLES.includes(role)) ||
+      (name === 'replica' && hasCopies && servers.includes('engine'));
     const digests = known.get(name) ?? (isMade ? makeDigest(name) : undefined);
     return digests === undefined ? [] : [line.replace('#SHA256', digests)];
   });
@@ -169,10 +208,10 @@ function makeAll() {
   keep('grafana/password', random);
   const isShared = queueRedis === redis && !has(`queue-redis/${USERS}`);
   keepUsers(`redis/${USERS}`, isShared ? ['engine', 'queue'] : ['engine']);
-  if (isShared) return;
-  // `admin` has one password for both servers.
-  const admin = read(`redis/${USERS}`).match(/^user admin on (.*?) reset/m)?.[1] ?? '';
-  keepUsers(`queue-redis/${USERS}`, ['queue'], (name) => (name === 'admin' ? admin : newDigest(name)));
+  // A user has one password for both servers.
+  const digests = digestsIn(read(`redis/${USERS}`));
+  if (!isShared) keepUsers(`queue-redis/${USERS}`, ['queue'], (name) => digests.get(name) ?? newDigest(name));
+  moveUrls();
 }
 
 if (values.secret) updateSecret();

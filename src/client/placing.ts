@@ -179,10 +179,14 @@ async function begin(
   await freshen(session, { signal }).catch(throwUnsent);
   if (signal?.aborted) throw aborted(signal, 'refused');
   const firstSentAt = connection.clock.now();
-  return bodies.map((body) => {
-    const deadline = deadlineOf(session, body);
-    return { session, target, body, firstSentAt, deadline, unanswered: 0 };
-  });
+  return bodies.map((body) => ({
+    session,
+    target,
+    body,
+    firstSentAt,
+    deadline: deadlineOf(session, body),
+    unanswered: 0,
+  }));
 }
 
 /** One result of the answer to a batch. The status is that of HTTP. */

@@ -43,6 +43,8 @@ export interface AccountMoved {
   readonly asset: string;
   readonly amountAtoms: bigint;
   readonly reference: string;
+  /** Reference of the movement of the other kind that this one corrects. */
+  readonly reverses?: string | undefined;
 }
 
 interface AccountChanged {

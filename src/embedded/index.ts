@@ -3,9 +3,10 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartRefusal } from '../domain/errors.ts';
-import { obtainRedis } from './obtain/redis-binary.mjs';
+import { obtainRedis, type RedisBinary } from './obtain/redis-binary.mjs';
 import {
   type DataFolder,
+  type OwnServerName,
   openDataFolder,
   readRunning,
   type ServerRecord,
@@ -17,13 +18,15 @@ import { freePort } from './run/ports.ts';
 import { openCluster, postgresProgram, removeForeignLock } from './run/postgres.ts';
 import { makePostgresUsers } from './run/postgres-users.ts';
 import { identify, isAlive, type ProcessIdentity } from './run/process-identity.ts';
-import { redisProgram, redisUrl } from './run/redis.ts';
+import { copiesUrl, copySettings, redisProgram, redisUrl } from './run/redis.ts';
 import { type ServerProgram, type Supervised, supervise } from './run/supervise.ts';
 
 export type { ServiceAddress } from './run/data-folder.ts';
 
 interface EmbeddedServers {
   readonly redisUrl: string;
+  /** Absent if the queue is on the engine's Redis. */
+  readonly queueRedisUrl?: string;
   /** Names the database `postgres`. */
   readonly databaseUrl: string;
   /** Created once and kept with the data. */
@@ -51,14 +54,30 @@ interface OwnServersOptions {
   /** Address of an existing server, used in place of an embedded one. */
   readonly redisUrl?: string | undefined;
   readonly databaseUrl?: string | undefined;
+  /** Starts this many copies of the engine, and a Redis for the queue; default one engine for both. */
+  readonly copies?: OwnCopies | undefined;
   /** Default true. False: Postgres does not wait for the disk, for data that is thrown away after the tests. */
   readonly durable?: boolean;
 }
 
+interface OwnCopies {
+  readonly count: number;
+  /** Pause before a copy that died is started again, so that another one takes its place. */
+  readonly restartAfterMs: number;
+}
+
 interface RunningServer {
+  readonly port: number;
   readonly url: string;
   stop(): Promise<void>;
 }
+
+/** The servers of the engine and of the queue. */
+interface RunningRedis extends Pick<EmbeddedServers, 'redisUrl' | 'queueRedisUrl'> {
+  stop(): Promise<void>;
+}
+
+type OwnRedisName = Exclude<OwnServerName, 'postgres'>;
 
 const START_ATTEMPTS = 3;
 const LEFTOVER_GRACE_MS = 15_000;
@@ -82,21 +101,19 @@ export async function startEmbedded(
 }
 
 async function startServers(folder: DataFolder, options: OwnServersOptions): Promise<EmbeddedServers> {
-  const { onProgress = () => {} } = options;
-  const given = (url: string): RunningServer => ({ url, stop: async () => {} });
+  const { onProgress = () => {}, redisUrl, databaseUrl } = options;
   const started = await Promise.allSettled([
-    options.redisUrl ? given(options.redisUrl) : startRedis(folder, onProgress),
-    options.databaseUrl
-      ? given(options.databaseUrl)
+    redisUrl ? { redisUrl, stop: async () => {} } : startRedis(folder, options.copies, onProgress),
+    databaseUrl
+      ? { url: databaseUrl, stop: async () => {} }
       : startPostgres(folder, options.durable ?? true, onProgress),
-  ]);
-  const [redis, postgres] = started.map((one) => (one.status === 'fulfilled' ? one.value : undefined));
+  ] as const);
+  const [redis, postgres] = started;
   const end = async (): Promise<void> => {
     delete folder.record.owner;
     delete folder.record.service;
     folder.save();
-    await redis?.stop();
-    await postgres?.stop();
+    for (const one of started) if (one.status === 'fulfilled') await one.value.stop();
     folder.release();
   };
   let ended: Promise<void> | undefined;
@@ -104,16 +121,17 @@ async function startServers(folder: DataFolder, options: OwnServersOptions): Pro
     ended ??= end();
     return ended;
   };
-  if (!redis || !postgres) {
+  if (redis.status === 'rejected' || postgres.status === 'rejected') {
     await stop();
     throw unusable(folder.path, started.find((one) => one.status === 'rejected')?.reason);
   }
   const owner = identify(process.pid);
-  Object.assign(folder.record, { owner, redisUrl: redis.url, databaseUrl: postgres.url });
+  const { stop: _, ...urls } = { ...redis.value, databaseUrl: postgres.value.url };
+  delete folder.record.queueRedisUrl;
+  Object.assign(folder.record, { owner, ...urls });
   folder.save();
   return {
-    redisUrl: redis.url,
-    databaseUrl: postgres.url,
+    ...urls,
     jwtSecret: folder.secrets.jwtSecret,
     announce(service) {
       folder.record.service = service;
@@ -123,10 +141,8 @@ async function startServers(folder: DataFolder, options: OwnServersOptions): Pro
   };
 }
 
-interface RunningServers {
-  readonly redisUrl: string;
-  readonly databaseUrl: string;
-  readonly jwtSecret: string;
+interface RunningServers
+  extends Pick<EmbeddedServers, 'redisUrl' | 'queueRedisUrl' | 'databaseUrl' | 'jwtSecret'> {
   /** Absent until the service serves requests. */
   readonly service?: ServiceAddress;
 }
@@ -140,26 +156,84 @@ export function findEmbedded(dataDir: string): RunningServers | undefined {
   try {
     const running = readRunning(path);
     if (!running?.record.redisUrl || !running.record.databaseUrl) return undefined;
-    const { redisUrl, databaseUrl, service } = running.record;
-    return { redisUrl, databaseUrl, jwtSecret: running.secrets.jwtSecret, ...(service && { service }) };
+    const { redisUrl, queueRedisUrl, databaseUrl, service } = running.record;
+    return {
+      redisUrl,
+      ...(queueRedisUrl && { queueRedisUrl }),
+      databaseUrl,
+      jwtSecret: running.secrets.jwtSecret,
+      ...(service && { service }),
+    };
   } catch (error) {
     throw unreadable(path, error);
   }
 }
 
-async function startRedis(folder: DataFolder, onProgress: (line: string) => void): Promise<RunningServer> {
-  await endLeftover(folder.record.redis, 'SIGTERM');
+async function startRedis(
+  folder: DataFolder,
+  copies: OwnCopies | undefined,
+  onProgress: (line: string) => void,
+): Promise<RunningRedis> {
+  const { path, record } = folder;
+  const count = copies?.count ?? 1;
+  if (record.copies !== undefined && record.copies > count)
+    throw new StartRefusal(
+      `The engine in the data folder ${path} has ${record.copies} copies: start it with --copies ${record.copies}, or name another folder in DATA_DIR.`,
+      2,
+    );
   const binary = await obtainRedis(onProgress).catch((error: Error) => {
     throw new StartRefusal(error.message, 1);
   });
-  const { redisPassword: password } = folder.secrets;
-  const path = join(folder.path, 'redis');
-  const logFile = join(folder.path, 'redis.log');
-  const { port, server } = await startOnFreePort(folder, 'redis', onProgress, (port) =>
-    redisProgram(binary, { path, logFile, port, password }),
+  const start = (name: OwnRedisName, ofCopy?: OwnCopies): Promise<RunningServer> =>
+    startRedisServer(folder, binary, name, ofCopy, onProgress);
+  if (copies === undefined) {
+    const { url: redisUrl, stop } = await start('redis');
+    return { redisUrl, stop };
+  }
+  const names = Array.from({ length: count }, (_, at) => (at === 0 ? 'redis' : (`redis-${at + 1}` as const)));
+  const started = await Promise.allSettled([start('queue'), ...names.map((name) => start(name, copies))]);
+  const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const stop = async (): Promise<void> => {
+    await Promise.all(running.map((server) => server.stop()));
+  };
+  const [queue, ...engines] = running;
+  if (queue === undefined || running.length < started.length) {
+    await stop();
+    throw started.find((one) => one.status === 'rejected')?.reason;
+  }
+  record.copies = count;
+  const { redisPassword } = folder.secrets;
+  const redisUrl = copiesUrl(
+    engines.map(({ port }) => port),
+    redisPassword,
   );
-  onProgress(`Redis ${binary.version} is ready on 127.0.0.1:${port}.`);
-  return { url: redisUrl(port, password), stop: () => server.stop() };
+  return { redisUrl, queueRedisUrl: queue.url, stop };
+}
+
+async function startRedisServer(
+  folder: DataFolder,
+  binary: RedisBinary,
+  name: OwnRedisName,
+  ofCopy: OwnCopies | undefined,
+  onProgress: (line: string) => void,
+): Promise<RunningServer> {
+  await endLeftover(folder.record[name], 'SIGTERM');
+  const { redisPassword: password } = folder.secrets;
+  const path = join(folder.path, name);
+  const logFile = join(folder.path, `${name}.log`);
+  const programOn = (port: number): ServerProgram => {
+    const asCopy = ofCopy && {
+      name: `Redis on 127.0.0.1:${port}`,
+      settings: copySettings(password),
+      restartAfterMs: ofCopy.restartAfterMs,
+    };
+    return redisProgram(binary, { path, logFile, port, password, ...asCopy });
+  };
+  const isCopy = ofCopy !== undefined;
+  const { port, server } = await startOnFreePort(folder, name, onProgress, programOn, isCopy);
+  const what = isCopy ? ', a copy of the engine,' : '';
+  onProgress(`Redis ${binary.version}${what} is ready on 127.0.0.1:${port}.`);
+  return { port, url: redisUrl(port, password), stop: () => server.stop() };
 }
 
 async function startPostgres(
@@ -181,21 +255,28 @@ async function startPostgres(
     throw error;
   });
   onProgress(`Postgres is ready on 127.0.0.1:${port}.`);
-  return { url, stop: () => server.stop() };
+  return { port, url, stop: () => server.stop() };
 }
 
 /**
  * Starts on the port of the last run if it is free. The port may be taken between the check and the start, so that is
- * retried.
+ * retried. A copy keeps its port, which is its name in Postgres.
  */
 async function startOnFreePort(
   folder: DataFolder,
-  name: 'redis' | 'postgres',
+  name: OwnServerName,
   onProgress: (line: string) => void,
   programOn: (port: number) => ServerProgram,
+  isCopy = false,
 ): Promise<{ port: number; server: Supervised }> {
+  const last = folder.record[name]?.port;
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort(attempt === 1 ? folder.record[name]?.port : undefined);
+    const port = await freePort(attempt === 1 || isCopy ? last : undefined);
+    if (isCopy && last !== undefined && port !== last)
+      throw new StartRefusal(
+        `Port ${last} on 127.0.0.1 belongs to a copy of the engine and is in use by another program: end that program first.`,
+        1,
+      );
     const onBorn = (pid: number): void => {
       folder.record[name] = { port, process: identify(pid) };
       folder.save();

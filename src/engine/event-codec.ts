@@ -190,6 +190,13 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
 
 /** Reads a movement as claims and events store it. */
 export function readMovement(kind: AccountMoved['kind'], text: string): AccountMoved {
-  const { wallet, asset, amount, reference } = JSON.parse(text) as Record<string, string>;
-  return { kind, wallet: wallet!, asset: asset!, amountAtoms: BigInt(amount!), reference: reference! };
+  const { wallet, asset, amount, reference, reverses } = JSON.parse(text) as Record<string, string>;
+  const movement = {
+    kind,
+    wallet: wallet!,
+    asset: asset!,
+    amountAtoms: BigInt(amount!),
+    reference: reference!,
+  };
+  return reverses === undefined ? movement : { ...movement, reverses };
 }

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import type { BegunEpoch, Cursor } from '../domain/event.ts';
 import type { ReplyOf } from '../redis/script-call.ts';
+import { foreignFormat } from './copies/server.ts';
 import { type EpochNotes, isNotedElsewhere, noteBegun } from './epoch-notes.ts';
 import { EngineBehind, EngineExhausted, type EngineFormat, otherFormat } from './failures.ts';
 import type { FilterInForce } from './filter-in-force.ts';
@@ -241,11 +242,8 @@ export class EngineLifecycle {
    * @throws EngineFormat; Refusal SERVICE_UNAVAILABLE
    */
   async checkFormat(): Promise<void> {
-    const [exists, format] = await this.#scripts.callAnyFormat(() =>
-      Promise.all([this.#redis.exists(KEYS.engine), this.#redis.hget(KEYS.engine, 'format')]),
-    );
-    const isOther = exists === 1 && format !== String(ENGINE_FORMAT);
-    if (isOther) throw this.#foundFormat(format ?? '');
+    const other = await this.#scripts.callAnyFormat(() => foreignFormat(this.#redis));
+    if (other !== undefined) throw this.#foundFormat(other);
     this.#scripts.formatReplaced();
   }
 
@@ -285,7 +283,8 @@ export class EngineLifecycle {
    * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
    */
   async confirm(settled?: Cursor): Promise<void> {
-    const tenure = this.#tenure;
+    // Its copies may take a while to confirm the reply, and the engine goes on meanwhile.
+    const [tenure, minSequence] = [this.#tenure, this.#sequence];
     const [format, server, state, filter] = await this.#scripts.call(() =>
       this.#redis.hmgetBuffer(KEYS.engine, 'format', 'server', 'state', 'filter'),
     );
@@ -298,7 +297,7 @@ export class EngineLifecycle {
       String(format) === String(ENGINE_FORMAT) &&
       this.#runId !== undefined &&
       this.#runId === String(server) &&
-      sequence >= this.#sequence &&
+      sequence >= minSequence &&
       sequence >= (settled?.sequence ?? 0)
     ) {
       this.#filter.adopt(filter?.toString() ?? null);

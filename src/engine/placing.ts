@@ -15,6 +15,7 @@ import { CommandQueue, type Ticket, UNTOUCHED } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
 import { type PlacedTerms, type SentTerms, TERMS_MEMBERS } from './event-codec.ts';
 import { neverSent } from './failures.ts';
+import type { SealedLook } from './filter-in-force.ts';
 import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout.ts';
 import { marketKeys } from './keys.ts';
 import { refusalOf, Stale, sequenceIn } from './outcomes.ts';
@@ -76,10 +77,14 @@ const MAX_MAKERS_OF_CALL = 200;
 /** Makers that take the engine as long to meet in vain as one order takes it: 1.4 µs each, and some 50 µs. */
 const MAKERS_OF_A_TURN = 32;
 
-/** A measured order that waits for its call. */
-interface WaitingOrder {
+interface MeasuredOrder {
   readonly command: PlaceOrder;
   readonly amounts: OrderAmounts;
+}
+
+/** A measured order that waits for its call. */
+interface WaitingOrder extends MeasuredOrder {
+  readonly look: SealedLook;
 }
 
 /** Outcome of one order: its bytes in the reply, and the epoch and time that all orders of its call share. */
@@ -146,6 +151,8 @@ export class PlacingCalls {
     const filters = new FilterKeys();
     // An order that cannot be packed fails alone.
     const packed = orders.map((order) => {
+      // Another filter may have been sealed since the order's id was looked up.
+      if (order.look.filter.text !== filter.text) return OTHER_FILTER;
       try {
         return packOrder(order, market, filter, filters, this.#core);
       } catch (error) {
@@ -153,7 +160,7 @@ export class PlacingCalls {
       }
     });
     const sent = packed.filter((one): one is Buffer => one instanceof Buffer);
-    if (sent.length === 0) return packed as Error[];
+    if (sent.length === 0) return packed as (Error | Outcome)[];
     const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, minSequence, layout: filter.text });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const { reply, hold } = await this.#core.scripts.runUnheld(PLACE_ORDERS, input);
@@ -161,7 +168,7 @@ export class PlacingCalls {
     const metInVain = readMetInVain(reply.shared);
     let next = 0;
     return packed.map((one) => {
-      if (one instanceof Error) return one;
+      if (one instanceof Error || 'bytes' in one) return one;
       const met = metInVain?.get(next) ?? 0;
       const bytes = reply.results[next]!;
       next += 1;
@@ -195,6 +202,14 @@ export class PlacingCalls {
     return rules;
   }
 }
+
+const OTHER_FILTER: Outcome = {
+  bytes: Buffer.from([OUTCOMES.stale, ...Buffer.from('filter')]),
+  epoch: 0,
+  timeMs: 0,
+  metInVain: 0,
+  hold: undefined,
+};
 
 export const uncheckedAt = (moment: EngineMoment, ticket: Ticket): Placement => ({
   outcome: 'unchecked',
@@ -232,10 +247,11 @@ const NO_CLAIM: ScriptClaim = scriptClaim(null, {
   text: '',
   current: { generation: 0, bytes: 8 },
   next: null,
+  sealed: [],
 });
 
 /** An order with what its call says of it. */
-interface Packing extends WaitingOrder {
+interface Packing extends MeasuredOrder {
   readonly claim: Claim | null;
   readonly block: ScriptClaim;
   readonly filters: FilterKeys;
@@ -243,7 +259,7 @@ interface Packing extends WaitingOrder {
 }
 
 /** Terms of an order as its call and its event carry them: of most fields, the members of its request. */
-const SENT_TERMS: Members<[order: WaitingOrder, market: Market], SentTerms> = {
+const SENT_TERMS: Members<[order: MeasuredOrder, market: Market], SentTerms> = {
   ...membersOf(SENT_NAMES, (name) => `command.request.${name}`),
   wallet: ({ command }) => command.wallet,
   market: (_order, market) => market.number,
@@ -303,7 +319,7 @@ const placedOrder = maker<[sent: SentTerms, placed: PlacedTerms, match: RecordOf
   updatedAtMs: (_sent, { timeMs }) => timeMs,
 });
 
-function placedOf(market: Market, measured: WaitingOrder, { bytes, epoch, timeMs }: Outcome): Placement {
+function placedOf(market: Market, measured: MeasuredOrder, { bytes, epoch, timeMs }: Outcome): Placement {
   const match = PLACED.unpack(bytes);
   if (match.reason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
   const placed = { market, epoch, sequence: match.sequence, timeMs, sizeSteps: match.size };

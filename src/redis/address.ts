@@ -28,7 +28,7 @@ export interface RedisAddress {
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
-const MAX_COPIES = 7;
+export const MAX_COPIES = 7;
 
 /** Name of a server for Postgres, lists of copies and operators: `host:port`. */
 export const serverName = ({ host, port }: HostPort): string => `${host}:${port}`;

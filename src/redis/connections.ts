@@ -106,6 +106,17 @@ export function connectServer(place: RedisServer, server: HostPort, name: string
   return connect({ ...options, enableReadyCheck: false }, name, () => undefined);
 }
 
+/** Asks one server of a list on a connection of its own, whatever its role is. Rejects when it is away. */
+export function askServer<T>(
+  place: RedisServer,
+  server: HostPort,
+  ask: (redis: Redis) => Promise<T>,
+): Promise<T> {
+  const { login, database } = readPlace(place);
+  const impatient = { commandTimeout: COPY_ANSWERS_WITHIN_MS, connectTimeout: COPY_ANSWERS_WITHIN_MS };
+  return asked(server, { ...login, db: database, ...impatient }, ask);
+}
+
 /** Makes a connection for pub/sub. After a reconnect, its user must subscribe again. */
 export function connectSubscriber(
   server: RedisServer | string,

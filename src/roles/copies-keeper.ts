@@ -145,10 +145,12 @@ export class CopiesKeeper {
   /** Names the first primary: the server that has the engine, or the first one of an engine that begins now. */
   async #begin(): Promise<void> {
     const away = this.#servers.filter(({ seen }) => seen === undefined);
-    if (away.length > 0)
-      return this.#tell('the first start with copies waits for all of them', {
-        away: away.map(({ name }) => name),
+    const silent = away.filter(({ heardAt }) => performance.now() - heardAt > this.#options.downAfterMs);
+    if (silent.length > 0)
+      this.#tell('the first start with copies waits for all of them', {
+        away: silent.map(({ name }) => name),
       });
+    if (away.length > 0) return;
     const owners = this.#servers.filter(({ seen }) => seen!.epoch > 0);
     const primaries = owners.filter(({ seen }) => seen!.isPrimary);
     if (primaries.length > 1)

@@ -2,11 +2,11 @@
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
-import { CopyRounds, type EpochNotes, giveList } from '../engine/index.ts';
+import { CopyRounds, type EpochNotes, foreignFormat, giveList, otherFormat } from '../engine/index.ts';
 import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { readRedisAddress, serverName } from '../redis/address.ts';
-import { type ConnectionListener, connectBeside, type RedisServer } from '../redis/connections.ts';
+import { askServer, type ConnectionListener, connectBeside, type RedisServer } from '../redis/connections.ts';
 import { endpointOf } from '../redis/found-server.ts';
 
 export interface EngineCopies {
@@ -18,6 +18,11 @@ export interface EngineCopies {
    * @throws Refusal SERVICE_UNAVAILABLE after it has left another server, to look again
    */
   checkPrimary(): Promise<void>;
+  /**
+   * Makes sure that no server has an engine of another format. It works before any of them is a primary.
+   * @throws EngineFormat; Refusal SERVICE_UNAVAILABLE while none answers
+   */
+  checkFormat(): Promise<void>;
   close(): void;
 }
 
@@ -76,6 +81,17 @@ export function openCopies(options: CopiesOptions): EngineCopies {
           ? 'no primary of the engine is named yet: settlement names the first one'
           : `${row.server} is the named primary of the engine, and this is ${server}`,
       );
+    },
+    async checkFormat() {
+      const asked = readRedisAddress(at.url)!.endpoints.map((server) =>
+        askServer(at, server, foreignFormat).then(
+          (format) => ({ format }),
+          () => undefined,
+        ),
+      );
+      const answers = (await Promise.all(asked)).filter((answer) => answer !== undefined);
+      if (answers.length === 0) throw refused('no copy of the engine answers');
+      for (const { format } of answers) if (format !== undefined) throw otherFormat(format);
     },
     close: () => roundsRedis.disconnect(),
   };

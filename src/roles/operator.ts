@@ -1,6 +1,5 @@
 /** Connects one operator's command to the configured servers, or to those of the all-in-one on this machine. */
 
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -12,9 +11,9 @@ import { DatabaseRefused } from '../ledger/index.ts';
 import type { OperatorServices } from '../operator/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import { readRedisAddress, serverName } from '../redis/address.ts';
-import { connectServer } from '../redis/connections.ts';
+import { askServer } from '../redis/connections.ts';
 import { type Backends, engineAt, openBackends } from './backends.ts';
-import { loadEmbedded } from './own-servers.ts';
+import { loadEmbedded, servedBy } from './own-servers.ts';
 import type { ServedConfig } from './served-config.ts';
 
 /** Timeout of a command. It is short because a person waits. */
@@ -22,14 +21,11 @@ const PATIENCE_MS = 10_000;
 /** Time after which an unavailable server is reported, since it may never come back. */
 const OUTAGE_PATIENCE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
-/** Timeout after which a copy counts as away. */
-const COPY_PATIENCE_MS = 2_000;
 
 /** @throws ConfigError if no servers are named and none run here */
 async function locateServers(config: Config): Promise<ServedConfig> {
   const isGiven = config.redisUrl !== undefined && config.databaseUrl !== undefined;
   const embedded = isGiven ? undefined : (await loadEmbedded())?.findEmbedded(config.dataDir);
-  const own = { redis: config.redisUrl === undefined, postgres: config.databaseUrl === undefined };
   const redisUrl = config.redisUrl ?? embedded?.redisUrl;
   const databaseUrl = config.databaseUrl ?? embedded?.databaseUrl;
   if (redisUrl === undefined || databaseUrl === undefined) {
@@ -37,13 +33,13 @@ async function locateServers(config: Config): Promise<ServedConfig> {
       `No service runs on ${config.dataDir}: start it with npm start, or name servers by REDIS_URL and DATABASE_URL.`,
     );
   }
-  return { ...config, redisUrl, databaseUrl, own };
+  return servedBy(config, { ...embedded, redisUrl, databaseUrl });
 }
 
 /** Counts the processes by role. Each process has one connection to the engine, whose name contains the role. */
-async function countReplicas(engineRedis: Redis): Promise<Record<string, number>> {
+export async function countReplicas(engineRedis: Redis): Promise<Record<string, number>> {
   const clients = (await engineRedis.client('LIST')) as string;
-  const roles = [...clients.matchAll(/ name=redbook-(\w+)-engine /g)].map(([, role]) => role!);
+  const roles = [...clients.matchAll(/ name=redbook-([\w-]+)-engine /g)].map(([, role]) => role!);
   const others = roles.filter((role) => role !== 'operator').sort();
   return Object.fromEntries(
     [...new Set(others)].map((role) => [role, others.filter((one) => one === role).length]),
@@ -55,18 +51,10 @@ export async function lookAtCopies({
   config,
 }: Backends): Promise<ReadonlyMap<string, SeenServer | undefined>> {
   const at = engineAt(config);
-  const seen = readRedisAddress(at.url)!.endpoints.map(async (endpoint) => {
-    const redis = connectServer(at, endpoint, 'operator-copies');
-    try {
-      if (redis.status !== 'ready')
-        await once(redis, 'ready', { signal: AbortSignal.timeout(COPY_PATIENCE_MS) });
-      return [serverName(endpoint), await lookAt(redis)] as const;
-    } catch {
-      return [serverName(endpoint), undefined] as const;
-    } finally {
-      redis.disconnect();
-    }
-  });
+  const seen = readRedisAddress(at.url)!.endpoints.map(
+    async (endpoint) =>
+      [serverName(endpoint), await askServer(at, endpoint, lookAt).catch(() => undefined)] as const,
+  );
   return new Map(await Promise.all(seen));
 }
 

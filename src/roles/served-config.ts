@@ -4,7 +4,7 @@ import type { ConfigOf } from '../config.ts';
 
 interface OwnServers {
   /** Servers that no setting names, because the all-in-one starts them. */
-  readonly own?: { readonly redis: boolean; readonly postgres: boolean };
+  readonly own?: { readonly redis: boolean; readonly queue: boolean; readonly postgres: boolean };
 }
 
 export type RedisConfig = ConfigOf<'stream'> & OwnServers;

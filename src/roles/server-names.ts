@@ -15,12 +15,11 @@ export interface ServerNames {
 export function serverNames(config: Config & Pick<ServedConfig, 'own'>): ServerNames {
   const { redisUrl = '', queueRedisUrl, databaseUrl = '', own } = config;
   const engine = own?.redis ? 'its own Redis (below DATA_DIR)' : redisName('REDIS_URL', redisUrl);
+  const ofQueue = (url: string): string =>
+    own?.queue ? 'its own Redis for the queue (below DATA_DIR)' : redisName('QUEUE_REDIS_URL', url);
   return {
     engine,
-    queue:
-      queueRedisUrl === undefined || queueRedisUrl === redisUrl
-        ? engine
-        : redisName('QUEUE_REDIS_URL', queueRedisUrl),
+    queue: queueRedisUrl === undefined || queueRedisUrl === redisUrl ? engine : ofQueue(queueRedisUrl),
     postgres: own?.postgres ? 'its own Postgres (below DATA_DIR)' : postgresName(databaseUrl),
   };
 }

@@ -1,7 +1,6 @@
 /** Waits at start-up for unavailable servers, without a limit. `Outages` reports them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { OF_MIGRATIONS, type Outages } from './outages.ts';
 import type { ServerNames } from './server-names.ts';
@@ -33,17 +32,17 @@ export async function untilDone<T>(
 /**
  * Waits until Postgres answers and is prepared for this process. It does not migrate while the engine has another
  * format, because the release of that format settles into the tables that it knows. The gate reports the reason.
- * @param parts.engine if absent, no engine is checked
+ * @param parts.checkFormat throws while the engine has another format; if absent, no engine is checked
  */
 export async function untilMigrated(parts: {
-  readonly engine?: { readonly lifecycle: Pick<Engine['lifecycle'], 'checkFormat'> };
+  readonly checkFormat?: () => Promise<void>;
   readonly ledger: Pick<Ledger, 'ping'>;
   /** Migrates, and checks the rights of the process. */
   readonly prepare: () => Promise<void>;
   readonly outages: Outages;
   readonly names: Pick<ServerNames, 'postgres'>;
 }): Promise<void> {
-  const { engine, ledger, outages, prepare } = parts;
+  const { checkFormat = async () => undefined, ledger, outages, prepare } = parts;
   const { postgres } = parts.names;
   const untilAnswered = async (work: () => Promise<void>): Promise<void> => {
     const report = (error: unknown): void => outages.report(postgres, OF_MIGRATIONS, error);
@@ -56,6 +55,6 @@ export async function untilMigrated(parts: {
     outages.clear(postgres, OF_MIGRATIONS);
   };
   await untilAnswered(async () => undefined);
-  await untilDone(async () => engine?.lifecycle.checkFormat(), undefined, FORMAT_PAUSE_MS);
+  await untilDone(checkFormat, undefined, FORMAT_PAUSE_MS);
   await untilAnswered(prepare);
 }

@@ -105,13 +105,9 @@ describe('an engine of another format', function () {
     let [checks, migrations] = [0, 0];
     const { lifecycle } = fixture.engine;
     const migrated = untilMigrated({
-      engine: {
-        lifecycle: {
-          checkFormat: () => {
-            checks += 1;
-            return lifecycle.checkFormat();
-          },
-        },
+      checkFormat: () => {
+        checks += 1;
+        return lifecycle.checkFormat();
       },
       ledger: { ping: async () => undefined },
       prepare: async () => {

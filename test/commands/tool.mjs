@@ -31,6 +31,10 @@ const TOOLS = {
     does: 'compares the scripts with a naive exchange: --operations N, --seed S',
     run: ['--quiet', 'test/commands/equivalence/main.ts'],
   },
+  copies: {
+    does: 'plants faults into the copies of the engine, which the tests of the rounds must find',
+    run: ['--quiet', 'test/commands/copies/main.ts'],
+  },
   growth: {
     does: 'places N orders and compares the engine’s memory with a model of live state: --orders N',
     run: ['--quiet', 'test/commands/growth/main.ts'],

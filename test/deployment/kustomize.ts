@@ -139,8 +139,10 @@ const isNamed = (value: Json): value is { name: string } => isObject(value) && t
 
 function merge(old: Json | undefined, patch: Json): Json {
   if (isObject(old) && isObject(patch)) {
-    const merged = Object.entries(patch).map(([key, value]) => [key, merge(old[key], value)]);
-    return { ...old, ...Object.fromEntries(merged) };
+    const merged = Object.entries(patch).map(([key, value]) => [key, merge(old[key], value)] as const);
+    const all = Object.entries({ ...old, ...Object.fromEntries(merged) });
+    // A patch removes a field by null.
+    return Object.fromEntries(all.filter(([, value]) => value !== null));
   }
   if (Array.isArray(old) && Array.isArray(patch) && patch.every(isNamed) && old.every(isNamed)) {
     const kept = old.map((item) => {

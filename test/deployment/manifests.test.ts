@@ -13,6 +13,7 @@ import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { CONFIG_TABLE, type Role, readConfig, requireFor, SECRET_NAMES } from '../../src/config.ts';
 import { obtainHaproxy } from '../support/haproxy-binary.ts';
+import { words } from '../support/words.ts';
 import { problemsOf } from './api-schema.ts';
 import { type Reply, repliesOf } from './balancer-replies.ts';
 import { build, type Container, containersOf, type Resource, readYaml, templateOf } from './kustomize.ts';
@@ -21,7 +22,7 @@ const K8S = fileURLToPath(new URL('../../k8s/', import.meta.url));
 const VERSION: string = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ).version;
-const ROLES = ['api', 'stream', 'settlement', 'snapshot'];
+const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator-api'];
 const SECRETS = readYaml(`${K8S}secrets.example.yaml`) as Resource[];
 const SETTINGS = new Set([
   ...CONFIG_TABLE.map(({ name }) => name),
@@ -102,10 +103,16 @@ describe('the schemas of the Kubernetes API', () => {
   });
 });
 
+/** Label of the pods of a StatefulSet. */
+const POD_NAME = 'statefulset.kubernetes.io/pod-name';
+const podsOf = ({ kind, metadata, spec }: Resource): string[] =>
+  kind === 'StatefulSet' ? Array.from({ length: spec.replicas }, (_, at) => `${metadata.name}-${at}`) : [];
+
 /** All installations that the parts can form. */
 const installations: Record<string, () => Resource[]> = {
   demo: () => build(`${K8S}overlays/demo`),
   production: () => build(`${K8S}overlays/production`),
+  ha: () => build(`${K8S}overlays/ha`),
   'production with KEDA': () => [
     ...build(`${K8S}overlays/production`).filter(({ kind }) => kind !== 'HorizontalPodAutoscaler'),
     ...(readYaml(`${K8S}components/keda/scaled-objects.yaml`) as Resource[]),
@@ -203,7 +210,9 @@ for (const [name, made] of Object.entries(installations))
     });
 
     it('list every image for a private registry, with a Secret to pull it', () => {
-      const listed = ['base', `overlays/${name.split(' ')[0]}`].flatMap((folder) => {
+      const overlays =
+        name === 'ha' ? ['overlays/production', 'overlays/ha'] : [`overlays/${name.split(' ')[0]}`];
+      const listed = ['base', ...overlays].flatMap((folder) => {
         const [{ images = [] }] = readYaml(`${K8S}${folder}/kustomization.yaml`) as [
           { images?: { name: string; newName?: string }[] },
         ];
@@ -240,8 +249,9 @@ for (const [name, made] of Object.entries(installations))
           });
           expect(one.spec.minReadySeconds).to.be.above(0);
         }
-        const [{ topologyKey, labelSelector }] = podOf(find('StatefulSet', 'queue-redis')!).affinity
-          .podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+        const [{ topologyKey, labelSelector }] = podOf(
+          find('StatefulSet', name === 'ha' ? 'redis' : 'queue-redis')!,
+        ).affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution;
         expect(topologyKey).to.equal('kubernetes.io/hostname');
         expect(isOf(labelSelector.matchLabels, find('StatefulSet', 'redis')!)).to.equal(true);
       });
@@ -272,9 +282,12 @@ for (const [name, made] of Object.entries(installations))
       for (const one of workloads.filter(({ spec }) => spec.selector))
         expect(isOf(one.spec.selector.matchLabels, one), titleOf(one)).to.equal(true);
       for (const service of ofKind('Service')) {
-        const meant = workloads.filter((one) => isOf(service.spec.selector, one));
+        const { [POD_NAME]: pod, ...labels } = service.spec.selector;
+        const meant = workloads.filter(
+          (one) => isOf(labels, one) && (pod === undefined || podsOf(one).includes(pod)),
+        );
         expect(
-          meant.map(({ metadata }) => metadata.name),
+          meant.flatMap((one) => (pod === undefined ? one.metadata.name : pod)),
           titleOf(service),
         ).to.deep.equal([service.metadata.name]);
         const ports = containersOf(meant[0]!).flatMap(({ ports }) =>
@@ -315,12 +328,27 @@ for (const [name, made] of Object.entries(installations))
         const expected = [...NAMES, 6379, 6380, 26379, ...(one.metadata.name === 'stream' ? [] : [5432])];
         expect(portsOf(one), titleOf(one)).to.have.members(expected);
       }
-      for (const one of ofKind('StatefulSet')) expect(portsOf(one), titleOf(one)).to.deep.equal(NAMES);
+      for (const one of ofKind('StatefulSet'))
+        expect(portsOf(one), titleOf(one)).to.deep.equal(podsOf(one).length > 1 ? [...NAMES, 6379] : NAMES);
       expect(find('NetworkPolicy', 'nothing')!.spec).to.deep.equal({
         podSelector: {},
         policyTypes: ['Ingress', 'Egress'],
       });
     });
+
+    if (name === 'ha')
+      it('run three copies of the engine, of which one at a time may leave', () => {
+        const copies = find('StatefulSet', 'redis')!;
+        expect(podsOf(copies)).to.deep.equal(['redis-0', 'redis-1', 'redis-2']);
+        for (const pod of podsOf(copies)) expect(find('Service', pod)!.spec.selector).to.have.keys(POD_NAME);
+        expect(copies.spec.updateStrategy.type).to.equal('OnDelete');
+        expect(find('PodDisruptionBudget', 'redis')!.spec.maxUnavailable).to.equal(1);
+        // A copy tells the primary its name in REDIS_URL.
+        const [{ args }] = containersOf(copies) as [Container];
+        expect(args.slice(args.indexOf('--include'))).to.deep.equal(
+          words('--include /run/secrets/copy.conf --replica-announce-ip $(POD_NAME)'),
+        );
+      });
 
     it('keep the namespace, and so the disks and the Secrets, in a separate file', () => {
       expect(ofKind('Namespace')).to.deep.equal([]);
@@ -407,6 +435,24 @@ for (const [name, made] of Object.entries(installations))
       expect(openTo.map(({ metadata }) => metadata.name)).to.deep.equal(['monitors']);
       for (const { spec } of ofKind('ServiceMonitor'))
         expect(spec.endpoints.map(({ port }: { port: string }) => port)).to.deep.equal(['metrics']);
+    });
+
+    it('let only the namespace of custody reach the routes for operators', () => {
+      const one = find('Deployment', 'operator-api')!;
+      const [container] = containersOf(one) as [Container];
+      expect(environmentOf(container).OPERATOR_PORT).to.equal('8080');
+      const policies = ofKind('NetworkPolicy').filter(
+        ({ spec }) => spec.ingress && isPicked(spec.podSelector, labelsOf(one)),
+      );
+      const from = policies.flatMap(({ spec }) => spec.ingress as { from: unknown[]; ports: unknown[] }[]);
+      expect(from.filter(({ ports }) => JSON.stringify(ports) === '[{"port":"http"}]')).to.deep.equal([
+        {
+          from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'custody' } } }],
+          ports: [{ port: 'http' }],
+        },
+      ]);
+      const backends = ofKind('Ingress').flatMap(({ spec }) => spec.rules[0].http.paths as IngressPath[]);
+      expect(backends.map(({ backend }) => backend.service.name)).to.not.include('operator-api');
     });
 
     it('label the objects of the Prometheus operator in one file', () => {

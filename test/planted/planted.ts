@@ -11,6 +11,7 @@ export type Proof =
   | 'simulation'
   | 'campaign'
   | 'hostile'
+  | 'copies'
   | 'growth';
 
 export interface Change {

@@ -15,10 +15,13 @@ import { Capture } from '../operator/fixture.ts';
 import { type CopiesStage, openCopiesStage } from '../support/copies.ts';
 import { eventually } from '../support/eventually.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
+import { random, runSeed } from '../support/seed.ts';
 
 const M = 'ETH/USD';
 const WALLETS = ['a1', 'b0', 'ca', 'da'].map((byte) => `0x${byte.repeat(20)}`);
 const OUTAGE_MS = 60_000;
+const BREAKS = 15;
+const MAX_CUT_BYTES = 20_000;
 
 describe('an engine with copies', function () {
   this.timeout(240_000);
@@ -143,6 +146,32 @@ describe('an engine with copies', function () {
     await nothingIsLost();
   });
 
+  it('answers nothing on a primary that keepers and copies do not reach, while its clients do', async () => {
+    const first = await primary();
+    const users = ['replica', 'engine-settlement'];
+    await ask(
+      first,
+      ...users.map((user): [string, ...string[]] => ['ACL', 'SETUSER', user, 'off']),
+      ['CLIENT', 'KILL', 'TYPE', 'replica'],
+      ['CLIENT', 'KILL', 'USER', 'engine-settlement'],
+    );
+    await goesOn();
+    expect(await primary()).not.to.equal(first);
+    await ask(first, ...users.map((user): [string, ...string[]] => ['ACL', 'SETUSER', user, 'on']));
+    await nothingIsLost();
+  });
+
+  it('loses nothing when replication and all other connections break at random bytes', async () => {
+    const dice = random(runSeed());
+    for (let times = 0; times < BREAKS; times += 1) {
+      for (const link of stage.copies.links.values())
+        link.limp({ delayMs: 0, cutAfterBytes: 1 + dice.below(MAX_CUT_BYTES) });
+      await sleep(200);
+    }
+    for (const link of stage.copies.links.values()) await link.mend();
+    await nothingIsLost();
+  });
+
   it('goes on without a copy that is killed, and takes it back', async () => {
     const [first, killed] = [await primary(), await replica()];
     await serverOf(killed).kill();
@@ -205,6 +234,11 @@ describe('an engine with copies', function () {
         expect(one.offset).to.be.above(0);
         expect(one.lagEvents).to.be.a('number');
       }
+    });
+
+    it('is part of the status', async () => {
+      const { server, members } = await stage.row();
+      expect((await run('status')).copies).to.deep.equal({ primary: server, members, away: [] });
     });
 
     it('gets another primary, and loses no answered order', async () => {

@@ -10,6 +10,7 @@ import type { CopiesRow } from '../../src/ledger/index.ts';
 import { type Backends, openBackends } from '../../src/roles/backends.ts';
 import { type CopiesKeeper, keepCopies } from '../../src/roles/copies-keeper.ts';
 import { createSettlementWorker } from '../../src/workers/settlement.ts';
+import { type Link, openLink } from './link.ts';
 import { freePort } from './ports.ts';
 import { ADMIN, asReplica, asUser, PASSWORD, type RedisServer, startRedisServer } from './redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from './servers.ts';
@@ -19,6 +20,8 @@ const SETTLE_EVERY_MS = 50;
 export interface Copies {
   /** Servers by the names that the row gives them. */
   readonly servers: ReadonlyMap<string, RedisServer>;
+  /** The ways to the servers by the same names: all clients, keepers and copies take them. */
+  readonly links: ReadonlyMap<string, Link>;
   /** The administrator's URL of all. */
   readonly url: string;
   stop(): Promise<void>;
@@ -28,15 +31,21 @@ export interface Copies {
 export async function startCopies(count = 3): Promise<Copies> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-copies-'));
   const settings = [...asReplica, 'replicaof 127.0.0.1 1', 'repl-ping-replica-period 1'];
-  const servers = new Map<string, RedisServer>();
+  const [servers, links] = [new Map<string, RedisServer>(), new Map<string, Link>()];
   for (let at = 0; at < count; at += 1) {
-    const server = await startRedisServer(join(folder, `copy-${at}`), { port: await freePort(), settings });
-    servers.set(new URL(server.url).host, server);
+    const port = await freePort();
+    const link = await openLink(`redis://127.0.0.1:${port}`);
+    const { host, port: announced } = new URL(link.url);
+    const own = { port, settings: [...settings, `replica-announce-port ${announced}`] };
+    servers.set(host, await startRedisServer(join(folder, `copy-${at}`), own));
+    links.set(host, link);
   }
   return {
     servers,
+    links,
     url: `redis+copies://${ADMIN}:${PASSWORD}@${[...servers.keys()].join(',')}`,
     async stop() {
+      for (const link of links.values()) link.close();
       await Promise.all([...servers.values()].map((server) => server.kill()));
       rmSync(folder, { recursive: true, force: true });
     },

@@ -39,10 +39,19 @@ interface RunRecord {
   /** Absent until the owner serves requests. */
   service?: ServiceAddress;
   redisUrl?: string;
+  /** Absent if the queue is on the engine's Redis. */
+  queueRedisUrl?: string;
   databaseUrl?: string;
+  /** Number of copies that the engine of the folder has; absent if it has none. */
+  copies?: number;
   redis?: ServerRecord;
+  [copy: `redis-${number}`]: ServerRecord | undefined;
+  queue?: ServerRecord;
   postgres?: ServerRecord;
 }
+
+/** Name of a server, of its folder and of its log. */
+export type OwnServerName = 'redis' | `redis-${number}` | 'queue' | 'postgres';
 
 export interface ServerRecord {
   readonly port: number;
@@ -131,7 +140,7 @@ export function unreadable(path: string, error: unknown): unknown {
 
 /** Names that a data folder of Redbook may hold, with drafts of its files that an interrupted write left behind. */
 const OURS =
-  /^(lock|secrets\.json|servers\.json|redis|postgres|redis\.log|postgres\.log|redbook.*\.log.*|.+\.draft|(lock|secrets\.json|servers\.json)\.\d+)$/;
+  /^(lock|secrets\.json|servers\.json|(redis|redis-\d|queue|postgres)(\.log)?|redbook.*\.log.*|.+\.draft|(lock|secrets\.json|servers\.json)\.\d+)$/;
 /** Names that systems leave in any folder. */
 const ANYWHERE = /^(lost\+found|\.DS_Store|\.gitignore|\.gitkeep|\.keep)$/;
 
@@ -151,7 +160,7 @@ function checkContents(path: string): void {
       `The data folder ${path} holds other things (${strange}) and no data of Redbook. Name an empty folder, or a new one, in DATA_DIR.`,
       2,
     );
-  const kept = names.find((name) => name === 'redis' || name === 'postgres');
+  const kept = names.find((name) => /^(redis|postgres)/.test(name) && !name.endsWith('.log'));
   if (kept !== undefined)
     throw new StartRefusal(
       `The data folder ${path} holds ${kept} without secrets.json, which has the passwords of the data. Restore that file, or name another folder in DATA_DIR.`,

@@ -21,12 +21,14 @@ export function redisProgram(
     path: string;
     logFile: string;
     port: number;
+    name?: string;
     user?: string;
     password: string;
     settings?: readonly string[];
+    restartAfterMs?: number;
   },
 ): ServerProgram {
-  const { path, logFile, port, user = 'default', password } = options;
+  const { path, logFile, port, name = 'Redis', user = 'default', password, restartAfterMs = 0 } = options;
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const settings = [
     'bind 127.0.0.1',
@@ -47,19 +49,30 @@ export function redisProgram(
   // Written to a file, because everybody on the machine can read a command line.
   writeFileSync(join(path, 'redis.conf'), `${settings.join('\n')}\n`, { mode: 0o600 });
   return {
-    name: 'Redis',
+    name,
     command: binary.command,
     args: ['redis.conf'],
     env: serverEnvironment(binary.libraryPath),
     cwd: path,
     stopSignal: 'TERM',
     logFile,
+    restartAfterMs,
     isReady: () => answersPing(port, user, password),
   };
 }
 
+/** Further lines of the configuration of a copy, which is a replica of nobody until a keeper says what it is. */
+export const copySettings = (password: string): string[] => [
+  'replicaof 127.0.0.1 1',
+  `masterauth ${password}`,
+  'repl-diskless-sync-delay 0',
+];
+
 export const redisUrl = (port: number, password: string): string =>
   `redis://:${password}@127.0.0.1:${port}/0`;
+
+export const copiesUrl = (ports: readonly number[], password: string): string =>
+  `redis+copies://:${password}@${ports.map((port) => `127.0.0.1:${port}`).join(',')}`;
 
 /** A server that is still loading its data answers PING with an error. */
 function answersPing(port: number, user: string, password: string): Promise<boolean> {

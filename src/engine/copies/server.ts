@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { HostPort } from '../../redis/address.ts';
 import { KEYS } from '../keys.ts';
 import { wrongSettings } from '../server-settings.ts';
-import { readState } from '../state.ts';
+import { ENGINE_FORMAT, readState } from '../state.ts';
 import { LIST_FIELDS, readList } from './list.ts';
 
 /** The reply to ROLE. */
@@ -78,6 +78,12 @@ export async function lookAt(redis: Redis): Promise<SeenServer> {
     ),
     timeMs: Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000),
   };
+}
+
+/** Returns the format of an engine that another release wrote; undefined without one. */
+export async function foreignFormat(redis: Redis): Promise<string | undefined> {
+  const [exists, format] = await Promise.all([redis.exists(KEYS.engine), redis.hget(KEYS.engine, 'format')]);
+  return exists === 1 && format !== String(ENGINE_FORMAT) ? (format ?? '') : undefined;
 }
 
 /** The row of Postgres, as far as an order of a keeper depends on it. */

@@ -25,6 +25,8 @@ export interface Cluster {
   /** The wallet that trades under load. It is credited as soon as there is a market. */
   readonly wallet: Wallet;
   up(...options: string[]): Promise<Ended>;
+  /** Adds a file of the checkout to those that Compose reads from now on. */
+  addFile(name: string): void;
   operator(...command: string[]): Promise<Record<string, unknown>>;
   /** Ids and start times of the project's long-running containers, by name. */
   containers(): Promise<Map<string, string>>;
@@ -66,6 +68,9 @@ export function openCluster(): Cluster {
 
   return {
     ...{ engine, checkout, image, wallet },
+    addFile(name) {
+      env.COMPOSE_FILE += `:${checkout.folder}/${name}`;
+    },
     up: (...options) => engine.compose('up', '-d', '--wait', ...options),
     async operator(...command) {
       const { status, stdout, stderr } = await engine.compose(

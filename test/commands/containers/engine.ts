@@ -18,7 +18,15 @@ const PARTS = [
     .split('\n')
     .filter((line) => line.startsWith('!'))
     .map((line) => line.slice(1)),
-  ...['.dockerignore', 'Dockerfile', 'README.md', 'docker-compose.yml', 'docs', 'k8s'],
+  ...[
+    '.dockerignore',
+    'Dockerfile',
+    'README.md',
+    'docker-compose.yml',
+    'docker-compose.ha.yml',
+    'docs',
+    'k8s',
+  ],
 ];
 
 export interface Checkout {
@@ -80,16 +88,16 @@ export interface Engine {
   beside(...command: string[]): ChildProcess;
 }
 
-/** @param env Compose's environment: its file, its project and the settings */
+/** @param env Compose's environment: its file, its project and the settings. It is read for each command. */
 export function openEngine(env: NodeJS.ProcessEnv): Engine {
   const {
     DOCKER = 'docker',
     DOCKER_COMPOSE = `${DOCKER} compose`,
     DOCKER_IN = '',
   } = process.env as Record<string, string | undefined>;
-  const given = { ...process.env, ...env };
+  const given = (): NodeJS.ProcessEnv => ({ ...process.env, ...env });
   const run = (command: string, args: readonly string[]): Promise<Ended> =>
-    ended(spawn('sh', ['-c', `${command} "$@"`, 'sh', ...args], { env: given, stdio: 'pipe' }));
+    ended(spawn('sh', ['-c', `${command} "$@"`, 'sh', ...args], { env: given(), stdio: 'pipe' }));
   const functions = [
     `docker() { if [ "$1" = compose ]; then shift; ${DOCKER_COMPOSE} "$@"; else ${DOCKER} "$@"; fi; }`,
     // npm run -s redbook -- …
@@ -106,7 +114,7 @@ export function openEngine(env: NodeJS.ProcessEnv): Engine {
       ended(
         spawn('sh', ['-ec', `${functions}\n${text}`], {
           cwd: folder,
-          env: { ...given, ...own },
+          env: { ...given(), ...own },
           stdio: 'pipe',
         }),
       ),

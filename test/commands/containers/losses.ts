@@ -175,6 +175,38 @@ export const LOSSES: readonly Check[] = [
     await disks.close();
     return judged(seen.join('; '), conditions, ...disks.ended);
   }),
+
+  // The last check, because the cluster keeps its copies.
+  check(
+    'a copy of the engine lost',
+    'docker-compose.ha.yml, SIGKILL of the primary under load',
+    async (cluster) => {
+      cluster.addFile('docker-compose.ha.yml');
+      const ups = [(await untilUp(cluster)).at(-1)];
+      const killed = await wholeCopies(cluster);
+      await settled(cluster);
+      const before = await orderCount(cluster);
+      const around = await cluster.underLoad(async () => {
+        await kill(cluster, killed);
+        await primaryWhen(cluster, ({ primary }) => primary !== '' && primary !== `${killed}:6379`);
+      });
+      const without = await cluster.underLoad(async () => undefined);
+      ups.push((await untilUp(cluster)).at(-1));
+      const primary = await wholeCopies(cluster);
+      await settled(cluster);
+      const lost = around.placed + without.placed - ((await orderCount(cluster)) - before);
+      return judged(
+        `${killed} to ${primary}; ${loaded(around)}; without it ${without.placed} orders placed; ${Math.max(0, lost)} lost`,
+        {
+          'another one is the primary': primary !== killed,
+          'trading goes on without it': without.placed > 0,
+          'no answered order is lost': lost <= 0,
+          'the books hold': await reconciles(cluster),
+        },
+        ...ups,
+      );
+    },
+  ),
 ];
 
 /** Changes the users file in its volume by an expression of `text`, and returns the file as it was. */
@@ -238,6 +270,23 @@ async function settled(cluster: Cluster): Promise<void> {
     if (settlement?.lag.events === 0) return;
     await sleep(1_000);
   }
+}
+
+const wholeCopies = (cluster: Cluster): Promise<string> =>
+  primaryWhen(cluster, ({ members }) => members.length === 3);
+
+/** Waits until the copies of the engine are as asked, and returns the service of the primary. */
+async function primaryWhen(
+  cluster: Cluster,
+  holds: (copies: { primary: string; members: string[] }) => boolean,
+): Promise<string> {
+  for (let attempt = 0; attempt < 60; attempt += 1) {
+    const copies = await cluster.operator('copies').catch(() => ({ primary: '', members: [] }));
+    const now = copies as { primary: string; members: string[] };
+    if (holds(now)) return now.primary.replace(':6379', '');
+    await sleep(1_000);
+  }
+  throw new Error('the copies are not as expected after a minute');
 }
 
 /** Trades during the change, and counts the orders that were answered and that the ledger lacks afterwards. */

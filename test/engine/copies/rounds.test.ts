@@ -144,6 +144,19 @@ describe('the rounds of the copies', function () {
     });
   });
 
+  it('leave the engine open when it takes an order while a check of it waits for one', async () => {
+    const { tenure } = engine.lifecycle;
+    let waiting: Promise<unknown> = Promise.resolve();
+    await whileStopped(1, async () => {
+      const before = await sequence();
+      waiting = Promise.allSettled([engine.lifecycle.confirm(), sell()]);
+      await eventually('the order is placed', async () => (await sequence()) === before + 1);
+      await sleep(50);
+    });
+    await waiting;
+    expect(engine.lifecycle.tenure).to.equal(tenure);
+  });
+
   it('carry many replies each', async () => {
     const before = Number(await servers[0]!.hget(KEYS.copies, 'round'));
     await Promise.all(Array.from({ length: 200 }, () => sell()));

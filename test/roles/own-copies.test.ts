@@ -1,0 +1,104 @@
+/** Tests that the all-in-one runs copies of its engine, of which anybody may kill one. */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { reconcile } from '../../src/books/reconcile/index.ts';
+import { readConfig, requireFor } from '../../src/config.ts';
+import { findEmbedded } from '../../src/embedded/index.ts';
+import { isAlive, type ProcessIdentity } from '../../src/embedded/run/process-identity.ts';
+import { type Backends, openBackends } from '../../src/roles/backends.ts';
+import { lookAtCopies } from '../../src/roles/operator.ts';
+import { ALICE, fund, limit, publishPlain } from '../engine/fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/ports.ts';
+import { ROOT } from '../support/program.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
+import { launchService, type Service } from '../support/service.ts';
+
+const M = 'ETH/USD';
+const PATIENCE_MS = 60_000;
+
+describe('the all-in-one with copies of its engine', function () {
+  this.timeout(180_000);
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-own-copies-'));
+  const dataDir = join(folder, 'data');
+  let settings: Record<string, string>;
+  let service: Service;
+  let backends: Backends | undefined;
+
+  before(async () => {
+    settings = {
+      DATA_DIR: dataDir,
+      DATABASE_URL: await freshLedgerDatabase(),
+      PORT: String(await freePort()),
+      CLAIM_FILTER_BYTES: String(64 * 1024),
+      ENGINE_DOWN_AFTER_MS: '1000',
+    };
+  });
+  afterEach(async () => {
+    await backends?.close();
+    backends = undefined;
+  });
+  after(async () => {
+    await service.end('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const start = async (...args: string[]): Promise<void> => {
+    service = await launchService('all', settings, ROOT, ...args);
+    const isDone = () => service.child.exitCode !== null || service.output().includes('Press Ctrl-C');
+    await eventually('it is ready', isDone, PATIENCE_MS);
+    if (service.child.exitCode !== null) return;
+    const { redisUrl, queueRedisUrl } = findEmbedded(dataDir)!;
+    const servers = { REDIS_URL: redisUrl, QUEUE_REDIS_URL: queueRedisUrl };
+    const config = requireFor('settlement', readConfig({ ...settings, ...servers }));
+    backends = openBackends('all', config, pino({ level: 'silent' }));
+    await backends.engineOpened;
+  };
+  /** Processes of the servers by their names in Postgres. */
+  const processes = (): Map<string, ProcessIdentity> => {
+    const record = JSON.parse(readFileSync(join(dataDir, 'servers.json'), 'utf8'));
+    const servers = ['redis', 'redis-2', 'redis-3', 'queue'].map((name) => record[name]);
+    return new Map(servers.map(({ port, process }) => [`127.0.0.1:${port}`, process]));
+  };
+  const sell = (clientOrderId: string) =>
+    backends!.engine.orders.place({ wallet: ALICE, request: limit(M, 'sell', 10, 1, { clientOrderId }) });
+
+  it('trades on when the primary is killed, and takes it back as a copy', async () => {
+    await start('--copies', '3');
+    const { engine, ledger } = backends!;
+    const row = async () => (await ledger.copies.read())!;
+    await eventually('three copies count', async () => (await row()).members.length === 3);
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 1_000n });
+    expect((await sell('first')).outcome).to.equal('placed');
+    const { server } = await row();
+    process.kill(processes().get(server)!.pid, 'SIGKILL');
+    await eventually('an order is answered', async () => (await sell('second')) !== undefined, PATIENCE_MS);
+    const isBack = async (): Promise<boolean> => {
+      const { server: now, members } = await row();
+      const seen = await lookAtCopies(backends!);
+      return now !== server && members.includes(server) && seen.get(server)?.isPrimary === false;
+    };
+    await eventually('the killed one is a copy', isBack, PATIENCE_MS);
+    expect((await reconcile({ engine, ledger }, { patienceMs: PATIENCE_MS })).holds).to.equal(true);
+  });
+
+  it('stops its servers, and keeps the engine from a start without its copies', async () => {
+    const servers = [...processes().values()];
+    expect(await service.end('SIGTERM')).to.equal(0);
+    expect(servers.map(isAlive)).to.deep.equal([false, false, false, false]);
+    await start();
+    expect(service.child.exitCode).to.equal(2);
+    expect(service.output()).to.match(/has 3 copies: start it with --copies 3, or name another folder in D/);
+  });
+
+  it('finds its orders when it starts again', async () => {
+    await start('--copies', '3');
+    expect((await backends!.engine.orders.find(ALICE, 'second')).outcome).to.equal('claimed');
+    expect(await service.end('SIGINT')).to.equal(0);
+  });
+});
