@@ -56,6 +56,7 @@ export const MAY_USE = {
   embedded: { runs: ['domain'] },
   http: {
     runs: [
+      'books',
       'history',
       'market-data',
       'statements',

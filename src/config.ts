@@ -19,6 +19,8 @@ export interface Config {
   readonly host?: string;
   /** 0 means any free port. If absent, `/metrics` is served on `port`. */
   readonly metricsPort?: number;
+  /** Port of the routes for operators. 0 means any free port. */
+  readonly operatorPort: number;
   /** If `redisUrl` or `databaseUrl` is absent, the all-in-one starts its own server. */
   readonly redisUrl?: string;
   /** Defaults to `redisUrl`. */
@@ -65,7 +67,7 @@ export interface Config {
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
-export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'migrate';
+export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'operator-api' | 'migrate';
 
 /** A variable is missing or invalid. The message names it and the rule it breaks, but never a secret's value. */
 export class ConfigError extends StartRefusal {
@@ -197,6 +199,14 @@ const SETTINGS = {
     default: null,
     defaultNote: '`PORT`',
     meaning: 'port for `/metrics`, which `PORT` then no longer serves; 0 picks a free port',
+    ...wholeNumber(0, 65_535),
+  },
+  operatorPort: {
+    name: 'OPERATOR_PORT',
+    default: '8081',
+    meaning:
+      'port of the routes for operators, which `PORT` never serves (`operator-api`, `all`); 0 picks a free port; ' +
+      '`all` listens on 127.0.0.1 only, on another free port if this one is taken',
     ...wholeNumber(0, 65_535),
   },
   redisUrl: {
@@ -567,7 +577,7 @@ function offersFaucet({ demoFaucet, redisUrl, databaseUrl }: Partial<Config>): b
 }
 
 /** The all-in-one with both servers of its own is for one person on one machine. */
-const OWN_HOST = '127.0.0.1';
+export const OWN_HOST = '127.0.0.1';
 
 const webUrlOn = (port: number): string => `http://localhost:${port}`;
 const webHostsOn = (port: number): string[] => [`localhost:${port}`, `127.0.0.1:${port}`];
@@ -616,6 +626,7 @@ const REQUIRED = {
   stream: ['redisUrl'],
   settlement: ['redisUrl', 'databaseUrl'],
   snapshot: ['redisUrl', 'databaseUrl'],
+  'operator-api': ['redisUrl', 'databaseUrl'],
   migrate: ['databaseUrl'],
 } as const satisfies Record<Role, readonly (keyof Config)[]>;
 

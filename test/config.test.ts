@@ -38,6 +38,7 @@ describe('configuration', () => {
   it('has a default for every variable', () => {
     expect(readConfig({})).to.deep.equal({
       port: 8080,
+      operatorPort: 8081,
       host: '127.0.0.1',
       webUrl: 'http://localhost:8080',
       webHosts: ['localhost:8080', '127.0.0.1:8080'],
@@ -72,6 +73,7 @@ describe('configuration', () => {
       PORT: '9000',
       HOST: '::1',
       METRICS_PORT: '9001',
+      OPERATOR_PORT: '9002',
       QUEUE_REDIS_URL: 'rediss://:secret@queue.example',
       REDIS_CA: rootCertificates[0]!,
       JWT_SECRET_PREVIOUS: SECRET,
@@ -106,6 +108,7 @@ describe('configuration', () => {
       port: 9000,
       host: '::1',
       metricsPort: 9001,
+      operatorPort: 9002,
       redisUrl: OWN.REDIS_URL,
       queueRedisUrl: 'rediss://:secret@queue.example',
       redisCa: rootCertificates[0],
@@ -164,6 +167,7 @@ describe('configuration', () => {
     ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3', ' 80'],
     ['HOST', 'localhost', '127.1', '127.0.0.1:80', '[::1]', '*'],
     ['METRICS_PORT', '-1', '65536', '80.5'],
+    ['OPERATOR_PORT', '-1', '65536', '80.5'],
     ['REDIS_URL', 'localhost:6379', 'http://localhost', 'redis://[', 'redis+sentinel://one,two/primary'],
     ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock', 'redis+sentinel://one,two'],
     ['REDIS_CA', 'redis.pem', '-----BEGIN CERTIFICATE-----'],

@@ -315,10 +315,11 @@ describe('the version of package.json', () => {
 
 describe('the tables of the documents', () => {
   it('list every error code of the code, and one of four actions for each', () => {
-    const expected = Object.entries(ERRORS).map(([code, { status, meaning }]) => [
+    const expected = Object.entries(ERRORS).map(([code, { status, meaning, producer }]) => [
       `\`${code}\``,
       String(status),
       meaning,
+      producer,
     ]);
     const rows = rowsOf('docs/api.md', '7. Errors');
     expect(rows.map((cells) => cells.slice(0, -1))).to.deep.equal(expected);

@@ -59,7 +59,8 @@ end
 
 -- Takes the replaced order off the book, with an event of its own before that of the order: a stream that takes the
 -- first takes the second too. plan_order has released what it held. Returns its closed record.
-local function close_replaced(old, wallet)
+local function close_replaced(old)
+  local wallet = old.wallet
   local record = closed_record(old.live, old.had_fills)
   append_event(keys.events, state, time, struct.pack(CLOSED_EVENT_FORMAT, ORDERS_CLOSED, time, CAUSE_REPLACED) .. record)
   unsettled[#unsettled + 1] = '0'
@@ -100,7 +101,7 @@ end
 
 -- Writes the order and its event. Returns the bytes of its outcome in the reply.
 local function commit_order(order)
-  local replaced = order.old and order.reason == 0 and close_replaced(order.old, order.wallet) or nil
+  local replaced = order.old and order.reason == 0 and close_replaced(order.old) or nil
   local stamp, count = stamp_of(state.epoch, state.sequence + 1), order.reason == 0 and walk.fills or 0
   local reference = prefixes[order.side] .. order.key .. stamp
   local reply = record_order(order, count, replaced)

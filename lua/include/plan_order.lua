@@ -187,18 +187,19 @@ local function find_replaced(order)
   local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
   if string.sub(reference, 1, 2) ~= prefixes[side] then return false end
   local member = redis.call('ZRANGE', keys.book[side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
-  if not member or string.sub(member, 1, 15) ~= place or string.sub(member, 16, 35) ~= order.wallet then return false end
-  local key, had_fills, left = struct.unpack(MEMBER_OWN_FORMAT, member)
-  local live = live_member(order.wallet .. reference)
+  if not member or string.sub(member, 1, 15) ~= place then return false end
+  local key, owner, had_fills, left = struct.unpack(MEMBER_FORMAT, member)
+  if owner ~= order.wallet then return false end
+  local live = live_member(owner .. reference)
   if not live then error('the order that is replaced has no live record', 0) end
-  order.old = { side = side, member = member, had_fills = had_fills, left = left, live = live,
+  order.old = { side = side, member = member, wallet = owner, had_fills = had_fills, left = left, live = live,
     held = held_atoms(side, price_key(side, key), left), level = string.sub(member, 1, 7) }
   return true
 end
 
 -- Moves what the replaced order holds to its wallet's available funds, or back. Its amounts were read.
 local function release_replaced(order, sign)
-  local old, wallet = order.old, order.wallet
+  local old, wallet = order.old, order.old.wallet
   local holds_in = old.side == BUY and quote or base
   add_to(holds_in, wallet .. RESERVED, -sign * old.held)
   add_to(holds_in, wallet .. AVAILABLE, sign * old.held)
@@ -207,7 +208,7 @@ end
 
 -- Reads and checks what taking the replaced order off the book changes. Fails when a reservation is missing.
 local function check_replaced(order)
-  local old, wallet = order.old, order.wallet
+  local old, wallet = order.old, order.old.wallet
   local holds_in, sum = old.side == BUY and quote or base, { 0, 0 }
   ask(holds_in, wallet .. RESERVED)
   ask(holds_in, wallet .. AVAILABLE)

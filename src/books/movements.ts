@@ -87,6 +87,31 @@ export async function moveUnlessKnown(
   throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');
 }
 
+/** A movement as an operator asks for it. */
+export interface AskedMovement extends Omit<AccountMoved, 'amountAtoms'> {
+  readonly amount: Decimal;
+}
+
+/** A movement in atoms, with the scale that they were made with. */
+export interface ScaledMovement extends AccountMoved {
+  readonly scale: number;
+}
+
+/** @throws OperatorRefusal UNKNOWN_ASSET | INVALID_AMOUNT */
+export async function scaledMovement(engine: Engine, asked: AskedMovement): Promise<ScaledMovement> {
+  const { amount, ...movement } = asked;
+  const asset = await findAsset(engine, asked.asset);
+  return { ...movement, amountAtoms: atomsOf(amount, asset), scale: asset.scale };
+}
+
+/** Returns the deposit or withdrawal that a reference stands for, settled or not. */
+export const findMovement = async (
+  { engine, ledger }: Servers,
+  kind: AccountMoved['kind'],
+  reference: string,
+): Promise<AccountMoved | null> =>
+  (await engine.funds.claimed(kind, reference)) ?? ledger.journal.movement(kind, reference);
+
 /** @throws OperatorRefusal INVALID_AMOUNT when the amount is finer than the asset's atom */
 export function atomsOf(amount: Decimal, { symbol, scale }: Asset): bigint {
   const atoms = toScaled(amount, scale);

@@ -180,7 +180,12 @@ async function begin(
   if (signal?.aborted) throw aborted(signal, 'refused');
   const firstSentAt = connection.clock.now();
   return bodies.map((body) => ({
-    ...{ session, target, body, firstSentAt, deadline: deadlineOf(session, body), unanswered: 0 },
+    session,
+    target,
+    body,
+    firstSentAt,
+    deadline: deadlineOf(session, body),
+    unanswered: 0,
   }));
 }
 

@@ -85,9 +85,9 @@ export interface OperatorActed {
   readonly name: string;
   readonly wallet?: string;
   readonly market?: string;
-  /** What the command was about, like an order id. */
+  /** Object of the command, like an order id. */
   readonly subject?: string;
-  /** What it changed, before and after. */
+  /** State that the command changed, before and after. */
   readonly before?: string;
   readonly after?: string;
 }

@@ -14,7 +14,7 @@ import { KEYS } from './keys.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import { readState } from './state.ts';
 
-/** What the sealed filters say of an id. */
+/** Answer of the sealed filters for an id. */
 export interface SealedLook {
   /** The filters that were looked at. A command that relies on the look must be refused where others are in force. */
   readonly filter: FilterState;

@@ -10,7 +10,7 @@ import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { actText, readMovement } from './event-codec.ts';
 import { scriptClaim } from './filter-layout.ts';
-import { balancesKey } from './keys.ts';
+import { balancesKey, KEYS } from './keys.ts';
 import { MOVE_FUNDS, READ_BALANCES } from './scripts.ts';
 
 /** Most atoms of an asset's supply, and so of any balance: sums stay inside 64 bits. */
@@ -81,6 +81,16 @@ export class EngineFunds {
       case 'moved':
         return { outcome: 'moved', movement, sequence: reply.sequence };
     }
+  }
+
+  /** Returns the movement that a reference stands for, if the engine still remembers it. */
+  async claimed(kind: AccountMoved['kind'], reference: string): Promise<AccountMoved | null> {
+    const { field } = movementClaim(kind, reference);
+    const found = await this.#core.scripts.call(() =>
+      Promise.all(KEYS.claims.map((claims) => this.#core.redis.hget(claims, field))),
+    );
+    const record = found.find((one) => one !== null);
+    return record == null ? null : readMovement(kind, record);
   }
 
   async #checkMovement({ asset, amountAtoms, reference, reverses = reference }: AccountMoved): Promise<void> {

@@ -82,7 +82,8 @@ export const createMetricsApp = (services: Pick<ProbeServices, 'logger' | 'metri
     PROBES.filter(({ path }) => path === METRICS_PATH),
   );
 
-function newApp(): Express {
+/** Makes an Express application without its extras. */
+export function newApp(): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -152,7 +153,8 @@ function addPage(app: Express, services: Services, ceiling: RequestHandler): voi
     register(app, 'GET', path, enter(path, setHeaders), ceiling, handle);
 }
 
-function closeApp(
+/** Adds the probes, the handlers of all other requests, and what comes before each request. */
+export function closeApp(
   app: Express,
   services: ProbeServices,
   otherwise: readonly RequestHandler[] = [unknownRoute],
@@ -189,7 +191,7 @@ function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines)
 }
 
 /** Records the route and sets its CORS headers. Both apply to every later reply, errors included. */
-const enter =
+export const enter =
   (path: string, ...setHeaders: readonly Cors[]): RequestHandler =>
   (request, response, next) => {
     stateOf(response).route = path;
@@ -247,6 +249,6 @@ function serve(
 
 const NO_QUERY: Query = Object.freeze({});
 
-function register(app: Express, method: Method, path: string, ...handlers: RequestHandler[]): void {
+export function register(app: Express, method: Method, path: string, ...handlers: RequestHandler[]): void {
   app[method.toLowerCase() as Lowercase<Method>](path, ...handlers);
 }

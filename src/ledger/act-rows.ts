@@ -9,7 +9,7 @@ import { storable } from './text.ts';
 export const ACT_COLUMNS =
   'sequence, name, operator, reason, wallet, market, asset, subject, before, after, time_ms';
 
-/** What an event says about its act. Members that are left out are null. */
+/** Columns of an act that follow from its event. Members that are left out are null. */
 interface Described {
   readonly name: string;
   readonly wallet?: string | undefined;

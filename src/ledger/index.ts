@@ -12,6 +12,7 @@ import { type EpochRegister, epochRegister } from './epochs.ts';
 import { checkRights } from './grants.ts';
 import { type Journal, journal } from './journal.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
+import { type CapRegister, capRegister, type KeyRegister, keyRegister } from './operator-keys.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
 import { askOnce, inSnapshot } from './queries.ts';
@@ -35,6 +36,7 @@ export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
 export type { MigrateOptions } from './migrate.ts';
+export type { CappedAmount } from './operator-keys.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
 export type { PostgresFigures } from './server-figures.ts';
@@ -52,6 +54,8 @@ export interface Ledger {
   readonly settlement: Settlement;
   readonly epochs: EpochRegister;
   readonly copies: CopyRegister;
+  readonly keys: KeyRegister;
+  readonly caps: CapRegister;
   readonly orders: OrderQueries;
   readonly changes: ChangeQueries;
   readonly trades: TradeQueries;
@@ -90,6 +94,8 @@ export function openLedger(options: LedgerOptions): Ledger {
     settlement: settlement(pools),
     epochs: epochRegister(pools),
     copies: copyRegister(pools),
+    keys: keyRegister(pools),
+    caps: capRegister(pools),
     orders: orderQueries(pools),
     changes: changeQueries(pools),
     trades: tradeQueries(pools),

@@ -11,6 +11,8 @@ export { fillSchema } from './fill.ts';
 
 export const orderSchema = z.strictObject(schemasOf(SHOWN, 'reply')).meta({ examples: [ORDER_EXAMPLE] });
 
+const PLACED_EXAMPLE = { ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE };
+
 const rejectReason = z.enum(['POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED']);
 
 export const placementSchema = orderSchema
@@ -26,11 +28,10 @@ export const placementSchema = orderSchema
   })
   .meta({
     description: 'The order. Its fields are repeated at the top level.',
-    examples: [{ ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE }],
+    examples: [PLACED_EXAMPLE],
   });
 
-const { status: _status, ...STILL_EXAMPLE } = ORDER_EXAMPLE;
-const PLACING_RESULT = { ...STILL_EXAMPLE, status: 200, accepted: true, order: ORDER_EXAMPLE };
+const PLACING_RESULT = { ...PLACED_EXAMPLE, status: 200 };
 
 /** The result of one of several orders. */
 export const placingResultSchema = z
@@ -98,7 +99,7 @@ export const replacementSchema = placementSchema
     description: 'The new order, as placing it shows it, with the one that it replaced.',
     examples: [
       {
-        ...{ ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE },
+        ...PLACED_EXAMPLE,
         replaced: { ...CLOSED, id: `${FILL.orderId.slice(0, -1)}9`, reason: 'replaced' },
       },
     ],

@@ -76,7 +76,9 @@ describe('docker-compose.yml', () => {
 
   it('has the whole cluster', () => {
     const replicas = Object.fromEntries(processes.map(([name, { deploy }]) => [name, deploy?.replicas ?? 1]));
-    expect(replicas).to.deep.equal({ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1 });
+    expect(replicas).to.deep.equal({
+      ...{ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1, 'operator-api': 1 },
+    });
     for (const [name, { command }] of processes) expect(command![0]).to.equal(name);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members(
@@ -301,6 +303,7 @@ describe('docker-compose.yml', () => {
       'DRAIN_MS',
       'DATA_DIR',
       'METRICS_PORT',
+      'OPERATOR_PORT',
       // A process with external servers rejects it.
       'DEMO_FAUCET',
       ...SECRET_NAMES,
@@ -389,7 +392,7 @@ describe('docker-compose.yml', () => {
     const users = readFileSync(join(ROOT, 'k8s/components/postgres-users/users.sql'), 'utf8');
     const set = readFileSync(join(keys, 'postgres/passwords.sql'), 'utf8');
     const given = Object.fromEntries(
-      words('migrate settlement operator api snapshot').map((role) => [
+      words('migrate settlement operator api snapshot operator-api').map((role) => [
         role,
         new URL(readFileSync(join(keys, role, 'database-url'), 'utf8').trim()),
       ]),
@@ -402,6 +405,7 @@ describe('docker-compose.yml', () => {
       operator: 'redbook_settlement',
       api: 'redbook_api',
       snapshot: 'redbook_api',
+      'operator-api': 'redbook_operator_api',
     });
     for (const { username, password } of Object.values(given)) {
       expect(users).to.include(username);

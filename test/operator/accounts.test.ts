@@ -1,6 +1,8 @@
 /** Tests operator commands that credit, debit, hold, release and show accounts. */
 
-import { userInfo } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { instead } from '../support/instead.ts';
@@ -364,5 +366,48 @@ describe('operator: accounts', () => {
     expect(stderr).to.match(
       /^SERVICE_UNAVAILABLE: .*outcome is unknown: repeat .* same reference, which counts only once/,
     );
+  });
+
+  describe('a file of lines', () => {
+    it('is booked line by line, with an answer for each, and fails if one was refused', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'redbook-lines-'));
+      const file = join(folder, 'lines.jsonl');
+      const line = (reference: string, more: object = {}): string =>
+        JSON.stringify({ reference, wallet: WALLET('8'), asset: 'USDC', amount: '1.5', ...more });
+      const lines = Array.from({ length: 150 }, (_none, at) => line(`line ${at % 140}`));
+      const run = async (...rest: string[]) => {
+        writeFileSync(file, `${[...lines, ...rest].join('\n')}\n\n`);
+        const { status, stdout, stderr } = await fixture.run('account', 'credit', '--file', file);
+        return {
+          status,
+          stderr,
+          answers: stdout
+            .trim()
+            .split('\n')
+            .map((text) => JSON.parse(text)),
+        };
+      };
+      const whole = await run();
+      expect([whole.status, whole.stderr, whole.answers.length]).to.deep.equal([0, '', 150]);
+      expect(whole.answers.filter(({ duplicate }) => !duplicate)).to.have.length(140);
+      const rest = [
+        line('line 1', { amount: '2' }),
+        line('number', { amount: 1.5 }),
+        line('unknown', { asset: 'DOGE' }),
+        'no JSON',
+        'x'.repeat(20_000),
+      ];
+      const refused = await run(...rest, line('last'));
+      expect(refused.status).to.equal(1);
+      expect(refused.stderr).to.contain('LINES_REFUSED: 5 of 156 movements were refused');
+      expect(refused.answers.slice(150).map(({ code }) => code)).to.deep.equal([
+        ...['REFERENCE_CONFLICT', 'INVALID_LINE', 'UNKNOWN_ASSET', 'INVALID_LINE', 'INVALID_LINE', undefined],
+      ]);
+      expect((await fixture.ask('account', 'show', WALLET('8'))).balances[0].total).to.equal('211.5');
+      expect((await fixture.run('account', 'credit', '--file', join(folder, 'none'))).status).to.equal(1);
+      expect((await fixture.run('account', 'credit', BOB, '--file', file)).status).to.equal(2);
+      expect((await fixture.run('account', 'credit', BOB, 'ETH', '1')).status).to.equal(2);
+      rmSync(folder, { recursive: true });
+    });
   });
 });

@@ -24,7 +24,7 @@ const UNKNOWN_ID =
 /** An order that was placed, or the id of the order that already has the client order id. */
 export type Placed = Exclude<Placement, { outcome: 'unchecked' }>;
 
-/** What a body asks for. */
+/** Request that a body states. */
 export type Asked = Pick<PlaceOrder, 'request' | 'replaces'>;
 
 /**

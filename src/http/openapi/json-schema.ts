@@ -26,7 +26,7 @@ export function requestJsonSchema(schema: z.ZodType): JsonSchema {
 }
 
 /** Schemas with names in a document, so that each is written once. */
-interface NamedSchemas {
+export interface NamedSchemas {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   /** Returns a reference to a named schema. */
   refTo(schema: z.ZodType): JsonSchema;

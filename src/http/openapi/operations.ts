@@ -23,7 +23,7 @@ import { portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
 import { statementSchema, statementText } from '../../contract/statement.ts';
 import { statusSchema } from '../../contract/status.ts';
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { ERRORS, type ErrorCode, type OperatorCode } from '../../domain/errors.ts';
 import {
   cancelAfterSchema,
   cancelBatchSchema,
@@ -64,7 +64,7 @@ export interface Operation {
   /** Statuses besides 200 that have the same reply shape. */
   readonly alsoWith?: readonly number[];
   /** Error codes specific to this route. */
-  readonly codes?: readonly ErrorCode[];
+  readonly codes?: readonly (ErrorCode | OperatorCode)[];
   /** Parameters that are missing from the endpoint's schema. */
   readonly parameters?: Readonly<Record<string, z.ZodType>>;
   /** Shapes of the body by their names in the document, if there is more than one. */

@@ -6,6 +6,7 @@
 import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { benchChanges } from './changes.ts';
+import { benchCustody } from './custody.ts';
 import { benchEngine } from './engine.ts';
 import { benchFairness } from './fairness.ts';
 import { renderFigures, type Table } from './figures.ts';
@@ -36,6 +37,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
   fairness: benchFairness,
   reconcile: benchReconcile,
   page: benchPage,
+  custody: benchCustody,
 };
 
 const OLDER = '52e03fa';

@@ -101,7 +101,12 @@ export async function openExchange(project: string, idLength?: number): Promise<
   const start: Exchange['start'] = async (role, env) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    const settings = { REDIS_URL: redisUrl, DATABASE_URL: databaseUrl, JWT_SECRET: SECRET };
+    const settings = {
+      REDIS_URL: redisUrl,
+      DATABASE_URL: databaseUrl,
+      JWT_SECRET: SECRET,
+      OPERATOR_PORT: String(port),
+    };
     const one = await startProcess(['--max-semi-space-size=32', 'src/main.ts', role], {
       ...{ url, path: '/readyz', cwd: project },
       env: { ...settings, WEB_HOSTS: 'localhost', PORT: String(port), LOG_LEVEL: 'fatal', ...env },
