@@ -17,6 +17,7 @@ import { openStreams, type StreamSettings, type Streams } from '../../src/stream
 import { marketSpec } from '../support/market-spec.ts';
 import { asUser, redisOf } from '../support/redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
+import { UNFLUSHED } from '../support/service.ts';
 
 const SECRET = 'a secret of the tests, 32 bytes or more';
 const SILENT = pino({ level: 'silent' });
@@ -61,6 +62,7 @@ export async function openStreamFixture(queueRedisUrl?: string): Promise<StreamF
     LOG_LEVEL: 'warn',
     WS_MAX_CLIENTS_PER_ADDRESS: '10000',
     DRAIN_MS: '0',
+    ...UNFLUSHED,
   };
   const openAs = (role: string): Backends => {
     const config = readConfig({ ...environment, ...redisOf(role, environment), PORT: '0' });

@@ -30,7 +30,7 @@ export interface Service {
 }
 
 /** The Postgres of the tests does not flush. */
-const UNFLUSHED = { ENGINE_DURABILITY: 'trusted' };
+export const UNFLUSHED = { ENGINE_DURABILITY: 'trusted' };
 
 /** Returns only the variables that the process needs, without those of the tests' servers. */
 function environment(role: string, settings: Record<string, string>): NodeJS.ProcessEnv {
