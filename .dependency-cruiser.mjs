@@ -56,6 +56,7 @@ export const MAY_USE = {
   embedded: { runs: ['domain'] },
   http: {
     runs: [
+      'books',
       'history',
       'market-data',
       'statements',
@@ -71,7 +72,7 @@ export const MAY_USE = {
   },
   stream: { runs: ['feed', 'edge', 'domain'], types: ['contract'] },
   workers: { runs: ['books', 'ledger', 'feed', 'contract', 'domain'], types: ['engine', 'market-data'] },
-  demo: { runs: ['client', 'books', 'terminal', 'domain'], types: ['engine'] },
+  demo: { runs: ['client', 'books', 'terminal', 'domain'] },
   web: { runs: ['client', 'domain'] },
   client: { runs: ['domain'], types: ['order', 'contract'] },
   operator: { runs: ['books', 'statements', 'engine', 'ledger', 'terminal', 'domain'] },

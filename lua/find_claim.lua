@@ -8,6 +8,7 @@ ARGV  claim           digest of the id
       filter_mask     8 bytes
       filter_layout   layout of the filters
       filter_last     offset of the block's last byte in the filter
+      sealed          1 when a sealed filter may have the id, otherwise 0
 Replies  { claimed, value } | { unclaimed } when the id was never used | { unchecked } when only Postgres can tell
          { stale, filter }
 ]]
@@ -16,6 +17,6 @@ Replies  { claimed, value } | { unclaimed } when the id was never used | { unche
 
 if redis.call('HGET', KEYS.engine, 'filter') ~= ARGV.filter_layout then return { 'stale', 'filter' } end
 local ended, value = find_claim(KEYS.claims_0, KEYS.claims_1, KEYS.claim_filter, ARGV.filter_offset, ARGV.filter_last,
-  ARGV.filter_mask, ARGV.claim, 0, LOOK_COUNTS_MS)
+  ARGV.filter_mask, ARGV.claim, tonumber(ARGV.sealed), LOOK_COUNTS_MS + tonumber(ARGV.sealed))
 if ended then return { ended, value } end
 return { 'unclaimed' }

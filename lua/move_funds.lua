@@ -22,6 +22,7 @@ ARGV  epoch
       scale                scale of the asset that the amount was made with; '' for any
       filter_last          offset of the block's last byte in the filter
       next_filter_last     the same offset in the next filter; '' for none
+      reversal             claim of the reversal of a movement; '' for none
       act                  act of an operator as JSON; '' for none
 Replies  { moved, sequence } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
@@ -49,6 +50,12 @@ if ARGV.filter_layout ~= found[2] then return { 'stale', 'filter' } end
 local ended, block = find_claim(KEYS.claims_0, KEYS.claims_1, KEYS.claim_filter, ARGV.filter_offset, ARGV.filter_last,
   ARGV.filter_mask, ARGV.claim, tonumber(ARGV.checked_at), state.time)
 if ended then return { ended, block } end
+if ARGV.reversal ~= '' then
+  if redis.call('HGET', KEYS.claims_0, ARGV.reversal) or redis.call('HGET', KEYS.claims_1, ARGV.reversal) then
+    return { 'refused', 'ALREADY_REVERSED' }
+  end
+  if not is_recent(tonumber(ARGV.checked_at), state.time) then return { 'unchecked', text(state.time) } end
+end
 local next_block = ARGV.next_filter_offset ~= ''
   and marked_block(KEYS.next_claim_filter, ARGV.next_filter_offset, ARGV.next_filter_last, ARGV.filter_mask)
 
@@ -78,4 +85,7 @@ redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
 if next_block then redis.call('SETRANGE', KEYS.next_claim_filter, ARGV.next_filter_offset, next_block) end
 redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
+if ARGV.reversal ~= '' then
+  redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.reversal, ARGV.record)
+end
 return { 'moved', text(state.sequence) }

@@ -11,7 +11,8 @@ KEYS  engine, events, bids, asks, base_balances, quote_balances, live, claims_0,
 ARGV  call         `src/engine/placing-call.ts` describes its bytes
       orders...    the bytes of each are described there
 Replies  { epoch, time and makers met in vain, an outcome for each order } as bytes described there
-Events   an order_placed each; after a failed settlement also market_changed
+Events   an order_placed each, after an orders_closed if it replaces an order; after a failed settlement also
+         market_changed
 
 Most orders take the fast path, a straight line (place_fast). Any other order, and any order that might be refused, goes
 through the phases of the whole command: read_order, plan_order (admit, price, check), commit_order (write, reply). The
@@ -54,13 +55,20 @@ for index = FIRST_ORDER, #ARGV do
 end
 
 local is_current = is_known(state, epoch, min_sequence)
-local time, trade_before = event_time(state), state.trade
+-- A deadline is compared with the server's clock alone: the time of the last event may be ahead of it.
+local now = server_time()
+local time, trade_before = math.max(now, state.time), state.trade
 -- Changes that write_call writes at the end: ids that the call claims (digest -> reference), live orders (first 37
 -- bytes -> record), scores and members of the unsettled index. `live_counts`: number of live orders of each wallet,
 -- once counted.
 local claimed, live_added, live_counts, unsettled = {}, {}, {}, {}
 -- Number of makers that the current order has met.
 local makers_met = 0
+
+-- Returns true when the deadline of an order has passed. 0: it has none.
+local function is_late(expires_after)
+  return expires_after > 0 and now > expires_after
+end
 
 local function count_live(wallet)
   local count = live_counts[wallet]
@@ -90,7 +98,8 @@ end
 
 -- Returns true for the outcome of an order that changed nothing but the list of its wallet's orders.
 local function is_in_vain(outcome)
-  return string.byte(outcome, 1) ~= PLACED or string.byte(outcome, 8) == REJECTED
+  local code = string.byte(outcome, 1)
+  return code ~= REPLACED and (code ~= PLACED or string.byte(outcome, 8) == REJECTED)
 end
 
 -- An order that needs an unreadable key fails alone.

@@ -1,4 +1,4 @@
-/** Acts of operators. */
+/** Acts of operators, and movements that reverse others. */
 
 import type { Knex } from 'knex';
 
@@ -25,6 +25,10 @@ comment on column operator_acts.subject is 'Reference, order id, month or key th
 comment on column operator_acts.before is
   'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
 comment on column operator_acts.after is 'What there is since, in the same words.';
+
+alter table movements add column reverses text collate "C";
+create unique index movements_reverses on movements (kind, reverses) where reverses is not null;
+comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
 
 create trigger append_only before update or delete or truncate on operator_acts
   for each statement execute function refuse_change();

@@ -19,6 +19,8 @@ export interface Config {
   readonly host?: string;
   /** 0 means any free port. If absent, `/metrics` is served on `port`. */
   readonly metricsPort?: number;
+  /** Port of the routes for operators. 0 means any free port. */
+  readonly operatorPort: number;
   /** If `redisUrl` or `databaseUrl` is absent, the all-in-one starts its own server. */
   readonly redisUrl?: string;
   /** Defaults to `redisUrl`. */
@@ -65,7 +67,7 @@ export interface Config {
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
-export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'migrate';
+export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'operator-api' | 'migrate';
 
 /** A variable is missing or invalid. The message names it and the rule it breaks, but never a secret's value. */
 export class ConfigError extends StartRefusal {
@@ -197,6 +199,14 @@ const SETTINGS = {
     default: null,
     defaultNote: '`PORT`',
     meaning: 'port for `/metrics`, which `PORT` then no longer serves; 0 picks a free port',
+    ...wholeNumber(0, 65_535),
+  },
+  operatorPort: {
+    name: 'OPERATOR_PORT',
+    default: '8081',
+    meaning:
+      'port of the routes for operators, which `PORT` never serves (`operator-api`, `all`); 0 picks a free port; ' +
+      '`all` listens on 127.0.0.1 only, on another free port if this one is taken',
     ...wholeNumber(0, 65_535),
   },
   redisUrl: {
@@ -346,9 +356,9 @@ const SETTINGS = {
     name: 'CLAIM_FILTER_BYTES',
     default: '16777216',
     meaning:
-      'size of the Bloom filter of used client order ids and references, about two bytes per id; ' +
-      'used for new engines and by `claims rebuild`',
-    ...powerOfTwo(64 * 1024, 1024 ** 3),
+      'size of the first Bloom filter of used client order ids and references, about two bytes per id, ' +
+      'and of the one that `claims rebuild` makes; it grows by itself',
+    ...powerOfTwo(64 * 1024, 16 * 1024 ** 3),
   },
   eventsStayMs: {
     name: 'EVENTS_STAY_MS',
@@ -362,7 +372,7 @@ const SETTINGS = {
     name: 'ENGINE_DURABILITY',
     default: 'checked',
     meaning:
-      '`trusted` opens an engine whose Redis hides its settings (CONFIG GET): you vouch for them; `checked` refuses it',
+      '`trusted`: you vouch for a Redis that hides its settings (CONFIG GET), and for a Postgres with `fsync` or `full_page_writes` off; `checked` refuses both',
     mustBe: `one of ${DURABILITIES.join(', ')}`,
     schema: z.enum(DURABILITIES),
   },
@@ -567,7 +577,7 @@ function offersFaucet({ demoFaucet, redisUrl, databaseUrl }: Partial<Config>): b
 }
 
 /** The all-in-one with both servers of its own is for one person on one machine. */
-const OWN_HOST = '127.0.0.1';
+export const OWN_HOST = '127.0.0.1';
 
 const webUrlOn = (port: number): string => `http://localhost:${port}`;
 const webHostsOn = (port: number): string[] => [`localhost:${port}`, `127.0.0.1:${port}`];
@@ -616,6 +626,7 @@ const REQUIRED = {
   stream: ['redisUrl'],
   settlement: ['redisUrl', 'databaseUrl'],
   snapshot: ['redisUrl', 'databaseUrl'],
+  'operator-api': ['redisUrl', 'databaseUrl'],
   migrate: ['databaseUrl'],
 } as const satisfies Record<Role, readonly (keyof Config)[]>;
 

@@ -82,7 +82,8 @@ async function main(argv: readonly string[]): Promise<void> {
     case 'api':
     case 'stream':
     case 'settlement':
-    case 'snapshot': {
+    case 'snapshot':
+    case 'operator-api': {
       const { startStandalone } = await import('./roles/standalone.ts');
       const logger = clusterLogger(name, config);
       const starting = startStandalone(name, config, logger).catch((error: unknown) => {

@@ -9,9 +9,16 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { FLOORS, MAY_USE } from '../.dependency-cruiser.mjs';
 import { CONFIG_TABLE } from '../src/config.ts';
+import {
+  errorFrameSchema,
+  marketFrameSchema,
+  snapshotFrameSchema,
+  tickerFrameSchema,
+} from '../src/contract/frames.ts';
 import { ERRORS } from '../src/domain/errors.ts';
 import { END_REASONS } from '../src/domain/order.ts';
 import { LOCAL_ROUTES, ROUTES } from '../src/http/routes.ts';
+import { orderReplySchema, ordersSchema, walletTradesSchema } from '../src/order/reply.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
@@ -211,7 +218,7 @@ describe('docs/architecture.md', () => {
   it('has the floors of the rooms, from top to bottom', () => {
     const text = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
     const [, section = ''] = text.split('\n## Rooms of the code\n');
-    const floors = [...section.split('\n## ')[0]!.matchAll(/^\| [^|]+ \| (.*`.*) \|$/gm)].map(([, rooms]) =>
+    const floors = [...section.split('\n## ')[0]!.matchAll(/^\d+\. (.*)$/gm)].map(([, rooms]) =>
       [...rooms!.matchAll(/`([\w-]+)`/g)].map(([, room]) => room!).sort(),
     );
     expect(floors).to.deep.equal(FLOORS.map((rooms) => [...rooms].sort()));
@@ -241,6 +248,23 @@ describe('the documents', () => {
       ),
     );
     expect(broken).to.deep.equal([]);
+  });
+
+  it('show replies and frames that the contract describes', () => {
+    const schemas = [
+      orderReplySchema,
+      ordersSchema,
+      walletTradesSchema,
+      snapshotFrameSchema,
+      tickerFrameSchema,
+      marketFrameSchema,
+      errorFrameSchema,
+    ];
+    const text = readFileSync(join(ROOT, 'docs/examples/replies.md'), 'utf8');
+    const shown = [...text.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json]) => JSON.parse(json!));
+    expect(shown.length).to.equal(schemas.length);
+    for (const [index, schema] of schemas.entries())
+      expect(schema.parse(shown[index])).to.deep.equal(shown[index]);
   });
 
   it('have no paragraph of more than five lines of 120 characters', () => {
@@ -306,14 +330,6 @@ describe('the tables of the documents', () => {
   it('list every setting of the code', () => {
     const expected = CONFIG_TABLE.map(({ name, default: value, meaning }) => [`\`${name}\``, value, meaning]);
     expect(rowsOf('docs/configuration.md', 'Settings')).to.deep.equal(expected);
-  });
-
-  it('list every folder of the sources', () => {
-    const folders = readdirSync(SRC, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => `\`src/${name}/\``);
-    const named = rowsOf('docs/architecture.md', 'Folders').map(([folder]) => folder!);
-    expect(folders.filter((name) => !named.includes(name))).to.deep.equal([]);
   });
 });
 

@@ -41,7 +41,7 @@ const { redis = 'redis:6379', 'queue-redis': queueRedis = redis } = values;
 const hasCopies = redis.includes(',');
 if (hasCopies && values['queue-redis'] === undefined) throw new Error('copies need --queue-redis');
 
-const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator'];
+const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator-api', 'operator'];
 const USERS = 'users.acl';
 /** The user of Postgres of each role; `backup` has no process yet. */
 const DATABASE_USERS = {
@@ -50,11 +50,12 @@ const DATABASE_USERS = {
   operator: 'redbook_settlement',
   api: 'redbook_api',
   snapshot: 'redbook_api',
+  'operator-api': 'redbook_operator_api',
   backup: 'redbook_backup',
 };
 const PASSWORDS = 'postgres/passwords.sql';
 /** A user of Redis that roles of one server have, with the server and the role. */
-const OF_ROLE = /^(engine|queue)-(\w+)$/;
+const OF_ROLE = /^(engine|queue)-([\w-]+)$/;
 
 const random = () => randomBytes(32).toString('hex');
 /** @type {(path: string) => boolean} */

@@ -57,8 +57,22 @@ local function write_claim(claim, reference)
   claimed[claim.field] = reference
 end
 
+-- Takes the replaced order off the book, with an event of its own before that of the order: a stream that takes the
+-- first takes the second too. plan_order has released what it held. Returns its closed record.
+local function close_replaced(old)
+  local wallet = old.wallet
+  local record = closed_record(old.live, old.had_fills)
+  append_event(keys.events, state, time, struct.pack(CLOSED_EVENT_FORMAT, ORDERS_CLOSED, time, CAUSE_REPLACED) .. record)
+  unsettled[#unsettled + 1] = '0'
+  unsettled[#unsettled + 1] = wallet .. stamp_of(state.epoch, state.sequence)
+  redis.call('ZREM', keys.book[old.side], old.member)
+  drop_live(string.sub(old.live, 1, 37), wallet)
+  return record
+end
+
 -- Appends the event of an order that meets `count` makers. Returns the bytes of its outcome in the reply.
-local function record_order(order, count)
+-- `replaced`: closed record of the order that it replaces, or nil.
+local function record_order(order, count, replaced)
   local filled, first_trade, fills, expired = 0, 0, '', ''
   if order.reason == 0 then
     filled = walk.filled
@@ -68,7 +82,8 @@ local function record_order(order, count)
   local match = struct.pack(MATCH_FORMAT, status_of(order), reason_of(order), order.size, filled, first_trade)
   append_event(keys.events, state, time, struct.pack(EVENT_FORMAT, ORDER_PLACED, time) .. match .. struct.pack(COUNT_FORMAT, count)
     .. order.terms .. fills .. expired)
-  return struct.pack(CODE_AND_SEQUENCE_FORMAT, PLACED, state.sequence) .. match .. fills
+  if replaced then replaced = struct.pack(COUNT_FORMAT, #replaced) .. replaced end
+  return struct.pack(CODE_AND_SEQUENCE_FORMAT, replaced and REPLACED or PLACED, state.sequence) .. match .. (replaced or '') .. fills
 end
 
 -- Writes what an order changes that is not rejected: its remainder, the wallet's own orders, and its fills.
@@ -86,9 +101,10 @@ end
 
 -- Writes the order and its event. Returns the bytes of its outcome in the reply.
 local function commit_order(order)
+  local replaced = order.old and order.reason == 0 and close_replaced(order.old) or nil
   local stamp, count = stamp_of(state.epoch, state.sequence + 1), order.reason == 0 and walk.fills or 0
   local reference = prefixes[order.side] .. order.key .. stamp
-  local reply = record_order(order, count)
+  local reply = record_order(order, count, replaced)
   if order.reason == 0 then write_match(order, stamp, reference, count) end
   if order.claim then write_claim(order.claim, reference) end
   index_wallets(order.wallet, stamp, count)

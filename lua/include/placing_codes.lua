@@ -6,3 +6,4 @@
 --- define STALE 4
 --- define REFUSED 5
 --- define FAILED 6
+--- define REPLACED 7

@@ -1,6 +1,7 @@
 -- Decides about one order and checks everything that its writes need; writes nothing. plan_order returns the code and
 -- the value of the outcome that ends the order, or nil when commit_order may write it. Its phases:
 --   admit_order       the claim, the switches and the rules
+--   release_replaced  what the order that this one replaces holds, as if it had left the book
 --   price_order       the fills, the remainder, and the refusals that follow from the book and the wallet's funds
 --   read_amounts      the balances and levels that the writes change
 --   check_means       the wallet can pay, and may have one more live order
@@ -23,11 +24,16 @@ local function admit_order(order)
   end
   local ended, code = admit(paused, required_terms, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
   if ended then return ended == 'stale' and STALE or REFUSED, code end
+  if is_late(order.expires_after) then return REFUSED, 'DEADLINE_PASSED' end
 end
 
 -- Returns a true value when the market has a last price, a reference price or an order on its book, to value a size by.
-local function has_mark()
-  return last_price or has_reference == 1 or redis.call('EXISTS', keys.book[BUY], keys.book[SELL]) > 0
+-- The order that is replaced does not count.
+local function has_mark(order)
+  if last_price or has_reference == 1 then return true end
+  if not order.old then return redis.call('EXISTS', keys.book[BUY], keys.book[SELL]) > 0 end
+  local bids, asks = keys.book[BUY], keys.book[SELL]
+  return redis.call('ZLEXCOUNT', bids, '-', '+') + redis.call('ZLEXCOUNT', asks, '-', '+') > 1
 end
 
 -- Returns the code of the refusal that the walk ends in, or nil. Sets the size of an order for a budget.
@@ -35,7 +41,7 @@ local function refusal_of(order)
   if walk.short then return 'INSUFFICIENT_BALANCE' end
   if order.size and walk.inexact then return 'ORDER_ABOVE_MAX_SIZE' end
   if pre_open == 1 and walk.crosses then return 'MARKET_PRE_OPEN' end
-  if order.kind == MARKET_FOR_SIZE and not has_mark() then return 'NO_REFERENCE_PRICE' end
+  if order.kind == MARKET_FOR_SIZE and not has_mark(order) then return 'NO_REFERENCE_PRICE' end
   if order.budget then
     local filled = walk.filled
     if filled == 0 and not walk.out_of_budget then return 'NO_LIQUIDITY' end
@@ -129,7 +135,7 @@ local function check_means(order, pays)
   if need >= EXACT_LIMIT then return 'ORDER_ABOVE_MAX_SIZE' end
   if not holds(pays, order.wallet .. AVAILABLE, need) then return 'INSUFFICIENT_BALANCE' end
   if order.rests then
-    if count_live(order.wallet) >= max_live then return 'BAD_REQUEST' end
+    if count_live(order.wallet) >= max_live + (order.old and 1 or 0) then return 'BAD_REQUEST' end
     check_amount(pays, order.wallet .. RESERVED)
     check_amount(levels[order.side], order.key)
   end
@@ -175,9 +181,47 @@ local function check_settlement(order, receives)
   if not order.market_record then error('the market has no record', 0) end
 end
 
-local function plan_order(order)
-  local ended, value = admit_order(order)
-  if ended then return ended, value end
+-- Finds the live order of the wallet that a reference names, as `order.old`. Returns false when there is none.
+local function find_replaced(order)
+  local reference = order.replaces
+  local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
+  if string.sub(reference, 1, 2) ~= prefixes[side] then return false end
+  local member = redis.call('ZRANGE', keys.book[side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
+  if not member or string.sub(member, 1, 15) ~= place then return false end
+  local key, owner, had_fills, left = struct.unpack(MEMBER_FORMAT, member)
+  if owner ~= order.wallet then return false end
+  local live = live_member(owner .. reference)
+  if not live then error('the order that is replaced has no live record', 0) end
+  order.old = { side = side, member = member, wallet = owner, had_fills = had_fills, left = left, live = live,
+    held = held_atoms(side, price_key(side, key), left), level = string.sub(member, 1, 7) }
+  return true
+end
+
+-- Moves what the replaced order holds to its wallet's available funds, or back. Its amounts were read.
+local function release_replaced(order, sign)
+  local old, wallet = order.old, order.old.wallet
+  local holds_in = old.side == BUY and quote or base
+  add_to(holds_in, wallet .. RESERVED, -sign * old.held)
+  add_to(holds_in, wallet .. AVAILABLE, sign * old.held)
+  add_to(levels[old.side], old.level, -sign * old.left)
+end
+
+-- Reads and checks what taking the replaced order off the book changes. Fails when a reservation is missing.
+local function check_replaced(order)
+  local old, wallet = order.old, order.old.wallet
+  local holds_in, sum = old.side == BUY and quote or base, { 0, 0 }
+  ask(holds_in, wallet .. RESERVED)
+  ask(holds_in, wallet .. AVAILABLE)
+  ask(levels[old.side], old.level)
+  read_asked(holds_in)
+  read_asked(levels[old.side])
+  check_amount(holds_in, wallet .. AVAILABLE)
+  check_amount(levels[old.side], old.level)
+  add_exactly(sum, old.held)
+  if not holds_sum(holds_in, wallet .. RESERVED, sum) then error('a reservation is missing: reconcile the ledger', 0) end
+end
+
+local function plan_match(order)
   local pays, receives = quote, base
   if order.side == SELL then pays, receives = base, quote end
   local code = price_order(order, pays)
@@ -189,4 +233,20 @@ local function plan_order(order)
     check_amounts(changes)
     check_settlement(order, receives)
   end
+end
+
+-- Plans an order. One that replaces another is planned as if that one had left the book, which stays when the order is
+-- refused, rejected or fails.
+local function plan_order(order)
+  local ended, value = admit_order(order)
+  if ended then return ended, value end
+  if order.replaces == '' then return plan_match(order) end
+  if not find_replaced(order) then return REFUSED, 'ORDER_NOT_FOUND' end
+  check_replaced(order)
+  release_replaced(order, 1)
+  local done
+  done, ended, value = pcall(plan_match, order)
+  if not done or ended or order.reason ~= 0 then release_replaced(order, -1) end
+  if not done then error(ended, 0) end
+  return ended, value
 end

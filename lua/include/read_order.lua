@@ -10,11 +10,12 @@ local symbol = string.match(rules, ' (.+)$')
 local prefixes = { [BUY] = book_prefix(market_number, BUY), [SELL] = book_prefix(market_number, SELL) }
 
 local function read_order(bytes)
-  local wallet, side, kind, time_in_force, post_only, price, client_id, amount, restricted, checked_at, filter,
-    next_filter, mask, digest, first, last, next_first, next_last = struct.unpack(ORDER_FORMAT, bytes)
+  local wallet, side, kind, time_in_force, post_only, price, client_id, amount, restricted, expires_after,
+    checked_at, filter,
+next_filter, mask, digest, first, last, next_first, next_last, replaces = struct.unpack(ORDER_FORMAT, bytes)
   return {
     wallet = wallet, side = side, kind = kind, time_in_force = time_in_force, post_only = post_only == 1,
-    restricted = restricted == 1, price = kind == LIMIT_ORDER and price, size = kind ~= MARKET_FOR_BUDGET and amount,
+    restricted = restricted == 1, expires_after = expires_after, replaces = replaces, price = kind == LIMIT_ORDER and price, size = kind ~= MARKET_FOR_BUDGET and amount,
     budget = kind == MARKET_FOR_BUDGET and amount, client_id = client_id, terms = string.sub(bytes, 1, TERMS_BYTES + #client_id),
     claim = client_id ~= '' and {
       field = digest, filter = KEYS[FIRST_FILTER + filter], first = first, last = last, mask = mask,

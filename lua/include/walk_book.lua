@@ -89,16 +89,20 @@ local function walk_book(order, book, funds)
   walk.funds, walk.short = funds, false
   -- One crossing order decides about an order that may not take.
   local only_rests = order.post_only or pre_open == 1
-  local from, bound, page_size = '-', crossing_bound(order), only_rests and 1 or FIRST_PAGE
+  -- The order that is replaced counts as gone.
+  local old = order.old and order.old.member
+  local from, bound, page_size = '-', crossing_bound(order), only_rests and (old and 2 or 1) or FIRST_PAGE
   repeat
     local page = redis.call('ZRANGE', book, from, bound, 'BYLEX', 'LIMIT', '0', text(page_size))
     local found = #page
     for index = 1, found do
-      walk.crosses = true
-      if not walk.ended and makers_met == max_makers then walk.ended = 'makers' end
-      if walk.ended or only_rests then break end
-      makers_met = makers_met + 1
-      meet(order, page[index])
+      if page[index] ~= old then
+        walk.crosses = true
+        if not walk.ended and makers_met == max_makers then walk.ended = 'makers' end
+        if walk.ended or only_rests then break end
+        makers_met = makers_met + 1
+        meet(order, page[index])
+      end
     end
     if found < page_size or only_rests then walk.ended = walk.ended or 'book' end
     if not walk.ended then

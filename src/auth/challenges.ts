@@ -6,7 +6,6 @@ import { loadScript } from '../redis/lua.ts';
 import { describeScript, LoadedCall } from '../redis/script-call.ts';
 import { challengeKey, type Flow } from './keys.ts';
 
-/** Lifetime of a challenge. */
 export const CHALLENGE_LIFETIME_MS = 5 * 60_000;
 
 /**

@@ -18,7 +18,6 @@ export interface SiweMessage {
   readonly host: string;
   /** Line 2 as written. */
   readonly address: string;
-  /** Undefined if the line is missing. */
   readonly nonce: string | undefined;
   /** Unix milliseconds; undefined if the line is missing. */
   readonly expiresAtMs: number | undefined;

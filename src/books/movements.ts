@@ -7,6 +7,7 @@ import type { Asset } from '../domain/market.ts';
 import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { checkSameMovement, type Engine, type EngineMoment } from '../engine/index.ts';
 import type { Servers } from './servers.ts';
+import { untilSettled } from './until-settled.ts';
 
 /** Most lookups in Postgres. One is enough unless it took minutes. */
 const LOOKS = 3;
@@ -27,6 +28,34 @@ export async function moveFundsOnce(
   const earlier = await moveUnlessKnown(servers, movement, scale, act);
   if (earlier !== null) checkSameMovement(movement, earlier);
   return { duplicate: earlier !== null };
+}
+
+/** Longest wait for a settlement that makes no progress, when a movement to reverse may not be settled yet. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Checks that Postgres has the movement that another one reverses, and no reversal of it.
+ * @throws OperatorRefusal UNKNOWN_MOVEMENT | NO_REVERSAL | ALREADY_REVERSED | SETTLEMENT_STALLED
+ */
+async function checkReversal(servers: Servers, movement: AccountMoved): Promise<void> {
+  const { engine, ledger } = servers;
+  const { kind, wallet, asset, amountAtoms, reverses } = movement;
+  if (reverses === undefined) return;
+  const { newest } = await engine.pages.readHead();
+  await untilSettled(servers, newest?.sequence ?? 0, PATIENCE_MS);
+  const reversed = await ledger.journal.movement(kind === 'credited' ? 'debited' : 'credited', reverses);
+  if (reversed === null)
+    throw new OperatorRefusal(
+      'UNKNOWN_MOVEMENT',
+      `no ${kind === 'credited' ? 'withdrawal' : 'deposit'} has the reference ${reverses}`,
+    );
+  if (reversed.wallet !== wallet || reversed.asset !== asset || reversed.amountAtoms < amountAtoms)
+    throw new OperatorRefusal(
+      'NO_REVERSAL',
+      `${reverses} moved ${reversed.amountAtoms} atoms of ${reversed.asset} for ${reversed.wallet}: a reversal has the same wallet and asset, and at most this amount`,
+    );
+  if (await ledger.journal.isReversed(kind, reverses))
+    throw new OperatorRefusal('ALREADY_REVERSED', `${reverses} was reversed before: nothing was moved`);
 }
 
 /**
@@ -50,10 +79,38 @@ export async function moveUnlessKnown(
         ? moved.movement
         : await ledger.journal.movement(movement.kind, movement.reference);
     if (earlier !== null) return earlier;
-    if (moved.outcome === 'unchecked') checked = moved.moment;
+    if (moved.outcome === 'unchecked') {
+      checked = moved.moment;
+      await checkReversal({ engine, ledger }, movement);
+    }
   }
   throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');
 }
+
+/** A movement as an operator asks for it. */
+export interface AskedMovement extends Omit<AccountMoved, 'amountAtoms'> {
+  readonly amount: Decimal;
+}
+
+/** A movement in atoms, with the scale that they were made with. */
+export interface ScaledMovement extends AccountMoved {
+  readonly scale: number;
+}
+
+/** @throws OperatorRefusal UNKNOWN_ASSET | INVALID_AMOUNT */
+export async function scaledMovement(engine: Engine, asked: AskedMovement): Promise<ScaledMovement> {
+  const { amount, ...movement } = asked;
+  const asset = await findAsset(engine, asked.asset);
+  return { ...movement, amountAtoms: atomsOf(amount, asset), scale: asset.scale };
+}
+
+/** Returns the deposit or withdrawal that a reference stands for, settled or not. */
+export const findMovement = async (
+  { engine, ledger }: Servers,
+  kind: AccountMoved['kind'],
+  reference: string,
+): Promise<AccountMoved | null> =>
+  (await engine.funds.claimed(kind, reference)) ?? ledger.journal.movement(kind, reference);
 
 /** @throws OperatorRefusal INVALID_AMOUNT when the amount is finer than the asset's atom */
 export function atomsOf(amount: Decimal, { symbol, scale }: Asset): bigint {

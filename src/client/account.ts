@@ -144,6 +144,29 @@ export const cancelAll = (
 ): Promise<ClosedOrders> =>
   sendAs(session, { ...options, method: 'DELETE', path: '/v1/orders', query: { market } });
 
+/** 1 to 100 orders in both lists together. */
+export interface NamedOrders {
+  readonly orderIds?: readonly string[];
+  readonly clientOrderIds?: readonly string[];
+}
+
+/**
+ * Cancels named orders. Returns for each, in the order given, what was cancelled, or null when it was no live order of
+ * the wallet. Sent once, like `cancelAll`.
+ */
+export async function cancelMany(
+  session: Session,
+  named: NamedOrders,
+  options: CallOptions = {},
+): Promise<(ClosedOrder | null)[]> {
+  const call = { ...options, method: 'POST', path: '/v1/orders/cancel-batch', body: named } as const;
+  const { results } = await sendAs<{ readonly results: readonly { readonly order?: ClosedOrder }[] }>(
+    session,
+    call,
+  );
+  return results.map(({ order = null }) => order);
+}
+
 export interface CancelAfterDelay {
   /** 5,000 to 86,400,000 milliseconds from now; 0 switches it off. */
   readonly timeoutMs: number;

@@ -72,7 +72,7 @@ function closure(published: ReadonlySet<string>, all: ReadonlyMap<string, Declar
 }
 
 function publicNames({ index = '', replies = '' }: Modules): Set<string> {
-  const lists = [...index.matchAll(/export \{([^}]*)\}/g)].map(([, list]) => list!);
+  const lists = [...index.matchAll(/export (?:type )?\{([^}]*)\}/g)].map(([, list]) => list!);
   const names = lists.flatMap((list) => list.split(',').map((name) => name.replace(/\btype\b/, '').trim()));
   const ofReplies = declarationsIn(replies).map(([name]) => name);
   return new Set([

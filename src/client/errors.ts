@@ -14,6 +14,7 @@ export type { ErrorCode };
  * - `SIGNING_FAILED`: the signer threw; `cause` is what it threw.
  * - `NO_SIGNER`: the session was restored from a token and cannot be renewed.
  * - `DUPLICATE_ORDER_ID`: the client order id stands for another order; nothing was placed.
+ * - `DEADLINE_PASSED`: the order was not found after its deadline; it was not placed, and will not be.
  * - `INVALID_ARGUMENT`: the client cannot use an argument of the call; nothing was sent.
  * - `SIGNED_OUT`: the session was ended by `signOut`.
  */
@@ -25,6 +26,7 @@ export type ClientErrorCode =
   | 'SIGNING_FAILED'
   | 'NO_SIGNER'
   | 'DUPLICATE_ORDER_ID'
+  | 'DEADLINE_PASSED'
   | 'INVALID_ARGUMENT'
   | 'SIGNED_OUT';
 

@@ -3,6 +3,7 @@
 import { type AbortSignalLike, type Connection, logEntry, randomId } from './connection.ts';
 import { invalid, RedbookError } from './errors.ts';
 import { readExactJson } from './exact-json.ts';
+import { noteDate } from './service-clock.ts';
 
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
@@ -94,6 +95,7 @@ async function exchangeUnlogged(connection: Connection, call: Call): Promise<Ans
   const url = `${connection.baseUrl}${path}${queryText(query)}`;
   return await inTime(connection, `${method} ${path}`, call, async (signal) => {
     const response = await connection.fetch(url, { ...init, signal });
+    noteDate(connection, response.headers.get('Date'));
     const text = await response.text();
     const answeredId = response.headers.get('X-Request-Id');
     // Proxies may write ids of their own. The id of another request of ours means that this is the answer to that

@@ -7,10 +7,12 @@ export {
   cancel,
   cancelAfter,
   cancelAll,
+  cancelMany,
   getOrder,
   getOrders,
   getPortfolio,
   getTrades,
+  type NamedOrders,
   type OrdersQuery,
   requestFunds,
   type WalletTradesQuery,
@@ -74,6 +76,9 @@ export {
   type Placed,
   type PlaceOptions,
   place,
+  placeMany,
+  type ReplacedOrder,
+  replace,
 } from './placing.ts';
 export type * from './replies.ts';
 export { renew, restoreSession, type Session, signIn, signInWithMessage, signOut } from './session.ts';

@@ -18,6 +18,11 @@ interface OrderTerms {
   readonly leverage?: number;
   /** Must be the wallet of the session. */
   readonly account?: string;
+  /**
+   * Unix milliseconds: the service refuses the order if it begins it later. Ten seconds after the sending unless given,
+   * by the service's time as earlier answers tell it; null for no deadline.
+   */
+  readonly expiresAfter?: number | null;
 }
 
 export interface LimitOrder extends OrderTerms {

@@ -1,6 +1,7 @@
 /**
  * Packs the client as a package of its own: `npm run -s pack:client [-- --out FOLDER]`. Writes FOLDER/client (`dist/client`
- * unless given) and FOLDER/redbook-client-VERSION.tgz, and prints the path of the latter.
+ * unless given) and FOLDER/redbook-client-VERSION.tgz, and prints the path of the latter. The package has its code as an
+ * ES module and as a CommonJS module, each with declarations of its kind.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -29,17 +30,23 @@ const MANIFEST = {
   type: 'module',
   sideEffects: false,
   engines,
-  exports: { '.': { types: './index.d.ts', default: './index.js' } },
-  types: './index.d.ts',
+  exports: {
+    '.': {
+      import: { types: './index.d.ts', default: './index.js' },
+      require: { types: './index.d.cts', default: './index.cjs' },
+    },
+  },
+  main: './index.cjs',
+  types: './index.d.cts',
   dependencies: { 'lossless-json': dependencies['lossless-json'] },
 };
 
-async function writeCode(folder: string): Promise<void> {
+async function writeCode(file: string, format: 'esm' | 'cjs'): Promise<void> {
   await build({
     entryPoints: [join(SOURCES, 'index.ts')],
-    outfile: join(folder, 'index.js'),
+    outfile: file,
     bundle: true,
-    format: 'esm',
+    format,
     platform: 'neutral',
     target: 'es2022',
     charset: 'utf8',
@@ -102,9 +109,12 @@ async function pack(out: string): Promise<string> {
   const folder = join(out, 'client');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  await writeCode(folder);
+  await Promise.all([
+    writeCode(join(folder, 'index.js'), 'esm'),
+    writeCode(join(folder, 'index.cjs'), 'cjs'),
+  ]);
   const declarations = flatDeclarations(compiledDeclarations(), sources(), await contractSchemas());
-  writeFileSync(join(folder, 'index.d.ts'), declarations);
+  for (const file of ['index.d.ts', 'index.d.cts']) writeFileSync(join(folder, file), declarations);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(MANIFEST, null, 2)}\n`);
   cpSync(join(SOURCES, 'README.md'), join(folder, 'README.md'));
   cpSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));

@@ -17,7 +17,8 @@ import {
 } from './exchange.ts';
 import { findOrder } from './lookup.ts';
 import type { NewOrder } from './new-order.ts';
-import type { Amount, Order } from './replies.ts';
+import type { Amount, ClosedOrder, Order } from './replies.ts';
+import { serviceTime } from './service-clock.ts';
 import { exchangeOnce, freshen, renewRefused, type Session } from './session.ts';
 
 /** The service has the order. Its `status` shows if the order rests, was filled or has ended. */
@@ -25,6 +26,8 @@ export interface OrderPlaced {
   readonly outcome: 'placed';
   readonly order: Order;
   readonly clientOrderId: string;
+  /** The order that it replaced, when the answer to the request shows it; a look-up does not. */
+  readonly replaced?: ClosedOrder;
 }
 
 /** There is no such order in the book, and there will not be. */
@@ -77,15 +80,23 @@ export interface PlaceOptions extends CallOptions {
 /** Longest wait for the answer to an order, and for a renewal of the session before it. */
 const ANSWER_WITHIN_MS = 3_000;
 /** Times of the look-ups, counted from the moment the answer is lost. */
-const LOOKUPS_AT_MS = [500, 1_000, 3_000, 10_000] as const;
+const LOOKUPS_AT_MS = [500, 1_000, 3_000, 12_000] as const;
+/** Time from the sending of an order to its deadline. The last look-up comes after it. */
+const DEADLINE_MS = 10_000;
+/** Most that the clocks of the service's machines may differ by. */
+const SKEW_MS = 1_000;
 /** An order is not sent again automatically later than this after its first sending. */
 const RESEND_WITHIN_MS = 5_000;
 
 /** An order in progress: its terms with its id, and its requests. */
 interface Attempt {
   readonly session: Session;
+  /** The order that it replaces, if any. */
+  readonly target: ReplacedOrder | null;
   readonly body: NewOrder & { readonly clientOrderId: string };
   readonly firstSentAt: number;
+  /** Unix milliseconds by the service's clock, after which no request sent so far can place the order; null: none. */
+  deadline: number | null;
   /** Number of requests that were sent and not answered: any of them may still arrive. */
   unanswered: number;
 }
@@ -94,14 +105,15 @@ interface Attempt {
 type Result = Exclude<Placed, OrderUnknown> | RedbookError;
 
 /**
- * Places an order and returns its outcome, in about ten seconds if no answer comes, whatever pauses the service asks for.
+ * Places an order and returns its outcome, in about twelve seconds if no answer comes, whatever pauses the service asks
+ * for.
  *
  * The order's id is fixed before anything is sent. After a lost answer the order is looked up by that id, 0.5, 1, 3 and
- * 10 seconds later. An order that is not found may still be on its way. It is sent again automatically only if it can
+ * 12 seconds later. An order that is not found may still be on its way. It is sent again automatically only if it can
  * rest (a GTC limit order), and only within five seconds of its first sending.
  *
- * `refused` is reported only after a 4xx answer or a recorded rejection, and only while no other request of this order
- * can still arrive.
+ * `refused` is reported only after a 4xx answer, a recorded rejection, or a look-up after the deadline that does not find
+ * the order; and only while no other request of this order can still be carried out.
  * `duplicate` is reported for a used id whose order has another market, side, type, price, size, time in force or
  * post-only flag, or which has spent more than this order's quote amount. An order of the same terms is `placed`.
  * When the caller's signal or `timeoutMs` ends the call after the order was sent, the outcome is `unknown`.
@@ -109,19 +121,141 @@ type Result = Exclude<Placed, OrderUnknown> | RedbookError;
  */
 export const place = (session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> =>
   bounded(session.connection, options, async (signal) => {
-    const { connection } = session;
-    const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
-    await freshen(session, { signal }).catch(throwUnsent);
-    if (signal?.aborted) throw aborted(signal, 'refused');
-    const attempt: Attempt = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
-    return await sendAndFollow(attempt, signal, options);
+    const [attempt] = await begin(session, [order], null, signal);
+    return await sendAndFollow(attempt!, signal, options);
   });
+
+/** A live order of the same market, by one of its ids. */
+export type ReplacedOrder =
+  | { readonly orderId: string; readonly replacesClientOrderId?: undefined }
+  | { readonly orderId?: undefined; readonly replacesClientOrderId: string };
+
+/**
+ * Cancels a live order and places another one in its market, as one change. The outcome is that of the new order, as
+ * `place` reports it: the old one stays unless it is `placed`.
+ * @throws RedbookError as `place` does
+ */
+export const replace = (
+  session: Session,
+  target: ReplacedOrder,
+  order: NewOrder,
+  options: PlaceOptions = {},
+): Promise<Placed> =>
+  bounded(session.connection, options, async (signal) => {
+    const [attempt] = await begin(session, [order], target, signal);
+    return await sendAndFollow(attempt!, signal, options);
+  });
+
+/**
+ * Places 1 to 50 orders by one request, those of one market in the order given. Returns an outcome for each, as `place`
+ * reports it. After a lost answer each order is followed by itself.
+ * @throws RedbookError as `place` does
+ */
+export const placeMany = (
+  session: Session,
+  orders: readonly NewOrder[],
+  options: PlaceOptions = {},
+): Promise<Placed[]> =>
+  bounded(session.connection, options, async (signal) => {
+    const attempts = await begin(session, orders, null, signal);
+    const results = await sendMany(attempts, signal);
+    return await Promise.all(
+      attempts.map((attempt, index) => follow(attempt, results[index]!, signal, options)),
+    );
+  });
+
+/** Fixes ids and deadlines before anything is sent. */
+async function begin(
+  session: Session,
+  orders: readonly NewOrder[],
+  target: ReplacedOrder | null,
+  signal: AbortSignalLike | undefined,
+): Promise<Attempt[]> {
+  const { connection } = session;
+  const bodies = orders.map((order) => ({
+    ...order,
+    clientOrderId: order.clientOrderId ?? randomId(connection),
+  }));
+  await freshen(session, { signal }).catch(throwUnsent);
+  if (signal?.aborted) throw aborted(signal, 'refused');
+  const firstSentAt = connection.clock.now();
+  return bodies.map((body) => ({
+    session,
+    target,
+    body,
+    firstSentAt,
+    deadline: deadlineOf(session, body),
+    unanswered: 0,
+  }));
+}
+
+/** One result of the answer to a batch. The status is that of HTTP. */
+interface BatchResult extends OrderReply {
+  readonly status: string;
+  readonly error?: string;
+  readonly code?: string;
+}
+
+function batchResult(attempt: Attempt, result: BatchResult, answer: Answer): Result {
+  attempt.unanswered += 1;
+  const { status, error, code } = result;
+  try {
+    if (status === '200') return recordedResult(attempt, result, answer);
+    return refusedResult(
+      attempt,
+      errorOf({ ...answer, status: Number(status), text: JSON.stringify({ error, code }) }),
+    );
+  } catch (failure) {
+    if (failure instanceof RedbookError) return failure;
+    throw failure;
+  }
+}
+
+/** Sends a batch. A token that has ended is renewed by the orders one by one. */
+async function sendMany(
+  attempts: readonly Attempt[],
+  signal: AbortSignalLike | undefined,
+): Promise<Result[]> {
+  const [first] = attempts;
+  if (first === undefined) return [];
+  const call = {
+    ...sending(first, signal),
+    path: '/v1/orders/batch',
+    body: { orders: attempts.map(bodyOf) },
+  };
+  try {
+    const answer = await exchangeOnce(first.session, call);
+    if (answer.status === 401) {
+      const results: Result[] = [];
+      for (const attempt of attempts) results.push(await send(attempt, signal));
+      return results;
+    }
+    const { results } = replyOf<{ results?: readonly BatchResult[] }>(answer);
+    if (results?.length !== attempts.length) throw unreadable('the answer has other results', answer);
+    return attempts.map((attempt, index) => batchResult(attempt, results[index]!, answer));
+  } catch (error) {
+    if (!(error instanceof RedbookError) || error.code === 'INVALID_ARGUMENT') throw error;
+    return attempts.map((attempt) => {
+      if (error.outcome === 'unknown') {
+        attempt.unanswered += 1;
+        return error;
+      }
+      return { outcome: 'refused', error, order: null, clientOrderId: attempt.body.clientOrderId };
+    });
+  }
+}
 
 const sendAndFollow = async (
   attempt: Attempt,
   signal: AbortSignalLike | undefined,
   options: PlaceOptions,
 ): Promise<Placed> => follow(attempt, await send(attempt, signal), signal, options);
+
+/** Returns the deadline of an order that is sent now. */
+function deadlineOf({ connection }: Session, { expiresAfter }: NewOrder): number | null {
+  if (expiresAfter !== undefined) return expiresAfter;
+  return Math.floor(serviceTime(connection) ?? connection.clock.now()) + DEADLINE_MS;
+}
 
 /** Throws when the session could not be renewed: the order was not sent, whatever the cause. */
 function throwUnsent(cause: unknown): never {
@@ -136,47 +270,71 @@ const canRest = ({ type, timeInForce = 'GTC' }: NewOrder): boolean =>
 const isInTime = ({ session, firstSentAt }: Attempt): boolean =>
   session.connection.clock.now() - firstSentAt <= RESEND_WITHIN_MS;
 
-/** Sends the order once, and once more after a 401 that a renewal fixes. */
+/** Sends the order once, and once more after a 401 that a renewal fixes or a deadline that a wrong clock made. */
 async function send(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result> {
   const { session } = attempt;
-  const { token } = session;
+  const { token, connection } = session;
+  const isGuess = attempt.body.expiresAfter === undefined && serviceTime(connection) === undefined;
   const result = await sendOnce(attempt, signal);
   const error = result instanceof RedbookError ? result : result.outcome === 'refused' ? result.error : null;
+  if (isGuess && error?.code === 'BAD_REQUEST' && isInTime(attempt)) {
+    attempt.deadline = deadlineOf(session, attempt.body);
+    return await sendOnce(attempt, signal);
+  }
   if (error?.status !== 401) return result;
-  const isRenewed = await renewRefused(session, token, sending(attempt.body, signal)).catch(() => false);
+  const isRenewed = await renewRefused(session, token, sending(attempt, signal)).catch(() => false);
   return isRenewed && isInTime(attempt) ? await sendOnce(attempt, signal) : result;
 }
 
-const sending = (body: NewOrder, signal: AbortSignalLike | undefined): Call => ({
+/** The order as it is sent. An absent deadline is left out. */
+const bodyOf = ({ body, deadline, target }: Attempt): object => ({
+  ...body,
+  ...target,
+  expiresAfter: deadline ?? undefined,
+});
+
+const sending = (attempt: Attempt, signal: AbortSignalLike | undefined): Call => ({
   method: 'POST',
-  path: '/v1/orders',
-  body,
+  path: attempt.target === null ? '/v1/orders' : '/v1/orders/replace',
+  body: bodyOf(attempt),
   signal,
   answerWithinMs: ANSWER_WITHIN_MS,
 });
 
 async function sendOnce(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result> {
-  const { session, body } = attempt;
+  const { session } = attempt;
   attempt.unanswered += 1;
   try {
-    return resultOf(attempt, await exchangeOnce(session, sending(body, signal)));
+    return resultOf(attempt, await exchangeOnce(session, sending(attempt, signal)));
   } catch (error) {
     if (error instanceof RedbookError && error.code !== 'INVALID_ARGUMENT') return error;
     throw error;
   }
 }
 
+/** The part of a reply that tells of one order. */
+interface OrderReply {
+  readonly order?: Order;
+  readonly replaced?: ClosedOrder;
+}
+
 /** @throws RedbookError for an answer that does not say what became of the order */
-function resultOf(attempt: Attempt, answer: Answer): Result {
-  const { clientOrderId } = attempt.body;
-  if (isSuccess(answer)) {
-    const { order } = replyOf<{ order?: Order }>(answer);
-    if (order?.clientOrderId !== clientOrderId) throw unreadable('the answer is about another order', answer);
-    return outcomeOf(attempt, order, answer.requestId);
-  }
-  const error = errorOf(answer);
+const resultOf = (attempt: Attempt, answer: Answer): Result =>
+  isSuccess(answer)
+    ? recordedResult(attempt, replyOf<OrderReply>(answer), answer)
+    : refusedResult(attempt, errorOf(answer));
+
+function recordedResult(attempt: Attempt, { order, replaced }: OrderReply, answer: Answer): Result {
+  if (order?.clientOrderId !== attempt.body.clientOrderId)
+    throw unreadable('the answer is about another order', answer);
+  const result = outcomeOf(attempt, order, answer.requestId);
+  return result.outcome === 'placed' && replaced !== undefined ? { ...result, replaced } : result;
+}
+
+function refusedResult(attempt: Attempt, error: RedbookError): Result {
   if (error.outcome === 'unknown') throw error;
   attempt.unanswered -= 1;
+  const { clientOrderId } = attempt.body;
   return attempt.unanswered === 0 ? { outcome: 'refused', error, order: null, clientOrderId } : error;
 }
 
@@ -278,11 +436,22 @@ const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | un
     () => false,
   );
 
-/** Looks the order up once. @returns null when the service does not know it, or the reason why it does not tell */
+/**
+ * Looks the order up once. After the deadline, an order that is not found was not placed.
+ * @returns null when the service does not know it yet, or the reason why it does not tell
+ */
 async function look(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result | null> {
+  const { session, body, deadline } = attempt;
+  const askedAt = session.connection.clock.now();
   try {
-    const order = await findOrder(attempt.session, attempt.body.clientOrderId, signal);
-    return order === null ? null : outcomeOf(attempt, order, null);
+    const order = await findOrder(session, body.clientOrderId, signal);
+    if (order !== null) return outcomeOf(attempt, order, null);
+    // The answer's own date tells when the service was asked, at the earliest.
+    const asked = serviceTime(session.connection, askedAt);
+    if (deadline === null || asked === undefined || asked <= deadline + SKEW_MS) return null;
+    const message = 'the order was not found after its deadline, so it was not placed';
+    const error = new RedbookError({ code: 'DEADLINE_PASSED', message, outcome: 'refused' });
+    return { outcome: 'refused', error, order: null, clientOrderId: body.clientOrderId };
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;
@@ -299,5 +468,8 @@ const unknown = (attempt: Attempt, error: RedbookError): OrderUnknown => ({
     return looked instanceof RedbookError ? unknown(attempt, looked) : looked;
   },
   sendAgain: (options = {}) =>
-    bounded(attempt.session.connection, options, (signal) => sendAndFollow(attempt, signal, options)),
+    bounded(attempt.session.connection, options, (signal) => {
+      attempt.deadline = deadlineOf(attempt.session, attempt.body);
+      return sendAndFollow(attempt, signal, options);
+    }),
 });

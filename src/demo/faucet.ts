@@ -15,7 +15,6 @@ import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { parseDecimal } from '../domain/units.ts';
 import { FAUCET_AMOUNTS } from './markets.ts';
 
-/** Most credits of one asset for one wallet. */
 export const CREDITS_PER_WALLET = 5;
 /** Most credits of one asset for all wallets together; a power of two. */
 const CREDITS_IN_ALL = 1024;

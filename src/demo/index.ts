@@ -64,7 +64,7 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   ];
   const cast = { ada, ben, cleo };
   try {
-    const stage = await setStage(options.services.engine);
+    const stage = await setStage(connection);
     const script = openScript(print, paint);
     const play: Play = { ...cast, stage, script, options, deposits: new Map() };
     print(`${paint('bold', 'Three wallets trade')} ${stage.market.symbol} at ${baseUrl}`);
@@ -96,10 +96,8 @@ async function signIn({ ada, ben, cleo, script, options }: Play): Promise<void> 
   await cleo.signInByMessage(options.webHost);
   script.say(`${nameOf(cleo)} ${cleo.wallet} signs a message (SIWE, EIP-4361)`);
   script.say('Each has a session of eight hours now.');
-  const { termsVersion } = await options.services.engine.reads.state();
-  if (termsVersion === null) return;
-  for (const trader of [ada, ben, cleo]) await trader.acceptTerms(termsVersion);
-  script.say(`All three accept the terms, version ${termsVersion}.`);
+  const [version] = await Promise.all([ada, ben, cleo].map((trader) => trader.acceptTerms()));
+  if (version !== null) script.say(`All three accept the terms, version ${version}.`);
 }
 
 async function fund(play: Play): Promise<void> {

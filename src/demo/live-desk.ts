@@ -13,7 +13,7 @@ import {
   priceText,
 } from './live-market.ts';
 import { random } from './random.ts';
-import { DemoStopped, type PlacedOrder, type Trader } from './trader.ts';
+import { DemoStopped, type RecordedOrder, type Trader } from './trader.ts';
 
 export interface Wallets {
   readonly makers: readonly Trader[];
@@ -130,7 +130,7 @@ async function cancelAll(maker: Trader, orders: readonly Order[]): Promise<void>
  * Places an order if the wallet has the funds. A wallet that has run out of an asset waits until others have traded it
  * back.
  */
-async function placeIfFunded(trader: Trader, order: NewOrder): Promise<PlacedOrder | undefined> {
+async function placeIfFunded(trader: Trader, order: NewOrder): Promise<RecordedOrder | undefined> {
   try {
     return await trader.place(order);
   } catch (error) {

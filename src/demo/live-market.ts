@@ -1,17 +1,16 @@
 /** A market as the live wallets see it: a price that walks, and levels and sizes that its rules allow. */
 
+import type { Connection } from '../client/index.ts';
 import type { Market } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import type { Side } from '../domain/order.ts';
 import { formatCount, greatest, least } from '../domain/units.ts';
-import type { Engine, Quotes } from '../engine/index.ts';
 import type { Random } from './random.ts';
-import { openMarkets, powerOfTenBelow, presentTicks, quarterOf } from './stage.ts';
+import { openMarkets, type Prices, powerOfTenBelow, presentTicks, quarterOf } from './stage.ts';
 import { DemoStopped } from './trader.ts';
 
 /** Number of price levels that are quoted on each side. */
 export const LEVELS = 8n;
-/** Most units that one order is for. */
 const MAX_UNITS = 4n;
 /** Most atoms of an order: the engine refuses an order of 2^53 atoms, and the walk may double the price. */
 const MAX_ATOMS = 2n ** 51n;
@@ -38,14 +37,14 @@ export interface PlannedLevel {
  * @throws DemoStopped when there is none
  */
 export async function findLiveMarkets(
-  engine: Engine,
+  connection: Connection,
   symbol: string | undefined,
   max: number,
 ): Promise<LiveMarket[]> {
-  const open = await openMarkets(engine);
+  const open = await openMarkets(connection);
   const chosen =
     symbol === undefined ? open.slice(0, max) : open.filter((one) => one.market.symbol === symbol);
-  const found = chosen.flatMap(({ market, quotes }) => liveMarket(market, quotes) ?? []);
+  const found = chosen.flatMap(({ market, prices }) => liveMarket(market, prices) ?? []);
   if (found.length > 0) return found;
   const symbols = open.map(({ market }) => market.symbol).join(', ');
   throw new DemoStopped(
@@ -56,9 +55,9 @@ export async function findLiveMarkets(
 }
 
 /** Returns undefined when even the smallest order that the rules allow could not be placed. */
-export function liveMarket(market: Market, quotes: Quotes): LiveMarket | undefined {
+export function liveMarket(market: Market, prices: Prices): LiveMarket | undefined {
   const { minSteps, maxSteps } = marketGrid(market);
-  const present = presentTicks(market, quotes);
+  const present = presentTicks(market, prices);
   const gapTicks = powerOfTenBelow(present / 2000n);
   const lowest = (LEVELS + 2n) * gapTicks;
   const startTicks = present > lowest ? present : lowest;

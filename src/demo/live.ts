@@ -59,7 +59,7 @@ export async function runLive(options: LiveOptions): Promise<number> {
   // A turn that waits for a lost answer ends later.
   signal.addEventListener('abort', () => print('Stopping …'));
   try {
-    const markets = await findLiveMarkets(services.engine, options.market, MAX_MARKETS);
+    const markets = await findLiveMarkets(connection, options.market, MAX_MARKETS);
     for (const trader of all) await prepare(trader, markets, services);
     const desks = markets.map((live, at) => openDesk(live, wallets, seed + at));
     const symbols = markets.map(({ market }) => market.symbol).join(' and ');
@@ -81,8 +81,7 @@ export async function runLive(options: LiveOptions): Promise<number> {
 /** Signs in, accepts the terms and takes funds. */
 async function prepare(trader: Trader, markets: readonly LiveMarket[], services: Servers): Promise<void> {
   await trader.signInByTypedData();
-  const { termsVersion } = await services.engine.reads.state();
-  if (termsVersion !== null) await trader.acceptTerms(termsVersion);
+  await trader.acceptTerms();
   for (const { market, minOrderSteps, startTicks } of markets) {
     const steps = minOrderSteps * FUNDED_ORDERS;
     const funds = [
@@ -148,11 +147,11 @@ async function leave(
   services: Servers,
   print: (line: string) => void,
 ): Promise<number> {
+  const signedIn = traders.filter((one) => one.isSignedIn());
   let cancelled = 0;
   try {
-    for (const trader of traders.filter((one) => one.isSignedIn()))
-      cancelled += (await trader.cancelAll()).count;
-    for (const trader of traders) await withdrawAll(trader, services);
+    for (const trader of signedIn) cancelled += (await trader.cancelAll()).count;
+    for (const trader of signedIn) await withdrawAll(trader, services);
     print(`${cancelled} orders are cancelled, and the funds of the wallets are withdrawn.`);
     return 0;
   } catch (error) {

@@ -1,8 +1,8 @@
 /** Requests of both demos to the running service, and their operator steps. */
 
-import { moveFundsOnce } from '../books/movements.ts';
+import { atomsOf, findAsset, moveFundsOnce } from '../books/movements.ts';
 import type { Servers } from '../books/servers.ts';
-import { formatScaled } from '../domain/units.ts';
+import { parseDecimal } from '../domain/units.ts';
 import type { Trader } from './trader.ts';
 
 export const isRunning = async (baseUrl: string): Promise<boolean> =>
@@ -22,15 +22,16 @@ export function tellNotRunning(baseUrl: string, print: (line: string) => void): 
  * Withdraws everything that is available to a wallet; works once for each wallet and asset.
  * @returns what was withdrawn, in words
  */
-export async function withdrawAll({ wallet }: Pick<Trader, 'wallet'>, services: Servers): Promise<string[]> {
-  const assets = await services.engine.assets.all();
+export async function withdrawAll(trader: Trader, services: Servers): Promise<string[]> {
+  const { wallet } = trader;
   const withdrawn: string[] = [];
-  for (const { asset, availableAtoms } of await services.engine.funds.readBalances(wallet)) {
-    if (availableAtoms === 0n) continue;
-    const movement = { kind: 'debited', wallet, asset, amountAtoms: availableAtoms } as const;
+  for (const { asset, available } of await trader.balances()) {
+    const { scale } = await findAsset(services.engine, asset);
+    const amountAtoms = atomsOf(parseDecimal(available)!, { symbol: asset, scale });
+    if (amountAtoms === 0n) continue;
+    const movement = { kind: 'debited', wallet, asset, amountAtoms } as const;
     await moveFundsOnce(services, { ...movement, reference: `demo ${wallet} ${asset}` });
-    const { scale } = assets.find(({ symbol }) => symbol === asset)!;
-    withdrawn.push(`${formatScaled(availableAtoms, scale)} ${asset}`);
+    withdrawn.push(`${available} ${asset}`);
   }
   return withdrawn;
 }

@@ -3,11 +3,12 @@
  * book of ETH/USDC, these are always 3,000 and quarters of an ETH.
  */
 
+import { type Connection, getMarkets, getOrderBook, getPairs, getTickers } from '../client/index.ts';
 import type { Market } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
+import { rulesOf } from '../domain/published-rules.ts';
 import { floorCountOf, formatCount, formatScaled, parseDecimal } from '../domain/units.ts';
-import type { Engine, Quotes } from '../engine/index.ts';
-import { DemoStopped } from './trader.ts';
+import { DemoStopped, stopAt } from './trader.ts';
 
 export interface Stage {
   readonly market: Market;
@@ -21,6 +22,13 @@ export interface Stage {
   quoteAtoms(quarters: bigint, levels: bigint): bigint;
 }
 
+/** Prices of a market in ticks; null: there is none. */
+export interface Prices {
+  readonly bestBidTicks: bigint | null;
+  readonly bestAskTicks: bigint | null;
+  readonly lastTicks: bigint | null;
+}
+
 /** Number of levels that the story quotes on each side. */
 const LEVELS = 3n;
 /** Price of a market that has none yet, by its base asset. */
@@ -28,9 +36,9 @@ const USUAL_PRICES: Readonly<Record<string, string>> = { BTC: '60000' };
 const USUAL_PRICE = '3000';
 
 /** @throws DemoStopped when no market can be played on */
-export async function setStage(engine: Engine): Promise<Stage> {
-  for (const { market, quotes } of await openMarkets(engine)) {
-    const place = findRoom(market, quotes);
+export async function setStage(connection: Connection): Promise<Stage> {
+  for (const { market, prices } of await openMarkets(connection)) {
+    const place = findRoom(market, prices);
     if (place !== undefined) return stageOn(market, place.middleTicks, place.levelTicks);
   }
   throw new DemoStopped('no market has room between its best bid and ask for the quotes of the demo');
@@ -40,19 +48,41 @@ export async function setStage(engine: Engine): Promise<Stage> {
  * Returns the markets that anybody may buy and sell on, with their prices.
  * @throws DemoStopped when there is none
  */
-export async function openMarkets(engine: Engine): Promise<{ market: Market; quotes: Quotes }[]> {
-  const isOpen = ({ status, tradingEnabled, sellEnabled }: Market): boolean =>
-    status === 'active' && tradingEnabled && sellEnabled;
-  const { markets, quotes } = await engine.reads.quotes((all) => all.filter(isOpen));
-  const open = markets.filter(isOpen);
+export async function openMarkets(connection: Connection): Promise<{ market: Market; prices: Prices }[]> {
+  const [pairs, markets, tickers] = await Promise.all([
+    getPairs(connection),
+    getMarkets(connection),
+    getTickers(connection),
+  ]).catch((error: unknown) => stopAt('reading the markets', error));
+  const listed = new Set(pairs.map(({ ticker_id }) => ticker_id));
+  const open = markets.filter(({ symbol, sellEnabled }) => sellEnabled && listed.has(tickerOf(symbol)));
   if (open.length === 0) throw new DemoStopped('no market is open: publish one with redbook market create');
-  return open.map((market) => ({ market, quotes: quotes.get(market.symbol)! }));
+  return Promise.all(
+    open.map(async (record) => {
+      const market = rulesOf(record);
+      const tickerId = tickerOf(record.symbol);
+      const { bids, asks } = await getOrderBook(connection, { tickerId, depth: 2 }).catch((error: unknown) =>
+        stopAt('reading a book', error),
+      );
+      const last = tickers.find(({ ticker_id }) => ticker_id === tickerId)?.last_price;
+      const ticksOf = (price: string | undefined): bigint | null =>
+        price === undefined ? null : floorCountOf(parseDecimal(price)!, marketGrid(market).tick);
+      const prices = {
+        bestBidTicks: ticksOf(bids[0]?.[0]),
+        bestAskTicks: ticksOf(asks[0]?.[0]),
+        lastTicks: ticksOf(last),
+      };
+      return { market, prices };
+    }),
+  );
 }
 
+const tickerOf = (symbol: string): string => symbol.replace('/', '_');
+
 /** Returns the current price of a market in ticks: the middle of its book, else its last price, else a usual one. */
-export function presentTicks(market: Market, { bestBidTicks, bestAskTicks, lastTicks }: Quotes): bigint {
+export function presentTicks(market: Market, { bestBidTicks, bestAskTicks, lastTicks }: Prices): bigint {
   if (bestBidTicks !== null && bestAskTicks !== null) return (bestBidTicks + bestAskTicks) / 2n;
-  const usual = market.referencePrice ?? USUAL_PRICES[market.base.symbol] ?? USUAL_PRICE;
+  const usual = USUAL_PRICES[market.base.symbol] ?? USUAL_PRICE;
   const usualTicks = floorCountOf(parseDecimal(usual)!, marketGrid(market).tick);
   return lastTicks ?? bestBidTicks ?? bestAskTicks ?? (usualTicks > 0n ? usualTicks : 3000n);
 }
@@ -63,9 +93,9 @@ interface FreeLevels {
 }
 
 /** Finds a middle with all levels of the story strictly between the best bid and the best ask. */
-function findRoom(market: Market, quotes: Quotes): FreeLevels | undefined {
-  const { bestBidTicks: bid, bestAskTicks: ask } = quotes;
-  const around = presentTicks(market, quotes);
+function findRoom(market: Market, prices: Prices): FreeLevels | undefined {
+  const { bestBidTicks: bid, bestAskTicks: ask } = prices;
+  const around = presentTicks(market, prices);
   const levelTicks = powerOfTenBelow(around / 1000n);
   const reach = levelTicks * (LEVELS + 1n);
   // A round price, so that the last price of the story leads back to its first.

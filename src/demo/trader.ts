@@ -10,6 +10,7 @@ import {
   cancelAll,
   getOrders,
   getPortfolio,
+  getStatus,
   getTrades,
   type NewOrder,
   type Order,
@@ -35,7 +36,7 @@ export class DemoStopped extends Error {
 }
 
 /** An order that the service has recorded. */
-export interface PlacedOrder {
+export interface RecordedOrder {
   readonly order: Order;
   /** Reason for which the order is recorded as rejected; null otherwise. */
   readonly rejectCode: string | null;
@@ -51,8 +52,9 @@ export interface Trader {
   /** Signs in by a SIWE message (EIP-4361) that names a web host of the service. */
   signInByMessage(webHost: string): Promise<void>;
   isSignedIn(): boolean;
-  acceptTerms(version: string): Promise<void>;
-  place(order: NewOrder): Promise<PlacedOrder>;
+  /** Accepts the terms that the service requires, and returns their version; null when it requires none. */
+  acceptTerms(): Promise<string | null>;
+  place(order: NewOrder): Promise<RecordedOrder>;
   cancel(orderId: string): Promise<{ readonly status: string }>;
   cancelAll(): Promise<{ readonly count: number }>;
   /** Cancels all orders of the wallet unless it asks again within that time. */
@@ -91,7 +93,12 @@ export function makeTrader(name: string, connection: Connection): Trader {
       session = await signing.catch((error: unknown) => stopAt('sign-in', error));
     },
     isSignedIn: () => session !== undefined,
-    acceptTerms: (version) => asked('accepting the terms', (mine) => acceptTerms(mine, version)),
+    async acceptTerms() {
+      const { termsVersion } = await asked('reading the terms', () => getStatus(connection));
+      if (termsVersion !== null)
+        await asked('accepting the terms', (mine) => acceptTerms(mine, termsVersion));
+      return termsVersion;
+    },
     place: async (order) => recorded(await asked('placing an order', (mine) => place(mine, order))),
     cancel: (orderId) => asked('a cancel', (mine) => cancel(mine, orderId)),
     cancelAll: () => asked('cancelling all orders', (mine) => cancelAll(mine)),
@@ -105,14 +112,15 @@ export function makeTrader(name: string, connection: Connection): Trader {
   };
 }
 
-function recorded(placed: Placed): PlacedOrder {
+function recorded(placed: Placed): RecordedOrder {
   if (placed.outcome === 'placed') return { order: placed.order, rejectCode: null };
   if (placed.outcome === 'refused' && placed.order !== null)
     return { order: placed.order, rejectCode: placed.error.code };
   return stopAt('placing an order', placed.error);
 }
 
-function stopAt(doing: string, error: unknown): never {
+/** @throws DemoStopped for a request that failed */
+export function stopAt(doing: string, error: unknown): never {
   if (!(error instanceof RedbookError)) throw error;
   throw new DemoStopped(`${doing} failed: ${error.message} (${error.code})`, error.code);
 }

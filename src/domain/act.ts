@@ -12,7 +12,7 @@ export interface Act {
 
 /** An act as its event records it. */
 export interface RecordedAct extends Act {
-  /** What the engine had before the change, as its Redis writes it; null for nothing. */
+  /** The state in the engine before the change, as its Redis writes it; null for nothing. */
   readonly before: string | null;
 }
 

@@ -103,7 +103,11 @@ export const ERRORS = {
   EXPRESS_ERR_INVALID_JSON: row(400, 'routes with a body', 'the body is not valid JSON'),
   EXPRESS_ERR_INVALID_URL: row(400, 'every route', 'the URL cannot be decoded'),
   EXPRESS_ERR_BODY_ABORTED: row(400, 'routes with a body', 'the body ended before its announced length'),
-  EXPRESS_ERR_BODY_TOO_LARGE: row(413, 'routes with a body', 'the body is larger than 16 KB'),
+  EXPRESS_ERR_BODY_TOO_LARGE: row(
+    413,
+    'routes with a body',
+    'the body is larger than 16 KB, or than 64 KB on `POST /v1/orders/batch`',
+  ),
   EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE: row(
     415,
     'routes with a body',
@@ -120,6 +124,44 @@ export const ERRORS = {
 
 /** A stable error code of the contract. */
 export type ErrorCode = keyof typeof ERRORS;
+
+/** Codes that only operators get, on their command line and their routes. Commands have further ones of their own. */
+export const OPERATOR_ERRORS = {
+  INVALID_AMOUNT: row(
+    400,
+    'movements',
+    'the amount is not positive, too large, or finer than the atom of its asset',
+  ),
+  INVALID_REFERENCE: row(400, 'movements', 'the reference is not 1 to 256 characters of valid text'),
+  UNKNOWN_ASSET: row(400, 'movements', 'there is no such asset'),
+  SUPPLY_LIMIT: row(400, 'movements', 'the total supply of the asset would pass 2^62 atoms'),
+  CAP_EXCEEDED: row(403, 'movements', 'the key may not move as much of the asset in one day (UTC)'),
+  REFERENCE_CONFLICT: row(409, 'movements', 'the reference was used for another movement'),
+  SCALE_CHANGED: row(
+    409,
+    'movements',
+    'the scale of the asset changed while the command ran: nothing was moved; try again',
+  ),
+  UNKNOWN_MOVEMENT: row(400, 'movements', 'the movement to reverse does not exist'),
+  NO_REVERSAL: row(400, 'movements', 'a reversal has the same wallet and asset, and at most the amount'),
+  ALREADY_REVERSED: row(409, 'movements', 'the movement was reversed before: nothing was moved'),
+  SETTLEMENT_STALLED: row(503, 'movements', 'settlement stands still'),
+  INVALID_MARKET: row(400, 'markets', 'a rule of the market is invalid, or cannot be exact'),
+  INVALID_ASSET: row(400, 'markets', 'the asset has no valid symbol or scale'),
+  MARKET_EXISTS: row(409, 'markets', 'there is a market with this symbol'),
+  MARKET_NOT_HALTED: row(409, 'markets', 'the market is not halted, so that new orders keep arriving'),
+  BOOK_NOT_EMPTY: row(409, 'markets', 'the market still has resting orders: halt it and clear it first'),
+  ASSET_IN_USE: row(409, 'markets', 'the asset is in use, so that its scale cannot change any more'),
+} as const satisfies Record<string, ErrorRow>;
+
+/** A stable code for operators. */
+export type OperatorCode = keyof typeof OPERATOR_ERRORS;
+
+/** Every code that a route for operators may answer with. */
+export const ALL_ERRORS: Readonly<Record<ErrorCode | OperatorCode, ErrorRow>> = {
+  ...ERRORS,
+  ...OPERATOR_ERRORS,
+};
 
 /**
  * A refusal that may be reported to a client, with a code of the table and a message. Any other thrown error is
@@ -165,6 +207,11 @@ export class OperatorRefusal extends Error {
   constructor(code: string, message: string) {
     super(message);
     this.code = code;
+  }
+
+  /** HTTP status of the reply that reports this refusal; null for a code that no route knows. */
+  get status(): number | null {
+    return this.code in ALL_ERRORS ? ALL_ERRORS[this.code as OperatorCode].status : null;
   }
 }
 

@@ -19,7 +19,7 @@ export interface BegunEpoch {
 }
 
 /** An order was accepted, or refused by the engine and recorded. */
-export interface OrderPlaced {
+export interface OrderPlacedEvent {
   readonly kind: 'order_placed';
   readonly order: OrderTerms;
   /** Status at the end of the event: resting, partially_filled, filled, expired, cancelled, … or rejected. */
@@ -43,6 +43,8 @@ export interface AccountMoved {
   readonly asset: string;
   readonly amountAtoms: bigint;
   readonly reference: string;
+  /** Reference of the movement of the other kind that this one corrects. */
+  readonly reverses?: string | undefined;
 }
 
 interface AccountChanged {
@@ -83,15 +85,15 @@ export interface OperatorActed {
   readonly name: string;
   readonly wallet?: string;
   readonly market?: string;
-  /** What the command was about, like an order id. */
+  /** Object of the command, like an order id. */
   readonly subject?: string;
-  /** What it changed, before and after. */
+  /** State that the command changed, before and after. */
   readonly before?: string;
   readonly after?: string;
 }
 
 export type EventBody =
-  | OrderPlaced
+  | OrderPlacedEvent
   | OrdersClosed
   | AccountMoved
   | AccountChanged

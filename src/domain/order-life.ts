@@ -3,7 +3,7 @@
  * this file, so that they interpret events alike.
  */
 
-import type { EngineEvent, OrderPlaced } from './event.ts';
+import type { EngineEvent, OrderPlacedEvent } from './event.ts';
 import { type ClosedOrder, isLive, type Order, type OrderStatus, type Trade } from './order.ts';
 
 /** Progress of an order. Its functions change it in place, because settlement applies thousands of events a batch. */
@@ -18,7 +18,7 @@ export interface OrderLife {
   updatedAtMs: number;
 }
 
-export type PlacedEvent = EngineEvent & OrderPlaced;
+export type PlacedEvent = EngineEvent & OrderPlacedEvent;
 
 /** Receives what an event does to orders. */
 export interface OrderVisitor {

@@ -22,6 +22,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 /** Reasons for which an order ended without being filled, each as the end of “the order ended because”. */
 export const END_REASONS = {
   user_cancelled: 'the wallet cancelled it',
+  replaced: 'the wallet replaced it by another order',
   cancel_after: 'the dead-man switch of the wallet was due',
   operator_voided: 'an operator voided it',
   custody_hold: 'an operator set the wallet on hold',
@@ -160,7 +161,6 @@ export interface PublicTrade {
 
 /** Limits the fills of a reply, because nothing else limits the part of a reply that one order takes. */
 export interface FillLimits {
-  /** Most fills of one order in a reply. */
   readonly maxFillsPerOrder: number;
   /** Most fills of all orders of a reply together. */
   readonly maxFillsPerReply: number;
@@ -209,7 +209,6 @@ export const isLive = (status: OrderStatus): boolean =>
 export const rejectReasonOf = ({ status, reason }: Pick<Order, 'status' | 'reason'>): RejectReason | null =>
   status === 'rejected' ? (reason as RejectReason) : null;
 
-/** Returns the base atoms of a trade. */
 export const baseAtoms = (trade: Pick<Trade, 'sizeSteps' | 'units'>): bigint =>
   trade.sizeSteps * trade.units.baseAtomsPerStep;
 

@@ -71,7 +71,6 @@ export interface DayFigures {
   readonly firstPriceTicks: bigint | null;
   readonly highTicks: bigint | null;
   readonly lowTicks: bigint | null;
-  /** Executed size. */
   readonly baseSteps: bigint;
   /** Executed price x size. */
   readonly quoteAtoms: bigint;

@@ -203,7 +203,6 @@ export const formatCount = (count: Count, { coefficient, places }: Grid): string
 export const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
 export const greatest = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 
-/** Returns one - other. */
 export const subtract = (one: Count, other: Count): Count =>
   typeof one === 'string' &&
   typeof other === 'string' &&

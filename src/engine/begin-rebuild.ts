@@ -8,7 +8,7 @@ import { replaced } from './bulk-writer.ts';
 import type { EngineCore } from './core.ts';
 import type { EngineImage } from './engine-image.ts';
 import { eventIdOf } from './event-codec.ts';
-import { type FilterLayout, filterKeys, readFilterState } from './filter-layout.ts';
+import { type FilterLayout, filterKeys, layoutsOf, readFilterState } from './filter-layout.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import { BEGIN_REBUILD, END_REBUILD } from './scripts.ts';
 import { ENGINE_FORMAT } from './state.ts';
@@ -85,8 +85,7 @@ export async function beginRebuild(
   if (reply.outcome === 'nothing') throw nothingSettled();
   if (reply.outcome === 'unsettled') throw unsettled(reply.last, cursor);
   core.scripts.formatReplaced();
-  const { current, next } = readFilterState(reply.filter);
-  const left = [current, ...(next === null ? [] : [next])].flatMap(filterKeys);
+  const left = layoutsOf(readFilterState(reply.filter)).flatMap(filterKeys);
   await core.scripts.callAnyFormat(() => core.redis.unlink(KEYS.events, ...content, ...left));
   return { token, keepsSwitches: reply.replaces };
 }

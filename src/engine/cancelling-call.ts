@@ -39,6 +39,7 @@ export const CAUSES = [
   'custody_hold',
   'user_cancelled',
   'cancel_after',
+  'replaced',
 ] as const satisfies (EndReason | null)[];
 
 export type Cause = NonNullable<(typeof CAUSES)[number]>;

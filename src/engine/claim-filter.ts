@@ -1,17 +1,27 @@
 /** The engine's claim filter: its load, its copies outside Redis, and its replacement while trading continues. */
 
-import { claimOfUsed, type UsedId } from './claims.ts';
+import { claimOfUsed, reversalClaim, type UsedId } from './claims.ts';
 import type { EngineCore } from './core.ts';
 import {
+  BYTES_PER_ID,
   FILTER_PART_BYTES,
   FilterBits,
+  type FilterLayout,
   type FilterLoad,
   filterKeys,
+  layoutsOf,
   loadOf,
+  loadOfAll,
   MAX_FILTER_BYTES,
   writeFilterState,
 } from './filter-layout.ts';
-import { FilterRebuild, type FilterRebuilt, type FilterSource, fillFilter } from './filter-rebuild.ts';
+import {
+  addFilter,
+  FilterRebuild,
+  type FilterRebuilt,
+  type FilterSource,
+  fillFilter,
+} from './filter-rebuild.ts';
 
 /** Bytes copied by one command. */
 const PIECE_BYTES = 64 * 1024;
@@ -25,30 +35,60 @@ const SAMPLE_BYTES = 4096;
 interface FilterCopy {
   /** Returns true if the engine treats the id as used; undefined if the id lies in another stretch. */
   has(used: UsedId): boolean | undefined;
+  /** Number of bits that are set. */
+  readonly ones: number;
 }
 
 /** Returns the field that stores the id in the hash of recent claims. */
 export const claimName = (used: UsedId): string => claimOfUsed(used).field.toString('hex');
 
+/** Returns the field that stores the reversal of a movement by one of a kind. */
+export const reversalName = (reversed: string, by: 'credited' | 'debited'): string =>
+  reversalClaim(reversed, by).field.toString('hex');
+
 /** The claim filter of the engine: its load, its copies, and its replacement. */
 export class EngineClaimFilter {
   readonly #core: EngineCore;
+  /** Loads of sealed filters by their generations. */
+  readonly #sealed = new Map<number, FilterLoad>();
 
   constructor(core: EngineCore) {
     this.#core = core;
   }
 
   /**
-   * Estimates the load of the filter from 64 KiB of it, evenly spaced from a random start. Some 8,000 blocks give the
-   * load to within a hundredth.
+   * Estimates the load of the filters, each from 64 KiB of it, evenly spaced from a random start. Some 8,000 blocks give
+   * the load to within a hundredth. A sealed filter is read once.
    */
   async load(): Promise<FilterLoad> {
+    const { current, sealed } = await this.#core.filter.read();
+    for (const layout of sealed)
+      if (!this.#sealed.has(layout.generation))
+        this.#sealed.set(layout.generation, await this.#loadOf(layout));
+    return loadOfAll([
+      ...sealed.map(({ generation }) => this.#sealed.get(generation)!),
+      await this.#loadOf(current),
+    ]);
+  }
+
+  /**
+   * Seals the filter in force when its ids pass two bytes each, and puts a larger one in force.
+   * @returns the size of the new filter; null when none was needed
+   * @throws OperatorRefusal ENGINE_TOO_SMALL; Refusal SERVICE_UNAVAILABLE
+   */
+  async grow(): Promise<number | null> {
     const { current } = await this.#core.filter.read();
-    const keys = filterKeys(current);
-    const stride = Math.max(SAMPLE_BYTES, current.bytes / SAMPLES);
+    const { ids } = await this.#loadOf(current);
+    if (ids * BYTES_PER_ID < current.bytes) return null;
+    return (await addFilter(this.#core))?.bytes ?? null;
+  }
+
+  async #loadOf(layout: FilterLayout): Promise<FilterLoad> {
+    const keys = filterKeys(layout);
+    const stride = Math.max(SAMPLE_BYTES, layout.bytes / SAMPLES);
     const phase = Math.floor((Math.random() * stride) / SAMPLE_BYTES) * SAMPLE_BYTES;
     const samples: Buffer[] = [];
-    for (let at = phase; at < current.bytes; at += stride) {
+    for (let at = phase; at < layout.bytes; at += stride) {
       const offset = at % FILTER_PART_BYTES;
       const key = keys[Math.floor(at / FILTER_PART_BYTES)]!;
       const found = await this.#core.scripts.call(() =>
@@ -57,7 +97,7 @@ export class EngineClaimFilter {
       // A string ends where its last bit was set.
       samples.push(Buffer.concat([found], SAMPLE_BYTES));
     }
-    return loadOf(current, samples);
+    return loadOf(layout, samples);
   }
 
   /**
@@ -83,33 +123,58 @@ export class EngineClaimFilter {
     }
     // If the outcome stays unknown, both filters stay. The next rebuild removes the one that is not in force.
     await rebuild.putInForce();
-    return { ...(await this.load()), formerBytes: rebuild.former.bytes, usedIds };
+    const { current, sealed } = rebuild.former;
+    const formerBytes = [current, ...sealed].reduce((sum, { bytes }) => sum + bytes, 0);
+    return { ...(await this.load()), formerBytes, usedIds };
   }
 
   /** Returns the name of the filter in force; null when no filter can have that name. */
   async name(): Promise<string | null> {
-    const { text, current, next } = await this.#core.filter.read();
-    const isLayout = [current, next ?? current].every(
+    const state = await this.#core.filter.read();
+    const { text, current, next, sealed } = state;
+    const isLayout = layoutsOf(state).every(
       ({ bytes }) => Number.isInteger(Math.log2(bytes)) && bytes <= MAX_FILTER_BYTES,
     );
-    return isLayout && (text === '' || text === writeFilterState(current, next)) ? text : null;
+    return isLayout && (text === '' || text === writeFilterState(current, next, sealed)) ? text : null;
   }
 
-  /** Copies the filter in force stretch by stretch. Each copy answers for the ids in its stretch. */
+  /**
+   * Copies the filter in force and the sealed ones stretch by stretch. Each copy answers for the ids in its stretch. The
+   * blocks of a stretch of the largest filter, which is the one in force, are one stretch of each smaller one.
+   */
   async *copy(): AsyncGenerator<FilterCopy> {
-    const { current } = await this.#core.filter.read();
-    const keys = filterKeys(current);
-    for (let from = 0; from < current.bytes; from += STRETCH_BYTES) {
-      const bits = new FilterBits(current, from, Math.min(STRETCH_BYTES, current.bytes - from));
-      for (let at = 0; at < bits.bytes.length; at += PIECE_BYTES) {
-        const key = keys[Math.floor((from + at) / FILTER_PART_BYTES)]!;
-        const offset = (from + at) % FILTER_PART_BYTES;
-        const end = offset + Math.min(PIECE_BYTES, bits.bytes.length - at) - 1;
-        const piece = await this.#core.scripts.call(() => this.#core.redis.getrangeBuffer(key, offset, end));
-        // A string ends where its last bit was set.
-        piece.copy(bits.bytes, at);
-      }
-      yield { has: (used) => bits.has(claimOfUsed(used)) };
+    const { current, sealed } = await this.#core.filter.read();
+    const layouts = [current, ...sealed];
+    const together = 2 ** Math.ceil(Math.log2(layouts.length));
+    const length = Math.min(current.bytes, Math.max(PIECE_BYTES, STRETCH_BYTES / together));
+    for (let from = 0; from < current.bytes; from += length) {
+      const copies: FilterBits[] = [];
+      for (const layout of layouts)
+        copies.push(await this.#copyOf(layout, from % layout.bytes, Math.min(length, layout.bytes)));
+      // A stretch of a smaller filter comes again; its bits count once.
+      const counted = copies.filter((_bits, at) => from < layouts[at]!.bytes);
+      yield {
+        ones: counted.reduce((sum, { ones }) => sum + ones, 0),
+        has(used) {
+          const claim = claimOfUsed(used);
+          const inForce = copies[0]!.has(claim);
+          return inForce === false ? copies.some((bits) => bits.has(claim) === true) : inForce;
+        },
+      };
     }
+  }
+
+  async #copyOf(layout: FilterLayout, from: number, length: number): Promise<FilterBits> {
+    const keys = filterKeys(layout);
+    const bits = new FilterBits(layout, from, length);
+    for (let at = 0; at < length; at += PIECE_BYTES) {
+      const key = keys[Math.floor((from + at) / FILTER_PART_BYTES)]!;
+      const offset = (from + at) % FILTER_PART_BYTES;
+      const end = offset + Math.min(PIECE_BYTES, length - at) - 1;
+      const piece = await this.#core.scripts.call(() => this.#core.redis.getrangeBuffer(key, offset, end));
+      // A string ends where its last bit was set.
+      piece.copy(bits.bytes, at);
+    }
+    return bits;
   }
 }

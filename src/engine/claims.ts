@@ -63,6 +63,10 @@ export const orderClaim = (wallet: string, clientOrderId: string): Claim => clai
 export const movementClaim = (kind: 'credited' | 'debited', reference: string): Claim =>
   claimOf(kind, reference);
 
+/** Claim of the reversal of a movement, of which there is one. It has no place in the filter: Postgres is asked. */
+export const reversalClaim = (reversed: string, by: 'credited' | 'debited'): Claim =>
+  claimOf(`reversal ${by}`, reversed);
+
 export const claimOfUsed = (used: UsedId): Claim =>
   used.kind === 'order'
     ? orderClaim(used.wallet, used.clientOrderId)

@@ -114,7 +114,6 @@ export const readBookMember = (member: Buffer, marketNumber: number, side: Side)
   hadFills: member[35] !== 0,
 });
 
-/** Bytes of every member of a book. */
 export const BOOK_MEMBER_BYTES = 43;
 
 /** Writes the book member of the order with this id, in the format that `readBookMember` reads. */

@@ -9,7 +9,6 @@
 import type { Market } from '../domain/market.ts';
 import { Turns } from './turns.ts';
 
-/** Most commands in one call. */
 const MAX_TOGETHER = 64;
 /** Most commands of one wallet in one call, so that another wallet does not wait for the end of a long call. */
 const MAX_OF_WALLET = 16;

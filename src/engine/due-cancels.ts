@@ -3,6 +3,7 @@
 import type { CancelledPage, OrderCancels } from './cancelling.ts';
 import { walletBytes, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
+import { KEYS } from './keys.ts';
 import { LEASE_DUE_CANCEL, SET_CANCEL_AFTER, TAKE_DUE_CANCELS } from './scripts.ts';
 
 /** A due switch that was taken: the orders that its wallet had at that moment must be cancelled. */
@@ -37,6 +38,15 @@ export class EngineDueCancels {
   constructor(core: EngineCore, cancels: OrderCancels) {
     this.#core = core;
     this.#cancels = cancels;
+  }
+
+  /** True while a switch is set or taken. */
+  async areSet(): Promise<boolean> {
+    const { redis, scripts } = this.#core;
+    const found = await scripts.call(() =>
+      Promise.all([KEYS.cancelAfter, KEYS.cancelAfterLeases].map((key) => redis.zrange(key, '0', '0'))),
+    );
+    return found.some(({ length }) => length > 0);
   }
 
   /**

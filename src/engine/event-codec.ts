@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { type Act, checkAct, type RecordedAct } from '../domain/act.ts';
-import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '../domain/event.ts';
+import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlacedEvent } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { MarketUnits, OrderTerms } from '../domain/order.ts';
@@ -170,7 +170,7 @@ export const TERMS_MEMBERS: Members<[sent: SentTerms, placed: PlacedTerms], Orde
 
 const placedTerms = maker<[sent: SentTerms, placed: PlacedTerms], OrderTerms>(TERMS_MEMBERS);
 
-function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlaced {
+function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlacedEvent {
   const sent = ORDER_PLACED.unpack(bytes, BODY_AT);
   const market = marketOf(sent.market);
   const { epoch, sequence } = cursor;
@@ -190,6 +190,13 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
 
 /** Reads a movement as claims and events store it. */
 export function readMovement(kind: AccountMoved['kind'], text: string): AccountMoved {
-  const { wallet, asset, amount, reference } = JSON.parse(text) as Record<string, string>;
-  return { kind, wallet: wallet!, asset: asset!, amountAtoms: BigInt(amount!), reference: reference! };
+  const { wallet, asset, amount, reference, reverses } = JSON.parse(text) as Record<string, string>;
+  const movement = {
+    kind,
+    wallet: wallet!,
+    asset: asset!,
+    amountAtoms: BigInt(amount!),
+    reference: reference!,
+  };
+  return reverses === undefined ? movement : { ...movement, reverses };
 }

@@ -1,9 +1,26 @@
 /** Which claim filters are in force, as this process read it last. */
 
 import type { Redis } from 'ioredis';
-import { DEFAULT_FILTER_BYTES, type FilterState, readFilterState } from './filter-layout.ts';
+import type { Claim } from './claims.ts';
+import {
+  DEFAULT_FILTER_BYTES,
+  type FilterState,
+  hasBits,
+  lastByte,
+  placeInFilter,
+  readFilterState,
+} from './filter-layout.ts';
 import { KEYS } from './keys.ts';
 import type { ScriptRunner } from './script-runner.ts';
+import { readState } from './state.ts';
+
+/** Answer of the sealed filters for an id. */
+export interface SealedLook {
+  /** The filters that were looked at. A command that relies on the look must be refused where others are in force. */
+  readonly filter: FilterState;
+  /** Time of the engine's last event before the look; null where no sealed filter has the id. */
+  readonly timeMs: number | null;
+}
 
 export class FilterInForce {
   readonly #redis: Redis;
@@ -27,6 +44,29 @@ export class FilterInForce {
   adopt(text: string | null): FilterState {
     this.#state = readFilterState(text);
     return this.#state;
+  }
+
+  /**
+   * Looks an id up in the sealed filters. These never change, so the scripts need not look there again. Without sealed
+   * filters nothing is read. With them, commands without an id wait as well, so that commands keep their order.
+   */
+  async lookInSealed(claim: Claim | null): Promise<SealedLook> {
+    const filter = this.#state;
+    if (filter.sealed.length === 0) return { filter, timeMs: null };
+    const reading = this.#redis.pipeline().hgetBuffer(KEYS.engine, 'state');
+    if (claim !== null)
+      for (const layout of filter.sealed) {
+        const { key, offset } = placeInFilter(claim, layout);
+        reading.getrangeBuffer(key, offset, lastByte(offset));
+      }
+    const [state, ...blocks] = await this.#scripts.call(async () =>
+      ((await reading.exec()) ?? []).map(([error, value]) => {
+        if (error) throw error;
+        return value as Buffer;
+      }),
+    );
+    const isMaybeUsed = claim !== null && blocks.some((block) => hasBits(claim, block));
+    return { filter, timeMs: isMaybeUsed ? readState(state).time : null };
   }
 
   /** Asks the engine which claim filters are in force. */

@@ -2,6 +2,8 @@
  * Layout of the claim filter: a Bloom filter over all ids ever used, in blocks of 64 bits. All bits of an id lie in one
  * block. The filter lies in strings of at most 16 MiB, so that no command allocates or copies more at once.
  *
+ * A filter that is full is sealed: it stays as it is, and ids go into a new one that is at least as large.
+ *
  * The field `filter` of the engine hash names the filter in force. All processes use that filter, whatever size they
  * are configured with, and scripts refuse a command that was made for another one.
  */
@@ -15,10 +17,13 @@ const BLOCK_BITS = BLOCK_BYTES * 8;
 
 /** Bytes of one string of the filter. */
 export const FILTER_PART_BYTES = 16 * MIB;
-/** Largest filter. 32 bits of hash could address a larger one, which only hundreds of millions of ids would need. */
-export const MAX_FILTER_BYTES = 1024 * MIB;
+/** Largest single filter. 32 bits of hash could address one of twice that size. */
+export const MAX_FILTER_BYTES = 16_384 * MIB;
 /** Gives about one false "maybe" in a hundred at eight million ids. */
 export const DEFAULT_FILTER_BYTES = 16 * MIB;
+
+/** At two bytes an id, one new id in a hundred looks like a used one. */
+export const BYTES_PER_ID = 2;
 
 /** One filter. Its size is a power of two. */
 export interface FilterLayout {
@@ -28,31 +33,51 @@ export interface FilterLayout {
 }
 
 /**
- * The filter in force and, during a rebuild, the filter that is being filled to replace it; claims then go into both.
+ * The filter in force, those that were sealed before it, and during a rebuild the filter that is being filled to replace
+ * all of them; claims then go into it as well.
  */
 export interface FilterState {
-  /** Text of the filter in the engine: `generation/bytes`, and the next one's after a space. */
+  /** Text of the filters in the engine: `generation/bytes`, after a space the next one's, and `+` and each sealed one's. */
   readonly text: string;
   readonly current: FilterLayout;
   readonly next: FilterLayout | null;
+  /** The oldest first; each one's size divides the size of those after it. */
+  readonly sealed: readonly FilterLayout[];
 }
 
 const writeLayout = ({ generation, bytes }: FilterLayout): string => `${generation}/${bytes}`;
 
-export const writeFilterState = (current: FilterLayout, next: FilterLayout | null = null): string =>
-  next === null ? writeLayout(current) : `${writeLayout(current)} ${writeLayout(next)}`;
+export const writeFilterState = (
+  current: FilterLayout,
+  next: FilterLayout | null = null,
+  sealed: readonly FilterLayout[] = [],
+): string =>
+  [
+    next === null ? writeLayout(current) : `${writeLayout(current)} ${writeLayout(next)}`,
+    ...sealed.map(writeLayout),
+  ].join('+');
+
+function readLayout(text: string): FilterLayout {
+  const [generation, bytes] = text.split('/').map(Number);
+  return { generation: generation!, bytes: bytes! };
+}
 
 /** @param text null: an engine from before filters had sizes */
 export function readFilterState(text: string | null): FilterState {
-  const [current = { generation: 0, bytes: DEFAULT_FILTER_BYTES }, next = null] = (text ?? '')
+  const [open = '', ...sealed] = (text ?? '').split('+');
+  const [current = { generation: 0, bytes: DEFAULT_FILTER_BYTES }, next = null] = open
     .split(' ')
     .filter((part) => part !== '')
-    .map((part): FilterLayout => {
-      const [generation, bytes] = part.split('/').map(Number);
-      return { generation: generation!, bytes: bytes! };
-    });
-  return { text: text ?? '', current, next };
+    .map(readLayout);
+  return { text: text ?? '', current, next, sealed: sealed.map(readLayout) };
 }
+
+/** All filters of a state, whose strings an engine has. */
+export const layoutsOf = ({ current, next, sealed }: FilterState): FilterLayout[] => [
+  current,
+  ...(next === null ? [] : [next]),
+  ...sealed,
+];
 
 /** The keys of a filter's strings, in the order of their bytes. */
 export const filterKeys = ({ generation, bytes }: FilterLayout): string[] =>
@@ -99,14 +124,27 @@ export function scriptClaim(claim: Claim | null, { text, current, next }: Filter
     filterLayout: text,
     claimFilter: place.key,
     filterOffset: place.offset,
-    filterLast: place.offset + BLOCK_BYTES - 1,
+    filterLast: lastByte(place.offset),
     nextClaimFilter: nextPlace?.key ?? place.key,
     nextFilterOffset: nextPlace?.offset ?? '',
-    nextFilterLast: nextPlace === undefined ? '' : nextPlace.offset + BLOCK_BYTES - 1,
+    nextFilterLast: nextPlace === undefined ? '' : lastByte(nextPlace.offset),
   };
 }
 
 const NO_CLAIM = { field: Buffer.alloc(0), mask: Buffer.alloc(BLOCK_BYTES) };
+
+/** True when a block has all bits of the id. A string of Redis may end before the block does. */
+export function hasBits({ mask }: Claim, block: Buffer, at = 0): boolean {
+  for (let byte = 0; byte < BLOCK_BYTES; byte += 1)
+    if (((block[at + byte] ?? 0) & mask[byte]!) !== mask[byte]!) return false;
+  return true;
+}
+
+/** Offset of a block's last byte. */
+export const lastByte = (offset: number): number => offset + BLOCK_BYTES - 1;
+
+/** Number of set bits in a byte. */
+const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /** Consecutive bytes of a filter, outside Redis. */
 export class FilterBits {
@@ -131,15 +169,15 @@ export class FilterBits {
     for (let byte = 0; byte < BLOCK_BYTES; byte += 1) this.bytes[at + byte]! |= claim.mask[byte]!;
   }
 
+  get ones(): number {
+    return this.bytes.reduce((sum, byte) => sum + ONES[byte]!, 0);
+  }
+
   /** True when all bits of the id are set; undefined when its block lies elsewhere. */
   has(claim: Claim): boolean | undefined {
     const at = blockAt(claim, this.#layout) - this.#from;
     if (at < 0 || at >= this.bytes.length) return undefined;
-    for (let byte = 0; byte < BLOCK_BYTES; byte += 1) {
-      const bits = claim.mask[byte]!;
-      if ((this.bytes[at + byte]! & bits) !== bits) return false;
-    }
-    return true;
+    return hasBits(claim, this.bytes, at);
   }
 }
 
@@ -153,9 +191,6 @@ export interface FilterLoad {
   /** Share of new ids for which Postgres must be asked. */
   readonly falsePositiveRatio: number;
 }
-
-/** Number of set bits in a byte. */
-const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /** Share of a block's bits that one id leaves as they were. */
 const KEPT_BY_ID = (1 - 1 / BLOCK_BITS) ** BITS_PER_ID;
@@ -183,3 +218,15 @@ export function loadOf({ bytes }: FilterLayout, samples: readonly Buffer[]): Fil
     falsePositiveRatio: falsePositives / blocks,
   };
 }
+
+/** Load of filters that stand for one: an id is asked for when any of them may have it. */
+export const loadOfAll = (loads: readonly FilterLoad[]): FilterLoad => ({
+  bytes: sumOf(loads, ({ bytes }) => bytes),
+  setRatio: loads.at(-1)!.setRatio,
+  ids: sumOf(loads, ({ ids }) => ids),
+  falsePositiveRatio:
+    1 - loads.reduce((clear, { falsePositiveRatio }) => clear * (1 - falsePositiveRatio), 1),
+});
+
+const sumOf = (loads: readonly FilterLoad[], figure: (load: FilterLoad) => number): number =>
+  loads.reduce((sum, load) => sum + figure(load), 0);

@@ -8,7 +8,9 @@ import {
   FilterBits,
   type FilterLayout,
   type FilterLoad,
+  type FilterState,
   filterKeys,
+  layoutsOf,
   MAX_FILTER_BYTES,
   writeFilterState,
 } from './filter-layout.ts';
@@ -37,6 +39,8 @@ const STRETCH_BYTES = 128 * 1024 * 1024;
 const NOTHING = Buffer.alloc(PIECE_BYTES);
 /** Number of earlier generations whose abandoned filters are looked for. */
 const GENERATIONS_SWEPT = 8;
+/** Bytes of each of them that are looked for. */
+const SWEPT_BYTES = 1024 ** 3;
 /** Share of the server's memory limit that a new filter may fill: orders need the rest. */
 const MEMORY_SHARE = 0.9;
 
@@ -79,7 +83,7 @@ export class FilterRebuild {
   readonly #core: EngineCore;
   /** Epoch of the server that has the filter; a server that took over may lack pieces. */
   readonly #epoch: number;
-  readonly former: FilterLayout;
+  readonly former: FilterState;
   readonly next: FilterLayout;
   /** Sequence of the last event whose id may be only in the former filter. */
   readonly sequence: number;
@@ -104,9 +108,10 @@ export class FilterRebuild {
     const next: FilterLayout = { generation, bytes };
     try {
       await allocate(core, next);
-      const { current: former, text, next: earlier } = await core.filter.read();
-      if (earlier !== null && earlier.generation > generation) throw replaced();
-      const sequence = await exchange(core, epoch, text, writeFilterState(former, next));
+      const former = await core.filter.read();
+      if (former.next !== null && former.next.generation > generation) throw replaced();
+      const beside = writeFilterState(former.current, next, former.sealed);
+      const sequence = await exchange(core, epoch, former.text, beside);
       const rebuild = new FilterRebuild(core, { epoch, former, next, sequence });
       await rebuild.#sweep();
       return rebuild;
@@ -117,7 +122,7 @@ export class FilterRebuild {
   }
 
   get #text(): string {
-    return writeFilterState(this.former, this.next);
+    return writeFilterState(this.former.current, this.next, this.former.sealed);
   }
 
   readonly merge = async (key: string, offset: number, piece: Buffer): Promise<void> => {
@@ -134,12 +139,14 @@ export class FilterRebuild {
 
   async putInForce(): Promise<void> {
     await exchange(this.#core, this.#epoch, this.#text, writeFilterState(this.next));
-    await deleteFilters(this.#core, [this.former]);
+    await deleteFilters(this.#core, [this.former.current, ...this.former.sealed]);
   }
 
   /** Removes the new filter, if the engine can be reached. */
   async abandon(): Promise<void> {
-    await exchange(this.#core, this.#epoch, this.#text, writeFilterState(this.former)).catch(() => undefined);
+    const { current, sealed } = this.former;
+    const before = writeFilterState(current, null, sealed);
+    await exchange(this.#core, this.#epoch, this.#text, before).catch(() => undefined);
     await deleteFilters(this.#core, [this.next]);
   }
 
@@ -149,20 +156,59 @@ export class FilterRebuild {
     const earlier = Array.from({ length: GENERATIONS_SWEPT }, (_, back) => generation - 1 - back);
     await deleteFilters(
       this.#core,
-      earlier.filter((one) => one >= 0).map((one) => ({ generation: one, bytes: MAX_FILTER_BYTES })),
+      earlier.filter((one) => one >= 0).map((one) => ({ generation: one, bytes: SWEPT_BYTES })),
     );
   }
 }
 
-async function checkMemory(core: EngineCore, bytes: number): Promise<void> {
+/** Longest text of the filters that a call of the placing script can carry. */
+const MAX_TEXT = 255;
+
+/**
+ * Seals the filter in force and puts an empty one in force: of twice the size, or of the same where memory does not allow
+ * more.
+ * @returns the new filter; null while a rebuild is under way, or where another process was faster
+ * @throws OperatorRefusal ENGINE_TOO_SMALL; Refusal SERVICE_UNAVAILABLE
+ */
+export async function addFilter(core: EngineCore): Promise<FilterLayout | null> {
+  const { epoch } = core.lifecycle;
+  const { text, current, next, sealed } = await core.filter.read();
+  if (next !== null) return null;
+  const bytes = await checkMemory(core, Math.min(current.bytes * 2, MAX_FILTER_BYTES), current.bytes);
+  const generation = await core.scripts.run(NUMBER_FILTER, { epoch });
+  if (generation === null) return null;
+  const added: FilterLayout = { generation, bytes };
+  const all = writeFilterState(added, null, [...sealed, current]);
+  if (all.length > MAX_TEXT)
+    throw tooSmall('there are too many claim filters: join them by `redbook claims rebuild`');
+  try {
+    await allocate(core, added);
+    await exchange(core, epoch, text, all);
+    await core.filter.read();
+    return added;
+  } catch (error) {
+    await deleteFilters(core, [added]);
+    if (error instanceof OperatorRefusal) return null;
+    throw error;
+  }
+}
+
+const tooSmall = (message: string): OperatorRefusal => new OperatorRefusal('ENGINE_TOO_SMALL', message);
+
+/**
+ * @param sizes of a new filter, the best first
+ * @returns the first one that fits
+ * @throws OperatorRefusal ENGINE_TOO_SMALL
+ */
+async function checkMemory(core: EngineCore, ...sizes: number[]): Promise<number> {
   const info = await core.scripts.call(() => core.redis.info('memory'));
   const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   const [used, limit] = [read('used_memory'), read('maxmemory')];
-  if (limit > 0 && used + bytes > limit * MEMORY_SHARE)
-    throw new OperatorRefusal(
-      'ENGINE_TOO_SMALL',
-      `the engine's Redis uses ${used} of ${limit} bytes (maxmemory): a second filter of ${bytes} does not fit beside`,
-    );
+  const size = sizes.find((bytes) => limit === 0 || used + bytes <= limit * MEMORY_SHARE);
+  if (size !== undefined) return size;
+  throw tooSmall(
+    `the engine's Redis uses ${used} of ${limit} bytes (maxmemory): a second filter of ${sizes.at(-1)} does not fit beside`,
+  );
 }
 
 /** Allocates each string at its full length, so that no later command has to copy it to extend it. */
@@ -194,8 +240,7 @@ async function exchange(core: EngineCore, epoch: number, expected: string, text:
 /** Removes the strings of filters that are not in force, as far as the engine can be reached. */
 async function deleteFilters(core: EngineCore, layouts: readonly FilterLayout[]): Promise<void> {
   try {
-    const { current, next } = await core.filter.read();
-    const kept = new Set([current.generation, next?.generation]);
+    const kept = new Set(layoutsOf(await core.filter.read()).map(({ generation }) => generation));
     const keys = layouts.filter(({ generation }) => !kept.has(generation)).flatMap(filterKeys);
     if (keys.length > 0) await core.scripts.call(() => core.redis.unlink(...keys));
   } catch {

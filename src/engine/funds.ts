@@ -5,12 +5,12 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
 import type { EngineAssets } from './assets.ts';
-import { checkedAtMs, type EngineMoment, movementClaim } from './claims.ts';
+import { checkedAtMs, type EngineMoment, movementClaim, reversalClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { actText, readMovement } from './event-codec.ts';
 import { scriptClaim } from './filter-layout.ts';
-import { balancesKey } from './keys.ts';
+import { balancesKey, KEYS } from './keys.ts';
 import { MOVE_FUNDS, READ_BALANCES } from './scripts.ts';
 
 /** Most atoms of an asset's supply, and so of any balance: sums stay inside 64 bits. */
@@ -44,16 +44,19 @@ export class EngineFunds {
    * Credits (a deposit) or debits (a withdrawal); a reference counts once.
    * @param scale decimals of the asset that the amount was made with; unless given, the scale in the engine
    * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD;
-   * OperatorRefusal SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
+   * OperatorRefusal ALREADY_REVERSED | SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
    */
   async move(movement: AccountMoved, checked?: EngineMoment, scale?: number, act?: Act): Promise<Movement> {
-    const { kind, wallet, asset, amountAtoms, reference } = movement;
+    const { kind, wallet, asset, amountAtoms, reference, reverses } = movement;
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
-    const record = JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference });
+    const record = movementRecord(movement);
     let epoch = 0;
-    const reply = await this.#core.whileCurrent(() => {
+    const reply = await this.#core.whileCurrent(async () => {
       epoch = this.#core.lifecycle.epoch;
+      const { filter, timeMs } = await this.#core.filter.lookInSealed(id);
+      const checkedAt = checkedAtMs(checked, this.#core.lifecycle);
+      if (timeMs !== null && checkedAt === 0) return { outcome: 'unchecked', timeMs } as const;
       return this.#core.scripts.run(MOVE_FUNDS, {
         balances: balancesKey(asset),
         epoch,
@@ -64,8 +67,9 @@ export class EngineFunds {
         scale: scale ?? '',
         maxSupply: (SUPPLY_LIMIT - amountAtoms).toString(),
         record,
-        checkedAt: checkedAtMs(checked, this.#core.lifecycle),
-        ...scriptClaim(id, this.#core.filter.state),
+        checkedAt,
+        ...scriptClaim(id, filter),
+        reversal: reverses === undefined ? '' : reversalClaim(reverses, kind).field,
         act: actText(act),
       });
     });
@@ -79,7 +83,17 @@ export class EngineFunds {
     }
   }
 
-  async #checkMovement({ asset, amountAtoms, reference }: AccountMoved): Promise<void> {
+  /** Returns the movement that a reference stands for, if the engine still remembers it. */
+  async claimed(kind: AccountMoved['kind'], reference: string): Promise<AccountMoved | null> {
+    const { field } = movementClaim(kind, reference);
+    const found = await this.#core.scripts.call(() =>
+      Promise.all(KEYS.claims.map((claims) => this.#core.redis.hget(claims, field))),
+    );
+    const record = found.find((one) => one !== null);
+    return record == null ? null : readMovement(kind, record);
+  }
+
+  async #checkMovement({ asset, amountAtoms, reference, reverses = reference }: AccountMoved): Promise<void> {
     if (!(await this.#assets.all()).some((known) => known.symbol === asset)) {
       throw new OperatorRefusal(
         'UNKNOWN_ASSET',
@@ -89,7 +103,7 @@ export class EngineFunds {
     if (amountAtoms <= 0n || amountAtoms > SUPPLY_LIMIT) {
       throw new OperatorRefusal('INVALID_AMOUNT', 'the amount must be positive and at most 2^62 atoms');
     }
-    if (!hasCharacters(reference, 256) || !isValidText(reference)) {
+    if (![reference, reverses].every((text) => hasCharacters(text, 256) && isValidText(text))) {
       throw new OperatorRefusal(
         'INVALID_REFERENCE',
         'the reference must be 1 to 256 characters of valid text',
@@ -120,6 +134,16 @@ export class EngineFunds {
   }
 }
 
+/** Returns a movement as claims and events store it. */
+export const movementRecord = ({
+  wallet,
+  asset,
+  amountAtoms,
+  reference,
+  reverses,
+}: Omit<AccountMoved, 'kind'>): string =>
+  JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference, reverses });
+
 /**
  * Checks that a reference stands for the same movement as before.
  * @throws OperatorRefusal REFERENCE_CONFLICT
@@ -128,7 +152,8 @@ export function checkSameMovement(asked: AccountMoved, earlier: AccountMoved): v
   const same =
     asked.wallet === earlier.wallet &&
     asked.asset === earlier.asset &&
-    asked.amountAtoms === earlier.amountAtoms;
+    asked.amountAtoms === earlier.amountAtoms &&
+    asked.reverses === earlier.reverses;
   if (!same) {
     throw new OperatorRefusal(
       'REFERENCE_CONFLICT',

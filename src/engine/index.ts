@@ -18,8 +18,8 @@ import { EngineRebuilds } from './rebuild.ts';
 import { EngineSwitches } from './switches.ts';
 
 export type { CancelledPage } from './cancelling.ts';
-export { claimName } from './claim-filter.ts';
-export type { EngineMoment, UsedId } from './claims.ts';
+export { claimName, reversalName } from './claim-filter.ts';
+export { BITS_PER_ID, type EngineMoment, type UsedId } from './claims.ts';
 export {
   BOOK_MEMBER_BYTES,
   type BookMember,
@@ -44,7 +44,7 @@ export {
 } from './failures.ts';
 export type { FilterLoad } from './filter-layout.ts';
 export type { FilterRebuilt } from './filter-rebuild.ts';
-export { checkSameMovement } from './funds.ts';
+export { checkSameMovement, movementRecord } from './funds.ts';
 export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';

@@ -7,10 +7,11 @@ import type { ClosedOrder } from '../domain/order.ts';
 import { measureOrder, type OrderRefusal } from '../domain/placing.ts';
 import type { EngineActs } from './acts.ts';
 import type { OrderCancels } from './cancelling.ts';
-import { checkedAtMs, orderClaim } from './claims.ts';
+import { type Claim, checkedAtMs, orderClaim } from './claims.ts';
 import { type BookMember, readBookMember, readOrderId, walletBytes } from './codec.ts';
 import { Ticket } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
+import type { SealedLook } from './filter-in-force.ts';
 import { scriptClaim } from './filter-layout.ts';
 import type { EngineMarkets } from './markets.ts';
 import { Stale } from './outcomes.ts';
@@ -70,12 +71,24 @@ export class EngineOrders {
    */
   place(command: PlaceOrder): Promise<Placement> {
     const { ticket = new Ticket(command.wallet) } = command;
+    const claim = claimOf(command);
     const placing = async (): Promise<Placement | Stale> => {
+      const look = await this.#core.filter.lookInSealed(claim);
+      if (
+        claim !== null &&
+        look.timeMs !== null &&
+        checkedAtMs(command.checked, this.#core.lifecycle) === 0
+      ) {
+        const found = await this.#findIn(look, claim);
+        return found instanceof Stale || found.outcome === 'claimed'
+          ? found
+          : uncheckedAt({ epoch: this.#core.lifecycle.epoch, timeMs: look.timeMs }, ticket);
+      }
       const market = await this.#markets.bySymbol(command.request.market);
       const measured = measureOrder(command.request, market);
       return 'refusal' in measured
-        ? this.#refuse(command, market, measured.refusal, ticket)
-        : this.#placing.place(market!, { command, amounts: measured.amounts }, ticket);
+        ? this.#refuse(command, market, measured.refusal, ticket, look)
+        : this.#placing.place(market!, { command, amounts: measured.amounts, look }, ticket);
     };
     return this.#waiting.admit(command.wallet, () =>
       this.#core.whileCurrent(placing, async () => void (await this.#markets.refresh())),
@@ -85,9 +98,14 @@ export class EngineOrders {
   /** Looks up the order that a wallet placed under a client order id. */
   find(wallet: string, clientOrderId: string): Promise<Claimed> {
     const claim = orderClaim(wallet, clientOrderId);
-    return this.#core.whileCurrent(() =>
-      this.#core.scripts.run(FIND_CLAIM, { ...scriptClaim(claim, this.#core.filter.state) }),
+    return this.#core.whileCurrent(async () =>
+      this.#findIn(await this.#core.filter.lookInSealed(claim), claim),
     );
+  }
+
+  #findIn({ filter, timeMs }: SealedLook, claim: Claim): Promise<Claimed | Stale> {
+    const sealed = timeMs === null ? 0 : 1;
+    return this.#core.scripts.run(FIND_CLAIM, { ...scriptClaim(claim, filter), sealed });
   }
 
   /** @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet */
@@ -161,6 +179,7 @@ export class EngineOrders {
     market: Market | undefined,
     { code, message }: OrderRefusal,
     ticket: Ticket,
+    { filter }: SealedLook,
   ): Promise<Placement | Stale> {
     const { wallet, request, restricted } = command;
     const { epoch } = this.#core.lifecycle;
@@ -173,7 +192,7 @@ export class EngineOrders {
       clientOrderId: request.clientOrderId ?? '',
       checkedAt: checkedAtMs(command.checked, this.#core.lifecycle),
       restricted: restricted ? 1 : 0,
-      ...scriptClaim(claimOf(command), this.#core.filter.state),
+      ...scriptClaim(claimOf(command), filter),
     });
     if (reply instanceof Stale || reply.outcome === 'claimed') return reply;
     if (reply.outcome === 'unchecked') return uncheckedAt({ epoch, timeMs: reply.timeMs }, ticket);

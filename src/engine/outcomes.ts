@@ -1,6 +1,14 @@
 /** Reads replies that begin with a word: the outcome of a command, or a refusal. */
 
-import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
+import {
+  ALL_ERRORS,
+  ERRORS,
+  type ErrorCode,
+  OPERATOR_ERRORS,
+  type OperatorCode,
+  OperatorRefusal,
+  Refusal,
+} from '../domain/errors.ts';
 import { u48 } from '../redis/layout.ts';
 
 /** Reports that a command was made for an epoch, a filter or market rules that are no longer in force. */
@@ -15,20 +23,16 @@ export class Stale {
 /** Returns the sequence of the event of a placed order or of closed orders; it follows the code of their outcome. */
 export const sequenceIn = (outcome: Buffer): number => u48.read(outcome, 1);
 
-/** Refusals that only an operator's command meets. */
-const OPERATOR_MEANINGS: Record<string, string> = {
-  SUPPLY_LIMIT: 'the total supply of the asset would pass 2^62 atoms',
-  BOOK_NOT_EMPTY: 'the market still has resting orders: halt it and clear it first',
-  ASSET_IN_USE: 'the asset is already in use: its scale cannot change any more',
-  SCALE_CHANGED: 'the scale of the asset changed while the command ran: nothing was moved; try again',
-  UNKNOWN_ASSET: 'there is no such asset any more: nothing was moved',
-};
+const DEADLINE_PASSED =
+  'expiresAfter: the engine came to the order later than that; nothing was recorded, and its clientOrderId is unused';
 
 /** Returns the refusal for a script's code. */
 export const refusalOf = (code: string): Error =>
-  code in ERRORS
-    ? new Refusal(code as ErrorCode)
-    : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
+  code === 'DEADLINE_PASSED'
+    ? new Refusal('BAD_REQUEST', DEADLINE_PASSED)
+    : code in ERRORS
+      ? new Refusal(code as ErrorCode)
+      : new OperatorRefusal(code, code in OPERATOR_ERRORS ? ALL_ERRORS[code as OperatorCode].meaning : code);
 
 /** Readers of the values that follow each word, by word. */
 type Readers = Readonly<Record<string, (rest: never) => unknown>>;

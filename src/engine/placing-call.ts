@@ -6,6 +6,7 @@
 import type { EndReason, OrderStatus } from '../domain/order.ts';
 import { SENT } from '../order/bytes.ts';
 import {
+  bytes8,
   bytesOf,
   codeOf,
   layout,
@@ -78,6 +79,8 @@ export const PLACING_ORDER = layout({
   amount: u56,
   /** 1 when the caller's country is blocked. */
   restricted: u8,
+  /** Unix milliseconds after which the order is not begun; 0: none. */
+  expiresAfter: u48,
   /** Unix milliseconds of the last lookup of the client id in Postgres; 0: none. */
   checkedAt: u48,
   /** Index of the filter string that has the claim's block, among the filter keys of the call, counted from 0. */
@@ -91,6 +94,8 @@ export const PLACING_ORDER = layout({
   last: text8,
   nextFirst: text8,
   nextLast: text8,
+  /** Reference of the live order that this one replaces, 17 bytes; empty: none. */
+  replaces: bytes8,
 });
 
 /** The first item of the reply. A `MET_IN_VAIN` follows for each order that met makers and filled nothing. */
@@ -128,4 +133,6 @@ export const OUTCOMES = {
   stale: 4,
   refused: 5,
   failed: 6,
+  /** Like `placed`, with the closed record of the replaced order, after its length, before the fills. */
+  replaced: 7,
 };

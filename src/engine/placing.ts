@@ -3,18 +3,19 @@
 import { Refusal } from '../domain/errors.ts';
 import { type Market, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
-import type { Order, Trade } from '../domain/order.ts';
+import type { ClosedOrder, Order, Trade } from '../domain/order.ts';
 import { EXACT_LIMIT, type OrderAmounts } from '../domain/placing.ts';
 import { FORMS, SENT_NAMES } from '../order/bytes.ts';
 import { type Members, maker, membersOf } from '../order/maker.ts';
 import type { OrderRequest } from '../order/request.ts';
-import type { RecordOf } from '../redis/layout.ts';
+import { bytes16, type RecordOf } from '../redis/layout.ts';
 import { type Claim, checkedAtMs, type EngineMoment, orderClaim } from './claims.ts';
-import { exactNumber, readFills } from './codec.ts';
+import { exactNumber, REFERENCE_BYTES, readClosed, readFills, readOrderId } from './codec.ts';
 import { CommandQueue, type Ticket, UNTOUCHED } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
 import { type PlacedTerms, type SentTerms, TERMS_MEMBERS } from './event-codec.ts';
 import { neverSent } from './failures.ts';
+import type { SealedLook } from './filter-in-force.ts';
 import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout.ts';
 import { marketKeys } from './keys.ts';
 import { refusalOf, Stale, sequenceIn } from './outcomes.ts';
@@ -37,6 +38,8 @@ export interface PlaceOrder {
   readonly request: OrderRequest;
   /** True when the caller's country is blocked. */
   readonly restricted?: boolean;
+  /** Id of the live order that this one replaces, as the caller gave it. */
+  readonly replaces?: string;
   /** Moment of an earlier `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
   readonly checked?: EngineMoment;
   /** Ticket of that outcome: the order keeps its place among those that wait. */
@@ -51,6 +54,8 @@ export type Placement =
       /** The market, with the rules that applied to the order. */
       readonly market: Market;
       readonly trades: Trade[];
+      /** The order that it replaced; null also when the engine refused the order. */
+      readonly replaced: ClosedOrder | null;
     }
   /** The client order id already belongs to this order. */
   | { readonly outcome: 'claimed'; readonly orderId: string }
@@ -72,10 +77,14 @@ const MAX_MAKERS_OF_CALL = 200;
 /** Makers that take the engine as long to meet in vain as one order takes it: 1.4 µs each, and some 50 µs. */
 const MAKERS_OF_A_TURN = 32;
 
-/** A measured order that waits for its call. */
-interface WaitingOrder {
+interface MeasuredOrder {
   readonly command: PlaceOrder;
   readonly amounts: OrderAmounts;
+}
+
+/** A measured order that waits for its call. */
+interface WaitingOrder extends MeasuredOrder {
+  readonly look: SealedLook;
 }
 
 /** Outcome of one order: its bytes in the reply, and the epoch and time that all orders of its call share. */
@@ -88,6 +97,7 @@ interface Outcome {
   readonly hold: Hold | undefined;
 }
 
+const isPlaced = ([code]: Buffer): boolean => code === OUTCOMES.placed || code === OUTCOMES.replaced;
 const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
 const wordOf = ({ bytes }: Outcome): string => bytes.toString('utf8', 1);
 
@@ -120,6 +130,7 @@ export class PlacingCalls {
     if (outcome.hold !== undefined && codeOf(outcome) !== OUTCOMES.stale) await outcome.hold();
     switch (codeOf(outcome)) {
       case OUTCOMES.placed:
+      case OUTCOMES.replaced:
         return placedOf(market, order, outcome);
       case OUTCOMES.claimed:
         return { outcome: 'claimed', orderId: outcome.bytes.toString('hex', 1) };
@@ -140,6 +151,8 @@ export class PlacingCalls {
     const filters = new FilterKeys();
     // An order that cannot be packed fails alone.
     const packed = orders.map((order) => {
+      // Another filter may have been sealed since the order's id was looked up.
+      if (order.look.filter.text !== filter.text) return OTHER_FILTER;
       try {
         return packOrder(order, market, filter, filters, this.#core);
       } catch (error) {
@@ -147,7 +160,7 @@ export class PlacingCalls {
       }
     });
     const sent = packed.filter((one): one is Buffer => one instanceof Buffer);
-    if (sent.length === 0) return packed as Error[];
+    if (sent.length === 0) return packed as (Error | Outcome)[];
     const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, minSequence, layout: filter.text });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const { reply, hold } = await this.#core.scripts.runUnheld(PLACE_ORDERS, input);
@@ -155,12 +168,12 @@ export class PlacingCalls {
     const metInVain = readMetInVain(reply.shared);
     let next = 0;
     return packed.map((one) => {
-      if (one instanceof Error) return one;
+      if (one instanceof Error || 'bytes' in one) return one;
       const met = metInVain?.get(next) ?? 0;
       const bytes = reply.results[next]!;
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
-      if (bytes[0] === OUTCOMES.placed) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
+      if (isPlaced(bytes)) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
       return { bytes, epoch: epochNow, timeMs, metInVain: met, hold };
     });
   }
@@ -189,6 +202,14 @@ export class PlacingCalls {
     return rules;
   }
 }
+
+const OTHER_FILTER: Outcome = {
+  bytes: Buffer.from([OUTCOMES.stale, ...Buffer.from('filter')]),
+  epoch: 0,
+  timeMs: 0,
+  metInVain: 0,
+  hold: undefined,
+};
 
 export const uncheckedAt = (moment: EngineMoment, ticket: Ticket): Placement => ({
   outcome: 'unchecked',
@@ -226,10 +247,11 @@ const NO_CLAIM: ScriptClaim = scriptClaim(null, {
   text: '',
   current: { generation: 0, bytes: 8 },
   next: null,
+  sealed: [],
 });
 
 /** An order with what its call says of it. */
-interface Packing extends WaitingOrder {
+interface Packing extends MeasuredOrder {
   readonly claim: Claim | null;
   readonly block: ScriptClaim;
   readonly filters: FilterKeys;
@@ -237,7 +259,7 @@ interface Packing extends WaitingOrder {
 }
 
 /** Terms of an order as its call and its event carry them: of most fields, the members of its request. */
-const SENT_TERMS: Members<[order: WaitingOrder, market: Market], SentTerms> = {
+const SENT_TERMS: Members<[order: MeasuredOrder, market: Market], SentTerms> = {
   ...membersOf(SENT_NAMES, (name) => `command.request.${name}`),
   wallet: ({ command }) => command.wallet,
   market: (_order, market) => market.number,
@@ -254,6 +276,7 @@ const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLAC
   ...SENT_TERMS,
   amount: ({ amounts }) => exactNumber(amounts.sizeSteps ?? amounts.budgetAtoms!),
   restricted: ({ command }) => (command.restricted ? 1 : 0),
+  expiresAfter: ({ command }) => command.request.expiresAfter ?? 0,
   checkedAt: ({ checkedAt }) => checkedAt,
   filter: ({ claim, filters, block }) => (claim === null ? 0 : filters.indexOf(block.claimFilter)),
   nextFilter: ({ filters, block }) =>
@@ -264,6 +287,7 @@ const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLAC
   last: ({ block }) => `${block.filterLast}`,
   nextFirst: ({ block }) => `${block.nextFilterOffset}`,
   nextLast: ({ block }) => `${block.nextFilterLast}`,
+  replaces: ({ command }) => referenceOf(command.replaces),
 });
 
 function packOrder(
@@ -280,6 +304,12 @@ function packOrder(
 }
 
 const NO_DIGEST = Buffer.alloc(14);
+const NO_REFERENCE = Buffer.alloc(0);
+/** That of no order, for a text that is no id: the script refuses it in its place among the refusals. */
+const UNKNOWN_REFERENCE = Buffer.alloc(REFERENCE_BYTES);
+
+const referenceOf = (orderId: string | undefined): Buffer =>
+  orderId === undefined ? NO_REFERENCE : (readOrderId(orderId)?.bytes ?? UNKNOWN_REFERENCE);
 
 const placedOrder = maker<[sent: SentTerms, placed: PlacedTerms, match: RecordOf<typeof PLACED>], Order>({
   ...TERMS_MEMBERS,
@@ -289,13 +319,17 @@ const placedOrder = maker<[sent: SentTerms, placed: PlacedTerms, match: RecordOf
   updatedAtMs: (_sent, { timeMs }) => timeMs,
 });
 
-function placedOf(market: Market, measured: WaitingOrder, { bytes, epoch, timeMs }: Outcome): Placement {
+function placedOf(market: Market, measured: MeasuredOrder, { bytes, epoch, timeMs }: Outcome): Placement {
   const match = PLACED.unpack(bytes);
   if (match.reason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
   const placed = { market, epoch, sequence: match.sequence, timeMs, sizeSteps: match.size };
   const order = placedOrder(sentTerms(measured, market), placed, match);
-  const trades = readFills(bytes.subarray(PLACED_BYTES), order, market, match.firstTrade);
-  return { outcome: 'placed', order, market, trades };
+  const isReplacement = bytes[0] === OUTCOMES.replaced;
+  const fillsAt = PLACED_BYTES + (isReplacement ? bytes16.sizeAt(bytes, PLACED_BYTES) : 0);
+  const closed = isReplacement ? bytes16.read(bytes, PLACED_BYTES) : NO_REFERENCE;
+  const [replaced = null] = readClosed(closed, () => market, 'replaced');
+  const trades = readFills(bytes.subarray(fillsAt), order, market, match.firstTrade);
+  return { outcome: 'placed', order, market, trades, replaced };
 }
 
 /** Bytes of an outcome before its fills; every field has a fixed size. */

@@ -56,13 +56,13 @@ export async function checkRights(redis: Redis, user: string, hasCopies = false)
 }
 
 /** Commands that a user may run on keys and channels. A line has one such group, and one more in each parenthesis. */
-interface Group {
+interface RightsGroup {
   readonly granted: readonly string[];
   readonly keys: readonly { readonly readOnly: boolean; readonly key: string }[];
   readonly channels: readonly string[];
 }
 
-const groupsOf = (line: string): Group[] =>
+const groupsOf = (line: string): RightsGroup[] =>
   line
     .split(/[()]/)
     .map((group) => ` ${group}`)
@@ -75,20 +75,20 @@ const groupsOf = (line: string): Group[] =>
       channels: [...group.matchAll(/ &(\S+)/g)].map(([, channel]) => channel!),
     }));
 
-const withoutCopies = ({ granted, keys, channels }: Group): Group => ({
+const withoutCopies = ({ granted, keys, channels }: RightsGroup): RightsGroup => ({
   granted: granted.filter((name) => !OF_COPIES.includes(name)),
   keys: keys.filter(({ key }) => key !== KEYS.copies),
   channels,
 });
 
-async function askScript(redis: Redis, groups: readonly Group[]): Promise<string[]> {
+async function askScript(redis: Redis, groups: readonly RightsGroup[]): Promise<string[]> {
   const script = new LoadedCall(CHECK_RIGHTS, loadScript(CHECK_RIGHTS.name));
   const [first] = groups.flatMap(({ keys }) => keys);
   return script.run(redis, { keys: [first!.key], commands: groups.flatMap(commandsOf) });
 }
 
 /** Returns a command for each command and for each key that a group grants. */
-function commandsOf({ granted, keys, channels }: Group): string[] {
+function commandsOf({ granted, keys, channels }: RightsGroup): string[] {
   const [first] = keys;
   return [
     ...granted
@@ -102,7 +102,7 @@ function commandsOf({ granted, keys, channels }: Group): string[] {
 }
 
 /** Runs the harmless reads that a user without scripts is granted. The reply of Redis names the one that it refuses. */
-async function tryReads(redis: Redis, groups: readonly Group[]): Promise<string[]> {
+async function tryReads(redis: Redis, groups: readonly RightsGroup[]): Promise<string[]> {
   for (const { granted, keys } of groups)
     for (const [right, ...after] of HARMLESS)
       if (granted.includes(right)) for (const { key } of keys) await redis.call(right, key, ...after);

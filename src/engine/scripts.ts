@@ -108,7 +108,7 @@ export const FILL_REBUILD = describeScript({
 export const FIND_CLAIM = describeScript({
   name: 'find_claim',
   keys: ['claimFilter'],
-  args: CLAIM_ARGS,
+  args: [...CLAIM_ARGS, 'sealed'],
   read: currentOutcomes({
     claimed,
     unclaimed: () => ({ outcome: 'unclaimed' }) as const,
@@ -169,6 +169,7 @@ export const MOVE_FUNDS = describeScript({
     ...CLAIM_ARGS,
     'nextFilterOffset',
     'nextFilterLast',
+    'reversal',
     'act',
   ],
   read: currentOutcomes({

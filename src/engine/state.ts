@@ -10,7 +10,6 @@ export const ENGINE_FORMAT = 2;
 
 export const STATE = layout({
   epoch: u16,
-  /** Sequence of the last event. */
   sequence: u48,
   /** Unix milliseconds of the last event. */
   time: u48,

@@ -4,7 +4,6 @@ import { Refusal } from '../domain/errors.ts';
 import { withTimeLimit } from '../domain/time-limit.ts';
 
 interface WalletReadsOptions {
-  /** Maximum number of concurrent reads of all wallets. */
   readonly atOnce: number;
   /** Maximum number of different reads of one wallet that may wait. */
   readonly maxWaiting?: number;

@@ -15,7 +15,7 @@ import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
 import { deprecation } from './middleware/deprecation.ts';
-import { errorReply, notStarted, unknownRoute } from './middleware/errors.ts';
+import { errorReply, notStarted, report, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
@@ -58,9 +58,10 @@ export function createApp(services: Services, classes?: MessageClasses): Request
     orders: new WalletReads({ atOnce: ORDERS_AT_ONCE, admit }),
     unsent,
   };
-  addRoutes(app, services, reads);
+  const repeated = limitRepeatedLines(services.logger);
+  addRoutes(app, services, reads, repeated);
   const ceiling = outsideCeiling(services);
-  addDocumentation(app, services, reads, ceiling);
+  addDocumentation(app, services, reads, repeated, ceiling);
   addPage(app, services, ceiling);
   return closeApp(app, services, [ceiling, unknownRoute]);
 }
@@ -81,7 +82,8 @@ export const createMetricsApp = (services: Pick<ProbeServices, 'logger' | 'metri
     PROBES.filter(({ path }) => path === METRICS_PATH),
   );
 
-function newApp(): Express {
+/** Makes an Express application without its extras. */
+export function newApp(): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -91,7 +93,7 @@ function newApp(): Express {
   return app;
 }
 
-function addRoutes(app: Express, services: Services, reads: HistoryReads): void {
+function addRoutes(app: Express, services: Services, reads: HistoryReads, repeated: RepeatedLines): void {
   const { webHosts, legacyPrefix, demoFaucet } = services.settings;
   const webOnly = webOrigins(webHosts);
   const corsOf = { anyone: anyOrigin, public: everyOrigin, login: webOnly, wallet: webOnly };
@@ -116,7 +118,10 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
   ];
   for (const { route, guards, setHeaders, announced } of routes) {
     const { method, path, bucket } = route;
-    const [entered, serveIt] = [enter(path, ...setHeaders), serve(route, services, reads, isBlocked)];
+    const [entered, serveIt] = [
+      enter(path, ...setHeaders),
+      serve(route, services, reads, isBlocked, repeated),
+    ];
     const handlers =
       bucket === undefined ? [atOnce(entered, serveIt)] : [entered, limit(bucket, announced), serveIt];
     register(app, method, path, ...guards, ...handlers);
@@ -132,12 +137,13 @@ function addDocumentation(
   app: Express,
   services: Services,
   reads: HistoryReads,
+  repeated: RepeatedLines,
   ceiling: RequestHandler,
 ): void {
   for (const [path, endpoint] of documentation(services.settings)) {
     const setHeaders = path === VIEWER_PATH ? [everyOrigin, allowViewer] : [everyOrigin];
     const route = { method: 'GET', path, caller: 'public', endpoint } as const;
-    const serveIt = serve(route, services, reads, () => false);
+    const serveIt = serve(route, services, reads, () => false, repeated);
     register(app, 'GET', path, enter(path, ...setHeaders), ceiling, serveIt);
   }
 }
@@ -147,7 +153,8 @@ function addPage(app: Express, services: Services, ceiling: RequestHandler): voi
     register(app, 'GET', path, enter(path, setHeaders), ceiling, handle);
 }
 
-function closeApp(
+/** Adds the probes, the handlers of all other requests, and what comes before each request. */
+export function closeApp(
   app: Express,
   services: ProbeServices,
   otherwise: readonly RequestHandler[] = [unknownRoute],
@@ -184,7 +191,7 @@ function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines)
 }
 
 /** Records the route and sets its CORS headers. Both apply to every later reply, errors included. */
-const enter =
+export const enter =
   (path: string, ...setHeaders: readonly Cors[]): RequestHandler =>
   (request, response, next) => {
     stateOf(response).route = path;
@@ -220,17 +227,20 @@ function serve(
   services: Services,
   reads: HistoryReads,
   isBlocked: (request: Request) => boolean,
+  repeated: RepeatedLines,
 ): RequestHandler {
   return async (request, response) => {
     const restricted = isBlocked(request);
     if (caller === 'login' && restricted) throw new Refusal('RESTRICTED_JURISDICTION');
     const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
-    const body = endpoint.readsBody ? await readBody(request) : undefined;
+    const body = endpoint.readsBody ? await readBody(request, endpoint.bodyLimits) : undefined;
     const params = request.params as Record<string, string>;
     // Read once: Express parses the query string on each access.
     const query = request.url.includes('?') ? (request.query as Query) : NO_QUERY;
-    const [call, clock] = [{ services, reads, wallet, params, query, body, restricted }, stateOf(response)];
-    const reply = await endpoint.handle({ ...call, caller: response, clock });
+    const state = stateOf(response);
+    const reported = (error: unknown): void => report(services.logger, repeated, error, state);
+    const call = { services, reads, wallet, params, query, body, restricted, report: reported };
+    const reply = await endpoint.handle({ ...call, caller: response, clock: state });
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);
     if (reply.bytes !== undefined) reads.unsent.add(wallet, reply.bytes.length, response);
@@ -239,6 +249,6 @@ function serve(
 
 const NO_QUERY: Query = Object.freeze({});
 
-function register(app: Express, method: Method, path: string, ...handlers: RequestHandler[]): void {
+export function register(app: Express, method: Method, path: string, ...handlers: RequestHandler[]): void {
   app[method.toLowerCase() as Lowercase<Method>](path, ...handlers);
 }

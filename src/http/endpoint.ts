@@ -18,6 +18,12 @@ export interface HistoryReads {
   readonly unsent: UnsentReplies;
 }
 
+export interface BodyLimits {
+  readonly bytes: number;
+  /** Members of all objects and items of all lists. */
+  readonly members: number;
+}
+
 /** A request that passed the checks of its route. */
 interface PublicCall {
   readonly services: Services;
@@ -27,6 +33,8 @@ interface PublicCall {
   readonly body: unknown;
   /** True if the caller's country is blocked. */
   readonly restricted: boolean;
+  /** Logs the error of a part of the request, as that of a whole request is logged. */
+  report(error: unknown): void;
 }
 
 /** A request with a session. */
@@ -43,6 +51,8 @@ export interface Endpoint<Request = PublicCall> {
   readonly request?: z.ZodType;
   /** True if the endpoint reads a JSON body. */
   readonly readsBody?: true;
+  /** Limits of the body, if they are not those of `readBody`. */
+  readonly bodyLimits?: BodyLimits;
   handle(call: Request): Promise<Reply>;
 }
 

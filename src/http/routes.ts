@@ -22,6 +22,8 @@ import { postCancelBatch } from './endpoints/post-cancel-batch.ts';
 import { postChallenge } from './endpoints/post-challenge.ts';
 import { postFaucet } from './endpoints/post-faucet.ts';
 import { postOrder } from './endpoints/post-order.ts';
+import { postOrderBatch } from './endpoints/post-order-batch.ts';
+import { postReplace } from './endpoints/post-replace.ts';
 import { postTerms } from './endpoints/post-terms.ts';
 import { postVerify } from './endpoints/post-verify.ts';
 import { getLivez, getMetrics, getReadyz } from './endpoints/probes.ts';
@@ -74,6 +76,8 @@ export const ROUTES: readonly Route[] = [
     endpoint: deleteOrderByClientId,
   },
   { method: 'DELETE', path: '/v1/orders', caller: 'wallet', endpoint: deleteOrders },
+  { method: 'POST', path: '/v1/orders/replace', caller: 'wallet', endpoint: postReplace },
+  { method: 'POST', path: '/v1/orders/batch', caller: 'wallet', endpoint: postOrderBatch },
   { method: 'POST', path: '/v1/orders/cancel-batch', caller: 'wallet', endpoint: postCancelBatch },
   { method: 'POST', path: '/v1/orders/cancel-after', caller: 'wallet', endpoint: postCancelAfter },
   { method: 'GET', path: '/v1/trades', caller: 'wallet', endpoint: getTrades },

@@ -28,7 +28,6 @@ export interface HttpSettings {
   readonly serviceName: string;
   /** Path prefix of the deprecated market-data routes. */
   readonly legacyPrefix: string;
-  /** Maximum number of fills shown per order. */
   readonly maxFillsPerOrder: number;
   /** Maximum number of fills shown in a reply, over all its orders. */
   readonly maxFillsPerReply: number;

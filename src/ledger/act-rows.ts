@@ -3,13 +3,13 @@
 import type { RecordedAct } from '../domain/act.ts';
 import type { EngineEvent } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
-import { NULL_FIELD, textField } from './copy.ts';
+import { nullableField } from './copy.ts';
 import { storable } from './text.ts';
 
 export const ACT_COLUMNS =
   'sequence, name, operator, reason, wallet, market, asset, subject, before, after, time_ms';
 
-/** What an event says about its act. Members that are left out are null. */
+/** Columns of an act that follow from its event. Members that are left out are null. */
 interface Described {
   readonly name: string;
   readonly wallet?: string | undefined;
@@ -84,4 +84,4 @@ export function fieldsOfAct(event: EngineEvent & { readonly act: RecordedAct }):
 const stored = (text: string | null | undefined): string | null => (text == null ? null : storable(text));
 
 export const actRow = (sequence: number, fields: readonly (string | null)[], timeMs: number): string =>
-  [sequence, ...fields.map((text) => (text === null ? NULL_FIELD : textField(text))), timeMs].join('\t');
+  [sequence, ...fields.map(nullableField), timeMs].join('\t');

@@ -28,11 +28,13 @@ export interface ActsFilter {
   readonly by?: string | undefined;
   readonly wallet?: string | undefined;
   readonly market?: string | undefined;
+  /** Event after which the list begins. */
+  readonly after?: number | undefined;
 }
 
 const ACTS = `
   select sequence, time_ms, name, operator, reason, wallet, market, asset, subject, before, after from operator_acts
-  where sequence >= $1 and ($2::text is null or operator = $2) and ($3::text is null or wallet = $3)
+  where sequence >= greatest($1::bigint, $5::bigint + 1) and ($2::text is null or operator = $2) and ($3::text is null or wallet = $3)
     and ($4::text is null or market = $4)
   order by sequence`;
 
@@ -47,9 +49,9 @@ export type ActQueries = ReturnType<typeof actQueries>;
 export function actQueries({ auditing }: Pick<Pools, 'auditing'>) {
   return {
     /** Yields acts in the order of their events. */
-    async *list({ sinceMs = 0, by, wallet, market }: ActsFilter): AsyncGenerator<OperatorAct> {
+    async *list({ sinceMs = 0, by, wallet, market, after = 0 }: ActsFilter): AsyncGenerator<OperatorAct> {
       const first = await inSnapshot(auditing, (ask) => firstActAt(ask, sinceMs));
-      const parameters = [first, by ?? null, wallet ?? null, market ?? null];
+      const parameters = [first, by ?? null, wallet ?? null, market ?? null, after];
       for await (const row of streamRows<ActRow>(auditing, ACTS, parameters)) {
         const { sequence, time_ms: timeMs, operator, ...rest } = row;
         yield { ...rest, by: operator, sequence: Number(sequence), timeMs: Number(timeMs) };

@@ -26,7 +26,12 @@ export interface AuditedName {
 /** An id that may be used only once, and what it stands for. */
 export type AuditedId = AuditedName & { readonly sequence: number } & (
     | { readonly kind: 'order' }
-    | { readonly kind: 'credited' | 'debited'; readonly asset: string; readonly atoms: bigint }
+    | {
+        readonly kind: 'credited' | 'debited';
+        readonly asset: string;
+        readonly atoms: bigint;
+        readonly reverses: string | null;
+      }
   );
 
 /** The ledger as of its cursor. Lists come in chunks of some thousand rows. */
@@ -53,7 +58,6 @@ export interface Audit {
 export interface AuditSummary {
   /** Every asset that was ever booked. */
   readonly bookedAssets: ReadonlySet<string>;
-  /** The last trade of each market that has one. */
   readonly lastTrades: readonly {
     readonly market: string;
     readonly tradeId: number;
@@ -129,18 +133,20 @@ interface IdRow extends AuditedName {
   asset: string | null;
   atoms: bigint | null;
   sequence: bigint;
+  reverses: string | null;
 }
 
 const USED_IDS_AFTER = `
-  select 'order' as kind, wallet, client_order_id as id, id as "usedBy", null as asset, null::bigint as atoms, sequence
+  select 'order' as kind, wallet, client_order_id as id, id as "usedBy", null as asset, null::bigint as atoms, sequence,
+    null as reverses
   from orders where client_order_id is not null and sequence > $1
   union all
-  select kind, wallet, reference, sequence::text, asset, amount_atoms, sequence from movements where sequence > $1`;
+  select kind, wallet, reference, sequence::text, asset, amount_atoms, sequence, reverses from movements where sequence > $1`;
 
-const usedIdOf = ({ kind, asset, atoms, sequence, ...name }: IdRow): AuditedId =>
+const usedIdOf = ({ kind, asset, atoms, sequence, reverses, ...name }: IdRow): AuditedId =>
   kind === 'order'
     ? { ...name, kind, sequence: Number(sequence) }
-    : { ...name, kind, sequence: Number(sequence), asset: asset!, atoms: atoms! };
+    : { ...name, kind, sequence: Number(sequence), asset: asset!, atoms: atoms!, reverses };
 
 const ROWS_TOGETHER = 2_000;
 

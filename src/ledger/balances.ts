@@ -26,7 +26,6 @@ interface BalanceRow {
   reserved: string;
 }
 
-/** A closed month. */
 export interface Closing {
   readonly month: string;
   /** Unix milliseconds, exclusive. */

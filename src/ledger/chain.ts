@@ -19,7 +19,8 @@ export const LINES = {
   movement: 'd',
   market: 'e',
   setting: 'f',
-  act: 'g',
+  reversal: 'g',
+  act: 'h',
 } as const;
 
 interface PlacedOrder {

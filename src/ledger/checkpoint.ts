@@ -12,7 +12,6 @@ export interface RecordsDigest {
 /** The ledger at one event. */
 export interface LedgerCheckpoint {
   readonly sequence: number;
-  /** Head of the chain of events. */
   readonly head: string;
   /** Event after which the chain begins. */
   readonly begins: number;

@@ -11,6 +11,8 @@ export const NULL_FIELD = '\\N';
 export const textField = (text: string): string =>
   text.replace(/[\\\t\n\r]/g, (character) => ESCAPES[character]!);
 
+export const nullableField = (text: string | null): string => (text === null ? NULL_FIELD : textField(text));
+
 /** Rows of one table. */
 export class CopyRows {
   readonly #buffers: Buffer[] = [];

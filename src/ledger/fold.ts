@@ -17,7 +17,7 @@ import { SwitchChanges } from '../domain/switches.ts';
 import type { Progress } from '../order/fields.ts';
 import { actRow, fieldsOfAct } from './act-rows.ts';
 import { EventTexts } from './chain.ts';
-import { CopyRows, NULL_FIELD, textField } from './copy.ts';
+import { CopyRows, nullableField as field, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
 import { type NewOrderRow, witnessOfProgress } from './order-rows.ts';
@@ -25,7 +25,7 @@ import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 
 /** The columns of the rows of `movements`. */
-export const MOVEMENT_COLUMNS = 'sequence, kind, wallet, asset, amount_atoms, reference, time_ms';
+export const MOVEMENT_COLUMNS = 'sequence, kind, wallet, asset, amount_atoms, reference, time_ms, reverses';
 
 export interface FoldedBatch {
   readonly newOrders: NewOrderRow[];
@@ -216,7 +216,6 @@ class Fold implements OrderVisitor {
     value: string | null,
   ): void {
     const stored = value === null ? null : storable(value);
-    const field = (text: string | null): string => (text === null ? NULL_FIELD : textField(text));
     this.batch.settingChanges.add(`${sequence}\t${kind}\t${field(subject)}\t${field(stored)}\t${timeMs}`);
     this.#texts.add('setting', JSON.stringify([kind, subject, stored, timeMs]));
   }
@@ -238,8 +237,10 @@ class Fold implements OrderVisitor {
       'movement',
       `${sequence}\t${event.kind}\t${event.wallet}\t${event.asset}\t${event.amountAtoms}\t${timeMs}\t${storedReference}`,
     );
+    const reverses = event.reverses === undefined ? null : storable(event.reverses);
+    if (reverses !== null) this.#texts.add('reversal', reverses);
     this.batch.movements.add(
-      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}`,
+      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${field(reverses)}`,
     );
     entriesOfMovement(event).forEach((entry, line) => {
       const account = textField(entry.account);

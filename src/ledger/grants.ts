@@ -7,11 +7,19 @@ import { DatabaseRefused } from './database-refused.ts';
 import type { Ask } from './queries.ts';
 
 /** Users that do not own the tables. All of them may read. */
-type LedgerUser = 'redbook_settlement' | 'redbook_api' | 'redbook_backup';
+type LedgerUser = 'redbook_settlement' | 'redbook_api' | 'redbook_operator_api' | 'redbook_backup';
 
-/** What `redbook_settlement` and `redbook_api` run beside SELECT. Nobody but the owner may truncate a table. */
-export const WRITES: Readonly<Record<string, { readonly settlement: string; readonly api: string }>> = {
+interface Writes {
+  readonly settlement: string;
+  readonly api: string;
+  /** Statements of `redbook_operator_api`, if they differ from those of `redbook_api`. */
+  readonly operators?: string;
+}
+
+/** Statements of each user beside SELECT. Nobody but the owner may truncate a table. */
+export const WRITES: Readonly<Record<string, Writes>> = {
   assets: { settlement: 'insert update', api: '' },
+  cap_reservations: { settlement: 'insert update delete', api: '', operators: 'insert update delete' },
   candles: { settlement: 'insert update', api: '' },
   chain_heads: { settlement: 'insert', api: '' },
   chain_links: { settlement: 'insert', api: '' },
@@ -29,6 +37,8 @@ export const WRITES: Readonly<Record<string, { readonly settlement: string; read
   markets: { settlement: 'insert update', api: '' },
   movements: { settlement: 'insert', api: '' },
   operator_acts: { settlement: 'insert', api: '' },
+  operator_key_days: { settlement: 'insert update', api: '', operators: 'insert update' },
+  operator_keys: { settlement: 'insert update', api: '' },
   orders: { settlement: 'insert update', api: '' },
   reconciliations: { settlement: 'insert', api: '' },
   setting_changes: { settlement: 'insert', api: '' },
@@ -40,8 +50,12 @@ export const WRITES: Readonly<Record<string, { readonly settlement: string; read
   knex_migrations_lock: { settlement: '', api: '' },
 };
 
-/** Roles that only read, but for notes of epochs. */
-const READERS = ['api', 'snapshot'];
+/** The users of roles that have one other than `redbook_settlement`. */
+const USERS: Readonly<Record<string, LedgerUser>> = {
+  api: 'redbook_api',
+  snapshot: 'redbook_api',
+  'operator-api': 'redbook_operator_api',
+};
 
 interface Granted {
   readonly user: LedgerUser;
@@ -51,11 +65,14 @@ interface Granted {
 
 const rightsOf = (writes: string): string[] => ['select', ...writes.split(' ').filter(Boolean)];
 
-const GRANTED: readonly Granted[] = Object.entries(WRITES).flatMap(([relation, { settlement, api }]) => [
-  { user: 'redbook_settlement', relation, rights: rightsOf(settlement) },
-  { user: 'redbook_api', relation, rights: rightsOf(api) },
-  { user: 'redbook_backup', relation, rights: rightsOf('') },
-]);
+const GRANTED: readonly Granted[] = Object.entries(WRITES).flatMap(
+  ([relation, { settlement, api, operators = api }]) => [
+    { user: 'redbook_settlement', relation, rights: rightsOf(settlement) },
+    { user: 'redbook_api', relation, rights: rightsOf(api) },
+    { user: 'redbook_operator_api', relation, rights: rightsOf(operators) },
+    { user: 'redbook_backup', relation, rights: rightsOf('') },
+  ],
+);
 
 /** Each right of a user that differs from $1, as the statement that mends it. Needs the owner of the table. */
 const MEND = `
@@ -89,7 +106,7 @@ const MAX_NAMED = 3;
 
 /** @throws DatabaseRefused unless the connection may do what the role does on the tables that are there */
 export async function checkRights(ask: Ask, role: string): Promise<void> {
-  const user: LedgerUser = READERS.includes(role) ? 'redbook_api' : 'redbook_settlement';
+  const user = USERS[role] ?? 'redbook_settlement';
   const needed = GRANTED.filter((one) => one.user === user);
   const [found] = await ask<{ user: string; missing: string[] | null }>(MISSING, [JSON.stringify(needed)]);
   const missing = found?.missing ?? [];

@@ -7,10 +7,12 @@ import { type CandleQueries, candleQueries } from './candles.ts';
 import { type ChangeQueries, changeQueries } from './changes.ts';
 import { type Checks, checks } from './checks/index.ts';
 import { type CopyRegister, copyRegister } from './copies.ts';
+import { checkDurability } from './durability.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
 import { checkRights } from './grants.ts';
 import { type Journal, journal } from './journal.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
+import { type CapRegister, capRegister, type KeyRegister, keyRegister } from './operator-keys.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
 import { askOnce, inSnapshot } from './queries.ts';
@@ -34,6 +36,7 @@ export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
 export type { MigrateOptions } from './migrate.ts';
+export type { CappedAmount } from './operator-keys.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
 export type { PostgresFigures } from './server-figures.ts';
@@ -51,6 +54,8 @@ export interface Ledger {
   readonly settlement: Settlement;
   readonly epochs: EpochRegister;
   readonly copies: CopyRegister;
+  readonly keys: KeyRegister;
+  readonly caps: CapRegister;
   readonly orders: OrderQueries;
   readonly changes: ChangeQueries;
   readonly trades: TradeQueries;
@@ -70,6 +75,8 @@ export interface Ledger {
   serverFigures(): Promise<PostgresFigures>;
   /** Rejects with `DatabaseRefused` behind a pooler that shares sessions. `migrate` does so as well. */
   checkSessions(): Promise<void>;
+  /** Rejects with `DatabaseRefused` while Postgres may lose commits. */
+  checkDurability(): Promise<void>;
   /** Rejects with `DatabaseRefused` unless Postgres allows what a role does. `migrate` grants it. */
   checkRights(role: string): Promise<void>;
   /**
@@ -87,6 +94,8 @@ export function openLedger(options: LedgerOptions): Ledger {
     settlement: settlement(pools),
     epochs: epochRegister(pools),
     copies: copyRegister(pools),
+    keys: keyRegister(pools),
+    caps: capRegister(pools),
     orders: orderQueries(pools),
     changes: changeQueries(pools),
     trades: tradeQueries(pools),
@@ -104,6 +113,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
     serverFigures: () => readPostgresFigures(pools),
     checkSessions: () => checkSessions(options.databaseUrl),
+    checkDurability: () => inSnapshot(pools.public, checkDurability),
     checkRights: (role) => inSnapshot(pools.public, (ask) => checkRights(ask, role)),
     async migrate(asked) {
       await checkSessions(options.databaseUrl);

@@ -33,6 +33,8 @@ export interface LedgerEntry {
 interface EntryTrade extends PricedTrade {
   /** Side of the account; null for the house. */
   readonly side: Side | null;
+  /** Taker fee of the market then, in basis points; null for trades from before its history was kept. */
+  readonly feeBps: number | null;
 }
 
 export interface EntriesFilter {
@@ -58,6 +60,7 @@ interface EntryRow extends Partial<PricedTradeRow> {
   reference: string;
   time_ms: bigint;
   side: Side | null;
+  fee_bps: number | null;
 }
 
 const PAGE_ROWS = 5_000;
@@ -76,7 +79,9 @@ const TRADE_ID = `case when entry.transaction_id ~ '^trade-[0-9]{1,16}$' then su
 const PAGE = `
   select entry.*, ${PRICED_TRADE_COLUMNS},
     case account when taker_wallet then taker_side
-      when maker_wallet then case taker_side when 'buy' then 'sell' else 'buy' end end as side
+      when maker_wallet then case taker_side when 'buy' then 'sell' else 'buy' end end as side,
+    (select fee_bps from market_versions as versions where versions.market = trades.market
+       and versions.sequence <= trades.sequence order by versions.sequence desc limit 1) as fee_bps
   from (
     select * from ledger_entries
     where (sequence, line) > ($1, $2) and sequence < $3 and time_ms < $4
@@ -96,7 +101,7 @@ const entryOf = (row: EntryRow): LedgerEntry => ({
   amountAtoms: row.amount_atoms,
   reference: row.reference,
   timeMs: Number(row.time_ms),
-  trade: isPriced(row) ? { ...pricedTradeOf(row), side: row.side } : null,
+  trade: isPriced(row) ? { ...pricedTradeOf(row), side: row.side, feeBps: row.fee_bps } : null,
 });
 
 export interface MovementsFilter {
@@ -109,8 +114,9 @@ export interface MovementsFilter {
 }
 
 /** A deposit or a withdrawal. */
-interface BookedMovement extends Omit<AccountMoved, 'kind'> {
+interface BookedMovement extends Omit<AccountMoved, 'kind' | 'reverses'> {
   readonly kind: 'deposit' | 'withdrawal';
+  readonly reverses: string | null;
   readonly sequence: number;
   readonly timeMs: number;
 }
@@ -126,6 +132,7 @@ const bookedMovementOf = (row: MovementRow & { kind: string; reference: string; 
   asset: row.asset,
   amountAtoms: row.amount_atoms,
   reference: row.reference,
+  reverses: row.reverses,
   sequence: Number(row.sequence),
   timeMs: Number(row.time_ms),
 });
@@ -135,6 +142,7 @@ interface MovementRow {
   wallet: string;
   asset: string;
   amount_atoms: bigint;
+  reverses: string | null;
 }
 
 export type Journal = ReturnType<typeof journal>;
@@ -189,12 +197,22 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
     ): Promise<(AccountMoved & { sequence: number }) | null> {
       const [row] = await askOnce<MovementRow>(
         reading,
-        'select sequence, wallet, asset, amount_atoms from movements where kind = $1 and reference = $2',
+        'select sequence, wallet, asset, amount_atoms, reverses from movements where kind = $1 and reference = $2',
         [kind, storable(reference)],
       );
       if (row === undefined) return null;
       const { wallet, asset, amount_atoms: amountAtoms } = row;
-      return { kind, wallet, asset, amountAtoms, reference, sequence: Number(row.sequence) };
+      const movement = { kind, wallet, asset, amountAtoms, reference, sequence: Number(row.sequence) };
+      return row.reverses === null ? movement : { ...movement, reverses: row.reverses };
+    },
+
+    /** True if a movement of this kind reverses the movement of the other kind that has the reference. */
+    async isReversed(kind: AccountMoved['kind'], reference: string): Promise<boolean> {
+      const found = await askOnce(reading, 'select from movements where kind = $1 and reverses = $2', [
+        kind,
+        storable(reference),
+      ]);
+      return found.length > 0;
     },
   };
 }

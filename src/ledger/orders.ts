@@ -18,7 +18,6 @@ import { endOf } from './walk.ts';
 type SettledOrder = ListedOrder & { readonly fills: readonly Fill[] };
 
 interface OrdersPage {
-  /** All unless given. */
   readonly status?: 'live' | 'closed' | undefined;
   /** Symbol; orders of every market unless given. */
   readonly market?: string | undefined;

@@ -16,7 +16,6 @@ export interface UnsettledExecution extends Cursor, SecondOfTrades {
 
 /** All executions of a second in a market, as far as they were read. */
 interface WholeSecond extends SecondOfTrades {
-  /** Sequence of the first one. */
   readonly firstSequence: number;
 }
 
@@ -81,7 +80,6 @@ export function sumsAfter(cursor: Cursor, { executions, seconds }: Backlog): rea
   return [...between(executions, from, to), ...whole];
 }
 
-/** Returns the executions after a cursor. */
 export const executionsAfter = (
   { sequence }: Cursor,
   executions: readonly UnsettledExecution[],

@@ -1,19 +1,18 @@
 /** Credits, debits, shows, holds and releases a wallet's account. */
 
 import type { Command } from 'commander';
-import { readLiveOrders } from '../books/live-orders.ts';
-import { atomsOf, findAsset, moveFundsOnce } from '../books/movements.ts';
+import { readAccount } from '../books/accounts.ts';
+import { type AskedMovement, moveFundsOnce, scaledMovement } from '../books/movements.ts';
 import type { Act } from '../domain/act.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
-import type { Market } from '../domain/market.ts';
-import { marketGrid } from '../domain/market-grid.ts';
-import { type Decimal, formatCount, formatScaled } from '../domain/units.ts';
+import { type Decimal, formatScaled } from '../domain/units.ts';
 import { EventRefused } from '../engine/index.ts';
 import { column, renderFacts, renderTable, shown } from '../terminal/table.ts';
 import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readDecimal, readWallet } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
+import { bookFile } from './movement-file.ts';
 import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
@@ -55,43 +54,74 @@ const MOVEMENTS = {
   credited: {
     verb: 'credit',
     description: 'book a deposit; a reference counts only once',
+    reverses: 'reference of the withdrawal that this corrects, of the same wallet and asset',
     sentence: (amount: string, wallet: string) => `credited ${amount} to ${wallet}`,
   },
   debited: {
     verb: 'debit',
     description: 'book a withdrawal from the available balance; a reference counts only once',
+    reverses: 'reference of the deposit that this corrects, of the same wallet and asset',
     sentence: (amount: string, wallet: string) => `debited ${amount} from ${wallet}`,
   },
 } as const;
 
 function addMovement(account: Command, perform: RunCommand, kind: AccountMoved['kind']): void {
   withAct(account.command(MOVEMENTS[kind].verb))
-    .argument('<wallet>', WALLET, readWallet)
-    .argument('<asset>', 'asset symbol, like USDC')
-    .argument('<amount>', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
-    .requiredOption('--reference <id>', 'unique reference of the movement')
-    .addHelpText('after', '\nIf the outcome is unknown, repeat the command with the same reference.')
+    .argument('[wallet]', WALLET, readWallet)
+    .argument('[asset]', 'asset symbol, like USDC')
+    .argument('[amount]', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
+    .option('--reference <id>', 'unique reference of the movement')
+    .option('--reverses <id>', MOVEMENTS[kind].reverses)
+    .option('--file <path>', 'book lines of JSON instead; - reads the standard input')
+    .addHelpText('after', MOVEMENT_HELP)
     .description(MOVEMENTS[kind].description)
-    .action((wallet: string, asset: string, amount: Decimal, options: ActOptions & { reference: string }) =>
-      perform((services) =>
-        move(services, { kind, wallet, asset, amount, reference: options.reference }, actOf(options)),
-      ),
-    );
+    .action((...[wallet, asset, amount, options, command]: MovementArguments) => {
+      const { file, reference, reverses } = options;
+      const words = [wallet, asset, amount, reference];
+      if (file !== undefined) {
+        if ([...words, reverses].some((word) => word !== undefined))
+          command.error('error: with --file, the lines name the movements');
+        return perform(async (services, { terminal }) => {
+          await bookFile(services, kind, file, actOf(options), terminal);
+          return undefined;
+        });
+      }
+      if (wallet === undefined || asset === undefined || amount === undefined || reference === undefined)
+        return command.error('error: wallet, asset, amount and --reference are required without --file');
+      const movement = { reference, ...(reverses !== undefined && { reverses }) };
+      return perform((services) =>
+        move(services, { ...movement, kind, wallet, asset, amount }, actOf(options)),
+      );
+    });
 }
 
-async function move(
-  services: OperatorServices,
-  asked: { kind: AccountMoved['kind']; wallet: string; asset: string; amount: Decimal; reference: string },
-  act: Act,
-): Promise<CommandResult> {
+type MovementArguments = [
+  wallet: string | undefined,
+  asset: string | undefined,
+  amount: Decimal | undefined,
+  options: MovementOptions,
+  command: Command,
+];
+
+const MOVEMENT_HELP = `
+If the outcome is unknown, repeat the command with the same reference.
+A line of a file is like {"reference": "…", "wallet": "0x…", "asset": "USDC", "amount": "12.5", "reason": "…"}; the reason
+may be left out. Each line is answered by a line. The exit status is 1 if one of them was refused.`;
+
+interface MovementOptions extends ActOptions {
+  reference?: string;
+  reverses?: string;
+  file?: string;
+}
+
+async function move(services: OperatorServices, asked: AskedMovement, act: Act): Promise<CommandResult> {
   const { amount, ...movement } = asked;
   const { kind, wallet, reference } = movement;
   try {
-    const asset = await findAsset(services.engine, asked.asset);
-    const amountAtoms = atomsOf(amount, asset);
-    const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms }, asset.scale, act);
-    const moved = formatScaled(amountAtoms, asset.scale);
-    const sentence = MOVEMENTS[kind].sentence(`${moved} ${asset.symbol}`, wallet);
+    const { scale, ...scaled } = await scaledMovement(services.engine, asked);
+    const { duplicate } = await moveFundsOnce(services, scaled, scale, act);
+    const moved = formatScaled(scaled.amountAtoms, scale);
+    const sentence = MOVEMENTS[kind].sentence(`${moved} ${movement.asset}`, wallet);
     return shortResult(
       `${sentence} (reference ${shown(reference)})${duplicate ? ': already booked, nothing moved' : ''}`,
       { ...movement, amount: moved, duplicate },
@@ -108,44 +138,16 @@ async function move(
 }
 
 async function show(services: OperatorServices, wallet: string): Promise<CommandResult> {
-  const { engine } = services;
-  const [held, orders, account, state] = await Promise.all([
-    engine.funds.readBalances(wallet),
-    readLiveOrders(services, wallet),
-    engine.switches.readAccount(wallet),
-    engine.reads.state(),
-  ]);
-  const markets = await engine.markets.all();
-  const balances = held.map(({ asset, scale, availableAtoms, reservedAtoms }) => {
-    const decimal = (atoms: bigint): string => formatScaled(atoms, scale);
-    return {
-      asset,
-      total: decimal(availableAtoms + reservedAtoms),
-      available: decimal(availableAtoms),
-      reserved: decimal(reservedAtoms),
-    };
-  });
-  const liveOrders = orders.map(({ id, market, side, clientOrderId, ...order }) => {
-    const { tick, step } = marketGrid(marketOf(markets, market));
-    return {
-      id,
-      market,
-      side,
-      price: formatCount(order.priceTicks, tick),
-      size: formatCount(order.sizeSteps, step),
-      remaining: formatCount(order.remainingSteps, step),
-      clientOrderId,
-    };
-  });
-  const terms = { accepted: account.acceptedTerms, required: state.termsVersion };
+  const document = await readAccount(services, wallet);
+  const { held, terms, balances, liveOrders } = document;
   return {
-    document: { wallet, held: account.held, terms, balances, liveOrders },
+    document,
     text: (paint) =>
       [
         renderFacts(
           [
             ['wallet', wallet],
-            ['custody hold', account.held ? 'yes: orders and withdrawals are refused' : 'no'],
+            ['custody hold', held ? 'yes: orders and withdrawals are refused' : 'no'],
             ['terms', termsInWords(terms)],
           ],
           paint,
@@ -190,13 +192,6 @@ const LIVE_ORDERS = [
   column('REMAINING', 'point'),
   column('CLIENT ORDER ID'),
 ];
-
-function marketOf(markets: readonly Market[], symbol: string): Market {
-  const market = markets.find((known) => known.symbol === symbol);
-  if (market === undefined)
-    throw new Error(`Postgres has a live order on ${symbol}, which the engine does not know`);
-  return market;
-}
 
 function termsInWords({ accepted, required }: { accepted: string | null; required: string | null }): string {
   if (required === null) return accepted === null ? 'none required' : `none required; accepted ${accepted}`;

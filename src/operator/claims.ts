@@ -12,18 +12,20 @@ export function addClaimsCommands(program: Command, perform: RunCommand): void {
   const claims = addNoun(
     program,
     'claims',
-    'manage the Bloom filter of used client order ids and references',
+    'manage the Bloom filters of used client order ids and references',
   );
   withAct(claims.command('rebuild'))
     .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
     .addHelpText(
       'after',
       `
-The new filter has CLAIM_FILTER_BYTES bytes. The present filter stays in force until the new one is complete, so the
-engine's Redis needs memory for both. If the command is interrupted, run it again. Every process must run a release that
+The new filter has CLAIM_FILTER_BYTES bytes. The present ones stay in force until the new one is complete, so the
+engine's Redis needs memory for all. If the command is interrupted, run it again. Every process must run a release that
 knows CLAIM_FILTER_BYTES.`,
     )
-    .description('rebuild the filter from Postgres with the configured size, while trading continues')
+    .description(
+      'join the filters into one of the configured size, filled from Postgres, while trading continues',
+    )
     .action(({ patience, ...options }: ActOptions & { patience: number }) =>
       perform(async (services) => {
         const rebuilt = await rebuildClaimFilter(services, { patienceMs: patience * 1_000 });

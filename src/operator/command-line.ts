@@ -9,6 +9,7 @@ import { addActsCommand } from './acts.ts';
 import { addAssetCommands } from './asset.ts';
 import { addClaimsCommands } from './claims.ts';
 import { addCopiesCommands } from './copies.ts';
+import { addKeyCommands } from './key.ts';
 import { addLedgerCommands } from './ledger.ts';
 import { addMarketCommands } from './market.ts';
 import { addOrderCommands } from './order.ts';
@@ -36,6 +37,7 @@ const NOUNS = [
   addOrderCommands,
   addTradingCommands,
   addTermsCommands,
+  addKeyCommands,
   addLedgerCommands,
   addClaimsCommands,
   addCopiesCommands,

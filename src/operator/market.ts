@@ -1,16 +1,13 @@
 /** Publishes markets, changes their rules, lists and clears them. */
 
 import { type Command, Option } from 'commander';
-import type { Act } from '../domain/act.ts';
-import { OperatorRefusal, Refusal } from '../domain/errors.ts';
+import { clearMarket, operatorsRecord } from '../books/markets.ts';
 import { MARKET_STATUSES, type Market, SELF_TRADE_POLICIES, type SelfTradePolicy } from '../domain/market.ts';
 import type { MarketChange } from '../domain/market-rules.ts';
-import type { ClosedOrder } from '../domain/order.ts';
 import { column, renderTable } from '../terminal/table.ts';
 import { type ActOptions, actOf, withAct } from './acts.ts';
 import { readRule, readSwitch, readWholeNumber, withNulls } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
-import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
 interface CreateOptions extends ActOptions {
@@ -40,7 +37,9 @@ export function addMarketCommands(program: Command, perform: RunCommand): void {
     .description('cancel all orders of a halted market')
     .action((symbol: string, options: ActOptions) =>
       perform(async (services) =>
-        closedOrders(`${symbol} is clear`, await clear(services, symbol, actOf(options)), { market: symbol }),
+        closedOrders(`${symbol} is clear`, await clearMarket(services, symbol, actOf(options)), {
+          market: symbol,
+        }),
       ),
     );
 
@@ -123,28 +122,10 @@ function addSet(market: Command, perform: RunCommand): void {
     });
 }
 
-async function clear({ engine }: OperatorServices, symbol: string, act: Act): Promise<ClosedOrder[]> {
-  const market = (await engine.markets.all()).find((known) => known.symbol === symbol);
-  if (market === undefined) throw new Refusal('MARKET_NOT_FOUND');
-  if (market.status !== 'halted') {
-    throw new OperatorRefusal(
-      'MARKET_NOT_HALTED',
-      `${symbol} is ${market.status}: halt it first (market set ${symbol} --status halted), otherwise new orders keep arriving`,
-    );
-  }
-  return engine.orders.clear(symbol, act);
-}
-
-/** Returns a market as operators see it: the public record and the fields that are not public. */
-const recordOf = (market: Market): object => {
-  const { number, base, quote, baseAtomsPerStep, quoteAtomsPerLot, ...record } = market;
-  return { ...record, baseToken: base.symbol, quoteToken: quote.symbol };
-};
-
 const published = (market: Market): CommandResult =>
   shortResult(
     `${market.symbol}: ${market.status}, version ${market.version}, tick ${market.tick}, step ${market.step}`,
-    recordOf(market),
+    operatorsRecord(market),
   );
 
 const COLUMNS = [
@@ -182,7 +163,7 @@ const listed = (markets: readonly Market[]): CommandResult => {
     market.networkId,
   ]);
   return {
-    document: { markets: markets.map(recordOf) },
+    document: { markets: markets.map(operatorsRecord) },
     text: (paint) => renderTable(COLUMNS, rows, paint, '(no markets)'),
   };
 };

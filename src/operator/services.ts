@@ -1,21 +1,15 @@
 /** Services that the operator's commands need from their process. */
 
-import type { Servers } from '../books/servers.ts';
+import type { StatusSources } from '../books/status.ts';
 import type { SeenServer } from '../engine/index.ts';
 
 /**
  * Services that are opened for one command and closed after it. A call to an unavailable server rejects with `Refusal`
  * SERVICE_UNAVAILABLE; `status` reports that instead of failing.
  */
-export interface OperatorServices extends Servers {
+export interface OperatorServices extends StatusSources {
   /** Network ID of a new market that does not name its own. */
   readonly networkId: string;
-  /** Jobs of the wake-up queue by state. */
-  readonly queueCounts?: () => Promise<Readonly<Record<string, number>>>;
-  /** Running processes, by role. */
-  readonly replicas?: () => Promise<Readonly<Record<string, number>>>;
-  /** Age of the newest market snapshot in milliseconds; null while there is none. */
-  readonly snapshotAgeMs?: () => Promise<number | null>;
   /** Looks at the copies of the engine, by name; undefined for one that does not answer. Absent without copies. */
   readonly copies?: (() => Promise<ReadonlyMap<string, SeenServer | undefined>>) | undefined;
   /** Waits until a rebuilt engine is open; false if it does not open soon. */

@@ -6,7 +6,6 @@ import type { Paint } from '../terminal/paint.ts';
 import type { OperatorServices } from './services.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Result of a command. */
 export interface CommandResult {
   /** Document for `--json`. Its decimals are strings, which every reader reads exactly. */
   readonly document: object;

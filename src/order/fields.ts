@@ -11,7 +11,7 @@ import { address, clientOrderId, flag, oneOf, optional, text } from '../contract
 import { amount, marketSymbol, timestamp } from '../contract/values.ts';
 import { END_REASONS, type EndReason, ORDER_STATUSES, type OrderTerms } from '../domain/order.ts';
 import type { OrderLife } from '../domain/order-life.ts';
-import { compareWith, type Decimal, isWhole, toInteger } from '../domain/units.ts';
+import { compareWith, type Decimal, isPositive, isWhole, toInteger } from '../domain/units.ts';
 import { FILL, fillSchema, orderId } from './fill.ts';
 
 /** An order's life, with the events that changed and closed it. */
@@ -46,7 +46,7 @@ interface OrderField {
 }
 
 /** Fields that only requests or only replies have. */
-type Unstored = 'quoteAmount' | 'reduceOnly' | 'account' | 'remainingSteps' | 'fills';
+type Unstored = 'quoteAmount' | 'reduceOnly' | 'account' | 'expiresAfter' | 'remainingSteps' | 'fills';
 
 export const TIMES_IN_FORCE = ['GTC', 'IOC', 'FOK'] as const satisfies OrderTerms['timeInForce'][];
 
@@ -59,6 +59,16 @@ const LEVERAGE_JSON = {
   oneOf: [
     { type: 'integer', minimum: 1, maximum: 50 },
     { type: 'string', pattern: '^([1-9]|[1-4]\\d|50)$' },
+  ],
+};
+
+/** Latest deadline that a call can carry. Later ones, in the year 10889 and after, stand for this one. */
+const LATEST_MS = 2 ** 48 - 1;
+
+const MILLISECONDS_JSON = {
+  oneOf: [
+    { type: 'integer', minimum: 1 },
+    { type: 'string', pattern: String.raw`^0*[1-9]\d*$`, maxLength: 400 },
   ],
 };
 
@@ -184,6 +194,18 @@ export const FIELDS = {
     kind: 'word',
     request: optional(address).describe('must be the wallet of the session'),
   },
+  expiresAfter: {
+    kind: 'time',
+    request: optional(
+      decimal
+        .refine((value) => isWhole(value) && isPositive(value), 'must be a positive whole number')
+        .meta(MILLISECONDS_JSON)
+        .transform((value) => Math.min(toInteger(value), LATEST_MS)),
+    ).describe(
+      'Unix milliseconds: an order that the engine begins later is refused with `BAD_REQUEST`, leaves no record, and ' +
+        'its `clientOrderId` stays unused',
+    ),
+  },
   filledSteps: { kind: 'size', wire: 'filledSize', column: 'filled_steps', reply: amount, example: 0.4 },
   remainingSteps: { kind: 'size', wire: 'remainingSize', reply: amount, example: 0.6 },
   fillCount: {
@@ -229,7 +251,7 @@ const words = <const Text extends string>(text: Text) => text.split(' ') as Word
 
 /** Members of a request, in the order of their checks. */
 export const REQUESTED = words(
-  'market side type priceTicks sizeSteps quoteAmount clientOrderId timeInForce postOnly reduceOnly leverage account',
+  'market side type priceTicks sizeSteps quoteAmount clientOrderId timeInForce postOnly reduceOnly leverage account expiresAfter',
 );
 
 /** Members of a reply. */

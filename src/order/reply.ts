@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { nextCursor, placeCursor } from '../contract/cursor.ts';
+import { errorSchema } from '../contract/errors.ts';
 import { marketSymbol, side, timestamp, wallet } from '../contract/values.ts';
 import { FIELDS, ORDER_EXAMPLE, SHOWN, schemasOf } from './fields.ts';
 import { EXAMPLE_EXECUTION, execution, FILL, fillSchema, orderId, tradeId } from './fill.ts';
@@ -9,6 +10,8 @@ import { EXAMPLE_EXECUTION, execution, FILL, fillSchema, orderId, tradeId } from
 export { fillSchema } from './fill.ts';
 
 export const orderSchema = z.strictObject(schemasOf(SHOWN, 'reply')).meta({ examples: [ORDER_EXAMPLE] });
+
+const PLACED_EXAMPLE = { ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE };
 
 const rejectReason = z.enum(['POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED']);
 
@@ -25,8 +28,28 @@ export const placementSchema = orderSchema
   })
   .meta({
     description: 'The order. Its fields are repeated at the top level.',
-    examples: [{ ...ORDER_EXAMPLE, accepted: true, order: ORDER_EXAMPLE }],
+    examples: [PLACED_EXAMPLE],
   });
+
+const PLACING_RESULT = { ...PLACED_EXAMPLE, status: 200 };
+
+/** The result of one of several orders. */
+export const placingResultSchema = z
+  .union([
+    placementSchema.extend({ status: z.literal(200) }),
+    errorSchema.extend({ status: z.int().min(400).max(599) }),
+  ])
+  .meta({
+    description:
+      'The placing reply, or an error. `status` is the HTTP status of an order by itself; `order.status` is that of the order.',
+    examples: [PLACING_RESULT],
+  });
+
+export const orderBatchSchema = z
+  .strictObject({
+    results: z.array(placingResultSchema).max(50).describe('one for each of `orders`, in their order'),
+  })
+  .meta({ examples: [{ results: [PLACING_RESULT] }] });
 
 export const ordersSchema = z.strictObject({ orders: z.array(orderSchema).max(100), nextCursor });
 
@@ -63,6 +86,24 @@ export const closedOrderSchema = z
     reason: FIELDS.reason.reply,
   })
   .meta({ examples: [CLOSED] });
+
+export const replacementSchema = placementSchema
+  .extend({
+    replaced: closedOrderSchema
+      .optional()
+      .describe(
+        'the order that was replaced; absent on a replay and when the matching engine refused the new one',
+      ),
+  })
+  .meta({
+    description: 'The new order, as placing it shows it, with the one that it replaced.',
+    examples: [
+      {
+        ...PLACED_EXAMPLE,
+        replaced: { ...CLOSED, id: `${FILL.orderId.slice(0, -1)}9`, reason: 'replaced' },
+      },
+    ],
+  });
 
 export const closedOrdersSchema = z.strictObject({
   cancelled: z.array(closedOrderSchema),

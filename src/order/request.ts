@@ -1,7 +1,7 @@
 /** The request that places an order. `src/http/openapi/order-bodies.ts` documents the shapes that it takes. */
 
 import { z } from 'zod';
-import { optional } from '../contract/fields.ts';
+import { clientOrderId, optional, text } from '../contract/fields.ts';
 import { REQUESTED, schemasOf } from './fields.ts';
 
 export const requestMembers = schemasOf(REQUESTED, 'request');
@@ -18,6 +18,35 @@ export const orderRequestSchema = z
     ({ quoteAmount, type, side }) => quoteAmount === undefined || (type === 'market' && side === 'buy'),
     'quoteAmount is only for market buys',
   );
+
+export const replacedMembers = {
+  orderId: optional(text).describe('`id` of the live order that is replaced'),
+  replacesClientOrderId: optional(clientOrderId).describe('its client order id, in place of `orderId`'),
+};
+
+/** The order that a request replaces. */
+export const replacedOrder = z
+  .object(replacedMembers)
+  .refine(
+    ({ orderId, replacesClientOrderId }) => (orderId === undefined) !== (replacesClientOrderId === undefined),
+    'give exactly one of orderId and replacesClientOrderId',
+  );
+
+/** Most orders of one batch. */
+const MAX_BATCH = 50;
+
+/** Names of the shapes of an order in the document. */
+const ORDER_JSON = {
+  anyOf: ['OrderBySize', 'OrderByQuoteAmount'].map((name) => ({ $ref: `#/components/schemas/${name}` })),
+};
+
+/** Each order is checked by itself, because each has a result of its own. */
+export const orderBatchRequest = z.object({
+  orders: z
+    .array(z.unknown().meta(ORDER_JSON), 'must be a list')
+    .min(1, 'must not be empty')
+    .max(MAX_BATCH, `must have at most ${MAX_BATCH} orders`),
+});
 
 type Admitted = z.output<typeof orderRequestSchema>;
 type Absent = { [Name in keyof Admitted]: undefined extends Admitted[Name] ? Name : never }[keyof Admitted];

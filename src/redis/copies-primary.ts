@@ -3,7 +3,7 @@
 import type { HostPort } from './address.ts';
 import type { Find } from './found-server.ts';
 
-interface CopiesOptions {
+interface PrimaryOptions {
   readonly servers: readonly HostPort[];
   /** Ranks a server that is a primary; undefined for a replica. Rejects when the server does not answer. */
   readonly rankOf: (server: HostPort) => Promise<number | undefined>;
@@ -14,7 +14,7 @@ interface CopiesOptions {
  * of its successor may be found while the successor does not answer: whoever uses it must check.
  */
 export const findPrimary =
-  ({ servers, rankOf }: CopiesOptions): Find =>
+  ({ servers, rankOf }: PrimaryOptions): Find =>
   async (_isWanted, tell) => {
     const ranks = await Promise.all(
       servers.map((server) =>

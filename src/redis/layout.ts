@@ -110,6 +110,14 @@ export const codeOf = <const T>(values: readonly T[]): Field<T> =>
     (code) => values[code]!,
   );
 
+/** At most 255 bytes, after their number. */
+export const bytes8: Field<Buffer> = {
+  format: 'I1c0',
+  write: (buffer, at, value) => buffer.writeUInt8(value.length, at) + value.copy(buffer, at + 1),
+  read: (buffer, at) => buffer.subarray(at + 1, at + 1 + buffer.readUInt8(at)),
+  sizeAt: (buffer, at) => 1 + buffer.readUInt8(at),
+};
+
 /** At most 65,535 bytes, after their number. */
 export const bytes16: Field<Buffer> = {
   format: 'I2c0',

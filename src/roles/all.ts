@@ -2,10 +2,11 @@
 
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
-import { type Config, listeningOn } from '../config.ts';
+import { type Config, listeningOn, OWN_HOST } from '../config.ts';
 import { DEMO_MARKETS } from '../demo/markets.ts';
 import { StartRefusal } from '../domain/errors.ts';
 import type { Engine } from '../engine/index.ts';
+import type { Backends } from './backends.ts';
 import { tryPort } from './listening.ts';
 import { openOutages } from './outages.ts';
 import { loadEmbedded, servedBy } from './own-servers.ts';
@@ -13,7 +14,7 @@ import type { RunningRole } from './running-role.ts';
 import { scoutServers } from './scout.ts';
 import { passwordsOf } from './server-names.ts';
 import { untilDone } from './waiting.ts';
-import { localUrl, welcome } from './welcome.ts';
+import { localUrl, operatorsLine, welcome } from './welcome.ts';
 
 const NO_OWN_SERVERS =
   'The role all runs a Redis and a Postgres of its own, which this installation leaves out. ' +
@@ -65,40 +66,69 @@ export async function startAll(
   const backends = openBackends('all', served, logger, outages);
   scout.close();
   print('Preparing the ledger …');
-  const [{ openMetricsPort }, { startApi }, { openStreamsOn }, { startSettlement }, { startSnapshot }] =
-    await Promise.all([
-      import('./metrics-port.ts'),
-      import('./api.ts'),
-      import('./stream.ts'),
-      import('./settlement.ts'),
-      import('./snapshot.ts'),
-    ]);
-  const metricsPort = await openMetricsPort(backends);
-  // The API waits for an open engine, whose copies have no primary before settlement runs.
-  const [api, settlement] = await Promise.all([
-    startApi(backends, config.jwtSecret ?? embedded.jwtSecret),
-    startSettlement(backends),
-  ]);
-  const streams = openStreamsOn(api.server, backends);
-  const snapshot = await startSnapshot(backends);
+  const roles = await startRoles(backends, config, config.jwtSecret ?? embedded.jwtSecret);
   if (isOwn) await createDemoMarkets(backends.engine, config.networkId);
   if (config.webHosts.length === 0)
     print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
   const markets = await untilDone(() => backends.engine.markets.all());
   embedded.announce({
-    url: localUrl({ ...config, port: api.port }),
-    webHost: config.webHosts[0] ?? `localhost:${api.port}`,
+    url: localUrl({ ...config, port: roles.port }),
+    webHost: config.webHosts[0] ?? `localhost:${roles.port}`,
   });
   for (const line of ['', ...welcome(config, markets, isOwn)]) print(line);
-  if (metricsPort.port !== undefined) print(`Metrics: http://localhost:${metricsPort.port}/metrics`);
+  print(operatorsLine(roles.operatorPort, config.operatorPort));
+  if (roles.metricsPort !== undefined) print(`Metrics: http://localhost:${roles.metricsPort}/metrics`);
   return {
     async stop(drainMs) {
-      await Promise.all([streams.stop(drainMs), api.stop(drainMs)]);
+      await roles.stop(drainMs);
+      await backends.close();
+      await embedded.stop();
+    },
+  };
+}
+
+interface RunningRoles extends RunningRole {
+  /** Actual ports. */
+  readonly port: number;
+  readonly operatorPort: number;
+  readonly metricsPort: number | undefined;
+}
+
+async function startRoles(backends: Backends, config: Config, jwtSecret: string): Promise<RunningRoles> {
+  const [
+    { openMetricsPort },
+    { startApi },
+    { startOperatorApi },
+    { openStreamsOn },
+    { startSettlement },
+    { startSnapshot },
+  ] = await Promise.all([
+    import('./metrics-port.ts'),
+    import('./api.ts'),
+    import('./operator-api.ts'),
+    import('./stream.ts'),
+    import('./settlement.ts'),
+    import('./snapshot.ts'),
+  ]);
+  const metricsPort = await openMetricsPort(backends);
+  // The API waits for an open engine, whose copies have no primary before settlement runs.
+  const [api, settlement] = await Promise.all([startApi(backends, jwtSecret), startSettlement(backends)]);
+  const streams = openStreamsOn(api.server, backends);
+  const operators = await startOperatorApi(backends, {
+    port: config.operatorPort,
+    host: OWN_HOST,
+    nearby: true,
+  });
+  const snapshot = await startSnapshot(backends);
+  return {
+    port: api.port,
+    operatorPort: operators.port,
+    metricsPort: metricsPort.port,
+    async stop(drainMs) {
+      await Promise.all([streams.stop(drainMs), api.stop(drainMs), operators.stop(drainMs)]);
       await snapshot.stop(drainMs);
       await settlement.stop(drainMs);
       await metricsPort.close();
-      await backends.close();
-      await embedded.stop();
     },
   };
 }

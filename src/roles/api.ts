@@ -86,7 +86,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
  * Reports a replica as ready while its engine is open. Lists need Postgres, but trading works without it. The check
  * asks both Redis servers for the time, because a server that hangs keeps its connections.
  */
-function readinessOf(backends: Backends, stage: () => string): () => Promise<Readiness> {
+export function readinessOf(backends: Backends, stage: () => string): () => Promise<Readiness> {
   const { engineState, engineRedis, queueRedis, queueRights, logger } = backends;
   const askEngine = askedServer("the engine's Redis", logger, () => engineRedis.time());
   const askQueue = askedServer("the queue's Redis", logger, () => queueRedis.time());

@@ -137,9 +137,7 @@ export function openConnections(
     copies,
     queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
-    // The engine's own connection tells its outages.
-    openEngineReader: (purpose) =>
-      connectBeside(engineRedis, engineAt(config), `${role}-${purpose}`, () => undefined),
+    openEngineReader: (purpose) => connectReader(config, engineRedis, `${role}-${purpose}`),
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
       const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, told);
@@ -154,6 +152,15 @@ export function openConnections(
     },
   };
 }
+
+/** Roles that let the engine forget what Postgres has. */
+const SETTLING = ['settlement', 'all'];
+
+/** The engine's own connection tells its outages. */
+const connectReader = (config: RedisConfig, engineRedis: Redis, name: string): Redis =>
+  hasCopies(config)
+    ? connectBeside(engineRedis, engineAt(config), name, () => undefined)
+    : connectRedis(engineAt(config), name, () => undefined);
 
 /** Like `openConnections`, but with Postgres and an engine that opens as soon as possible. */
 export function openBackends(
@@ -193,6 +200,7 @@ export function openBackends(
       const prepare = async (): Promise<void> => {
         await ledger.migrate();
         await ledger.checkRights(role);
+        if (SETTLING.includes(role) && config.engineDurability === 'checked') await ledger.checkDurability();
       };
       migrating ??= untilMigrated({ checkFormat, ledger, outages, names, prepare });
       return migrating;

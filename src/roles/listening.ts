@@ -21,7 +21,7 @@ export interface Listening {
 }
 
 /** Where to listen. */
-interface ListenAddress {
+export interface ListenAddress {
   readonly port: number;
   /** IP address; absent for all interfaces. */
   readonly host?: string | undefined;
@@ -57,6 +57,23 @@ export async function listen(server: Server, wanted: ListenAddress, setting = 'P
       clearTimeout(cutting);
     },
   };
+}
+
+/**
+ * Listens on another free port if the wanted one is not available.
+ * @param setting name of the setting for the port
+ */
+export async function listenNearby(
+  server: Server,
+  wanted: ListenAddress,
+  setting: string,
+): Promise<Listening> {
+  try {
+    return await listen(server, wanted, setting);
+  } catch (error) {
+    if (!(error instanceof StartRefusal) || error.exitStatus === 2) throw error;
+    return listen(server, { ...wanted, port: 0 }, setting);
+  }
 }
 
 /**

@@ -37,9 +37,9 @@ async function locateServers(config: Config): Promise<ServedConfig> {
 }
 
 /** Counts the processes by role. Each process has one connection to the engine, whose name contains the role. */
-async function countReplicas(engineRedis: Redis): Promise<Record<string, number>> {
+export async function countReplicas(engineRedis: Redis): Promise<Record<string, number>> {
   const clients = (await engineRedis.client('LIST')) as string;
-  const roles = [...clients.matchAll(/ name=redbook-(\w+)-engine /g)].map(([, role]) => role!);
+  const roles = [...clients.matchAll(/ name=redbook-([\w-]+)-engine /g)].map(([, role]) => role!);
   const others = roles.filter((role) => role !== 'operator').sort();
   return Object.fromEntries(
     [...new Set(others)].map((role) => [role, others.filter((one) => one === role).length]),

@@ -7,7 +7,6 @@ interface OwnServers {
   readonly own?: { readonly redis: boolean; readonly queue: boolean; readonly postgres: boolean };
 }
 
-/** Configuration of a process that uses only Redis. */
 export type RedisConfig = ConfigOf<'stream'> & OwnServers;
 
 /** Configuration of a process that uses Redis and Postgres. */

@@ -1,4 +1,4 @@
-/** Exports the figures of the servers that end an exchange when nobody watches them: memory, disk and connections. */
+/** Exports the figures of the servers that end an exchange when nobody watches them: memory, disk, clock, connections. */
 
 import type { Redis } from 'ioredis';
 import { oneAtATime } from '../domain/shared-read.ts';
@@ -11,6 +11,8 @@ interface RedisFigures {
   /** 0 without a limit. */
   readonly maxMemory: number;
   readonly writeFailed: 0 | 1;
+  /** Its clock minus that of this process, without the way of the answer. */
+  readonly clockOffsetSeconds: number;
 }
 
 /** Only one role does so, because each scrape asks the servers. */
@@ -50,6 +52,11 @@ function addRedisMetrics(metrics: Metrics, servers: Readonly<Record<string, Redi
     );
   gauge('used_memory_bytes', 'Memory that a Redis uses.', ({ usedMemory }) => usedMemory);
   gauge('max_memory_bytes', 'Its limit, maxmemory; 0 without one.', ({ maxMemory }) => maxMemory);
+  gauge(
+    'clock_offset_seconds',
+    'Its clock minus that of the process that asks.',
+    ({ clockOffsetSeconds }) => clockOffsetSeconds,
+  );
   gauge('write_failed', '1 while it cannot write its append-only file.', ({ writeFailed }) => writeFailed);
 }
 
@@ -58,6 +65,7 @@ function figuresIn(text: string): RedisFigures {
   return {
     usedMemory: Number(field('used_memory')),
     maxMemory: Number(field('maxmemory')),
+    clockOffsetSeconds: Number(field('server_time_usec')) / 1e6 - Date.now() / 1e3,
     writeFailed: field('aof_last_write_status') === 'err' ? 1 : 0,
   };
 }

@@ -43,15 +43,32 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   addReconcileMetrics(metrics, ledger);
   addClaimFilterMetrics(metrics, engine);
   addServerMetrics(backends);
+  const growing = keepFilterGrowing(backends);
   metrics.gauge('redbook_queue_jobs', 'Jobs of the wake-up queue by state.', () => queue.counts(), 'state');
   return {
     trouble: () => (settlement.diverged() ? 'the engine and the ledger contradict each other' : undefined),
     async stop() {
       await worker.close();
       await queue.close();
+      clearInterval(growing);
       await keeper?.stop();
     },
   };
+}
+
+const GROWTH_EVERY_MS = 20_000;
+
+/** Adds a claim filter when the one in force is full. Without memory for it, Postgres is asked for ever more new ids. */
+function keepFilterGrowing({ engine, logger }: Backends): NodeJS.Timeout {
+  const grow = oneAtATime(async () => {
+    if (!engine.lifecycle.isOpen()) return;
+    const bytes = await engine.claimFilter.grow().catch((error: unknown) => {
+      logger.warn({ err: error }, 'the claim filter could not grow');
+      return null;
+    });
+    if (bytes !== null) logger.info({ bytes }, 'the claim filter is full, and has a second part now');
+  });
+  return setInterval(() => void grow(), GROWTH_EVERY_MS).unref();
 }
 
 /** Exports the copies of the engine; without copies the gauges have no value. */

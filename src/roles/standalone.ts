@@ -76,6 +76,11 @@ const STARTS: {
       openBackends('snapshot', config, logger),
       withProbes(async (backends) => (await import('./snapshot.ts')).startSnapshot(backends)),
     ),
+  'operator-api': (config, logger) =>
+    runOn(openBackends('operator-api', config, logger), async (backends) => {
+      const { startOperatorApi } = await import('./operator-api.ts');
+      return startOperatorApi(backends, { port: config.operatorPort, host: config.host });
+    }),
 };
 
 /** @throws ConfigError that names the missing settings of the role */

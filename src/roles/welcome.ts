@@ -56,6 +56,12 @@ export function welcome(
   ];
 }
 
+/** Returns the line with the port of the routes for operators, which may be another one than the setting. */
+export function operatorsLine(port: number, wanted: number): string {
+  const taken = wanted === 0 || wanted === port ? '' : ` (port ${wanted} is taken)`;
+  return `Operators: http://localhost:${port}/operator/v1, with a key of redbook key create${taken}`;
+}
+
 function aligned(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);

@@ -123,7 +123,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
     columns: [
       ...textColumns('time', 'kind', 'wallet', 'asset'),
       amountColumn('amount'),
-      ...textColumns('reference', 'sequence'),
+      ...textColumns('reference', 'reverses', 'sequence'),
     ],
     rows: mapped(books.journal.movements(filter), ({ timeMs, kind, wallet, asset, ...moved }) => [
       isoTime(timeMs),
@@ -132,6 +132,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
       asset,
       decimalOf(scales, asset, moved.amountAtoms),
       moved.reference,
+      moved.reverses,
       moved.sequence,
     ]),
   };
@@ -141,7 +142,7 @@ const ENTRY_COLUMNS = [
   ...textColumns('entryId', 'time', 'transactionId', 'kind', 'account', 'asset'),
   amountColumn('amount'),
   ...textColumns('reference', 'market', 'side'),
-  ...['price', 'size'].map(amountColumn),
+  ...['price', 'size', 'feeBps'].map(amountColumn),
 ];
 
 const entryRow = (entry: LedgerEntry, scales: Scales): Cell[] => [
@@ -157,6 +158,7 @@ const entryRow = (entry: LedgerEntry, scales: Scales): Cell[] => [
   entry.trade?.side ?? null,
   entry.trade?.price ?? null,
   entry.trade?.size ?? null,
+  entry.trade?.feeBps ?? null,
 ];
 
 /** Returns the entries of the ledger in their order. */
@@ -170,7 +172,6 @@ export async function entriesReport(books: Books, filter: EntriesFilter): Promis
   };
 }
 
-/** Returns a closing as a document. */
 export const closingDocument = ({ month, endMs, sequence, closedAtMs, digest, balances }: Closing) => ({
   month,
   end: isoTime(endMs),

@@ -117,7 +117,7 @@ describe('malicious sign-in messages', () => {
   it('are rejected, or read as siwe reads them', function () {
     this.timeout(60_000);
     const seen = { same: 0, more: 0, refused: 0 };
-    for (let seed = 1; seed <= 2_000; seed++) {
+    for (let seed = 1; seed <= 1_000; seed++) {
       const dice = random(seed);
       let text = validText(dice);
       for (let changes = dice.below(4); changes > 0; changes--) text = mutate(text, dice);
@@ -128,9 +128,9 @@ describe('malicious sign-in messages', () => {
       if (typeof reading === 'string') expect(reading).to.equal('malformed_message');
       seen[expected !== undefined ? 'same' : typeof reading === 'string' ? 'refused' : 'more']++;
     }
-    expect(seen.same, 'read by both').to.be.above(200);
-    expect(seen.more, 'read here only').to.be.above(40);
-    expect(seen.refused, 'refused by both').to.be.above(200);
+    expect(seen.same, 'read by both').to.be.above(100);
+    expect(seen.more, 'read here only').to.be.above(20);
+    expect(seen.refused, 'refused by both').to.be.above(100);
   });
 
   describe('with signatures', () => {
@@ -145,7 +145,7 @@ describe('malicious sign-in messages', () => {
       const auth = fixture.open();
       const signer = ethersSigner();
       const codes = new Set<string>();
-      for (let seed = 1; seed <= 600; seed++) {
+      for (let seed = 1; seed <= 250; seed++) {
         const dice = random(seed);
         const text = mutate(validText(dice).replace(address, signer.address), dice);
         const signature = await signer.signText(text.includes('\ud800') ? '' : text);

@@ -29,7 +29,6 @@ describe('sign-in by EIP-4361', () => {
   });
   after(() => fixture.close());
 
-  /** Signs a text and sends it. */
   const send = async (text: string, address = signer.address) =>
     outcome(auth.verifySiwe(address, text, await signer.signText(text)));
 

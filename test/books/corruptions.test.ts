@@ -69,8 +69,8 @@ const UNSEEN: Readonly<Record<string, string>> = {
   '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
   '{redbook}:engine unsettled:ready_at': 'the same, for the index of unsettled events',
   '{redbook}:engine claims:ready_at': 'the same, for recent claims',
-  '{redbook}:engine switch_clock that is gone':
-    'what dead-man switches know of steps of the clock; one that is not readable is seen',
+  'epoch_starts.epoch': 'the first event of an epoch: no other row has the epoch of an event',
+  'epoch_starts.sequence': 'the same',
   '{redbook}:engine filter:generations': 'how often the filter was rebuilt: only the next rebuild reads it',
 };
 
@@ -361,6 +361,17 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
       undo: () => client.query(back),
     });
     return [
+      inRedis('a claim filter of ones', filter, /claim filter: at most|claim filter/, () =>
+        redis.setrange(filter, 0, Buffer.alloc(4096, 0xff)),
+      ),
+      inRedis('generations of claims that are swapped', `${PREFIX}engine`, /generation/, async () => {
+        const state = readState((await redis.hgetBuffer(`${PREFIX}engine`, 'state'))!);
+        await redis.hset(`${PREFIX}engine`, 'state', STATE.pack({ ...state, claims: 1 - state.claims }));
+      }),
+      inRedis('a turn of claims that was none', `${PREFIX}engine`, /generation|no claim/, async () => {
+        const { sequence } = readState((await redis.hgetBuffer(`${PREFIX}engine`, 'state'))!);
+        await redis.hset(`${PREFIX}engine`, 'claims:turned_at', sequence);
+      }),
       inRedis('an empty claim filter', filter, /client order id live|reference/, () => redis.del(filter)),
       inRedis(
         'an asset that is forgotten, and a million minted in it',

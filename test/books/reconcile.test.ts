@@ -14,7 +14,7 @@ import { random, runSeed } from '../support/seed.ts';
 
 const HELD = WALLET('e');
 const TRADERS = [MAKER, TAKER, WALLET('c'), WALLET('d')];
-const CHECKS = 49;
+const CHECKS = 51;
 
 describe('books: reconcile', function () {
   this.timeout(60_000);
@@ -279,6 +279,5 @@ describe('books: reconcile while many orders are placed', () => {
   });
 });
 
-/** Length of the longest list in a reply. */
 const longestList = (reply: unknown): number =>
   Array.isArray(reply) ? Math.max(reply.length, ...reply.map(longestList)) : 0;

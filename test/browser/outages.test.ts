@@ -57,7 +57,9 @@ describe('the page during outages', () => {
         await submit(page, 'buy');
         await lost.first;
         const sent = page.getByRole('list', { name: 'Orders you sent' });
-        await sent.getByText(/no answer: looking it up/i).waitFor();
+        const told = await sent.getByText(/no answer: looking it up/i).textContent();
+        const [, id] = /\(id (\w+)\)/.exec(told!)!;
+        const unseen = stage.gateway.loseRequests('GET', `/v1/orders/by-client-id/${id}`);
         await sent.getByText(/unknown/i).waitFor({ timeout: PATIENCE_MS });
         lost.stop();
         const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
@@ -67,6 +69,15 @@ describe('the page during outages', () => {
         const again = { name: 'Send the same order again (never places two)' };
         await page.getByRole('dialog').getByRole('button', again).click();
         await sent.getByText(/found: Bought 0\.5 LOST at 2100/).waitFor();
+        expect((await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body.orders).to.have.length(1);
+        unseen.stop();
+        // A look-up after the deadline ends the next one.
+        await fillForm(page, { side: 'buy', type: 'Market', size: '0.3' });
+        const late = stage.gateway.loseRequests('POST', '/v1/orders');
+        await submit(page, 'buy');
+        await late.first;
+        await sent.getByText(/not placed: the exchange had not begun it/).waitFor({ timeout: PATIENCE_MS });
+        late.stop();
         expect((await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body.orders).to.have.length(1);
       },
     ],

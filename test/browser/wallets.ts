@@ -22,7 +22,6 @@ export interface WalletOptions {
   /** A data URI. */
   readonly icon?: string;
   readonly uuid?: string;
-  /** Number of accounts of the wallet. */
   readonly accounts?: number;
   /** Hardware wallets may end a signature with 0 or 1 instead of 27 or 28. */
   readonly recoveryBase?: 0 | 27;

@@ -7,6 +7,7 @@ import {
   cancel,
   cancelAfter,
   cancelAll,
+  cancelMany,
   costOf,
   getHistoricalTrades,
   getMarkets,
@@ -22,8 +23,10 @@ import {
   type LimitOrder,
   orders,
   place,
+  placeMany,
   RedbookError,
   renew,
+  replace,
   restoreSession,
   signIn,
   signInWithMessage,
@@ -70,6 +73,28 @@ describe('the client', () => {
     expect([orders.map(({ id }) => id), nextCursor]).to.deep.equal([[asked.order.id], null]);
     expect((await getOrders(maker, { status: 'closed' })).orders).to.deep.equal([]);
     expect((await cancel(maker, asked.order.id)).status).to.equal('partially_filled_cancelled');
+  });
+
+  it('places, replaces and cancels several orders, each with an outcome of its own', async () => {
+    const maker = await fixture.wallet({ ETH: '2' });
+    const ids = ['many 1', 'many 2', 'many 3'] as const;
+    const outcomes = await placeMany(maker, [
+      { ...ASK, clientOrderId: ids[0] },
+      { ...ASK, size: '5', clientOrderId: ids[1] },
+      { ...ASK, price: '2000.06', clientOrderId: ids[2] },
+      { ...ASK, expiresAfter: 1 },
+    ]);
+    expect(outcomes.map((one) => ('error' in one ? one.error.code : one.outcome))).to.deep.equal([
+      ...['placed', 'INSUFFICIENT_BALANCE', 'placed', 'BAD_REQUEST'],
+    ]);
+    expect(outcomes[0]!.outcome === 'placed' && outcomes[0]!.order.status).to.equal('resting');
+    const moved = await replace(maker, { replacesClientOrderId: ids[0] }, { ...ASK, price: '2000.07' });
+    if (moved.outcome !== 'placed') throw moved.error;
+    expect(moved.replaced).to.include({ clientOrderId: ids[0], reason: 'replaced' });
+    const gone = await replace(maker, { replacesClientOrderId: ids[0] }, ASK);
+    expect(gone.outcome === 'refused' && gone.error.code).to.equal('ORDER_NOT_FOUND');
+    const cancelled = await cancelMany(maker, { orderIds: [moved.order.id], clientOrderIds: [...ids] });
+    expect(cancelled.map((one) => one?.status ?? null)).to.deep.equal(['cancelled', null, null, 'cancelled']);
   });
 
   it('reports a used id of another order as a duplicate, and places nothing', async () => {

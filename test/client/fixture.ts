@@ -59,7 +59,6 @@ export async function openClientFixture(): Promise<ClientFixture> {
   };
 }
 
-/** Returns the error of a call. */
 export async function errorOf(call: Promise<unknown>): Promise<RedbookError> {
   const error = await call.then(
     () => new Error('the call succeeded'),

@@ -167,7 +167,6 @@ describe('a cancel', () => {
 });
 
 describe('a session', () => {
-  /** A service that signs in every wallet and counts the sign-ins. */
   function service() {
     let signIns = 0;
     const staged = stage((route, _number, clock) => {

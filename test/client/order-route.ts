@@ -42,6 +42,7 @@ export interface OrderBody {
   readonly clientOrderId?: string;
   readonly timeInForce?: string;
   readonly postOnly?: boolean;
+  readonly expiresAfter?: number | null;
 }
 
 export interface RecordedOrder {
@@ -59,13 +60,16 @@ export class OrderRoute {
   readonly recordedAt = new Map<string, number>();
   readonly #random: Random;
   readonly #now: () => number;
+  readonly #aheadMs: number;
   readonly #verdict: (order: OrderBody) => Verdict;
   readonly #tokens = new Set<string>();
   #signIns = 0;
 
-  constructor(random: Random, now: () => number, verdict?: (order: OrderBody) => Verdict) {
+  /** @param aheadMs how far the service's clock is ahead, in `Date` headers and deadlines */
+  constructor(random: Random, now: () => number, verdict?: (order: OrderBody) => Verdict, aheadMs = 0) {
     this.#random = random;
     this.#now = now;
+    this.#aheadMs = aheadMs;
     this.#verdict = verdict ?? ((order) => this.#draw(order));
   }
 
@@ -77,8 +81,14 @@ export class OrderRoute {
   handle(request: RouteRequest): RouteAnswer {
     const { method, path, requestId } = request;
     const answer = this.#route(`${method} ${path}`, request);
-    return { ...answer, headers: { ...answer.headers, 'X-Request-Id': requestId ?? 'of the service' } };
+    const date = new Date(this.#serviceNow()).toUTCString();
+    return {
+      ...answer,
+      headers: { ...answer.headers, Date: date, 'X-Request-Id': requestId ?? 'of the service' },
+    };
   }
+
+  #serviceNow = (): number => this.#now() + this.#aheadMs;
 
   #route(route: string, { token, body = '{}' }: RouteRequest): RouteAnswer {
     if (route === 'POST /v1/auth/challenge') {
@@ -114,6 +124,7 @@ export class OrderRoute {
     const known = clientOrderId === null ? undefined : this.orders.get(clientOrderId);
     if (known !== undefined) return json(200, placing(known));
     if (!isOrder(body)) return refusal(400, 'VALIDATION_ERROR');
+    if (this.#serviceNow() > (body.expiresAfter ?? Infinity)) return refusal(400, 'BAD_REQUEST');
     const verdict = this.#verdict(body);
     switch (verdict) {
       case 'paused':

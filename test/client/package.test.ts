@@ -45,6 +45,14 @@ export const code = (error: RedbookError): string => (error.code === 'PRICE_TICK
 place(restoreSession(connection, ''), { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: '1' });
 `;
 
+/** A use of the package from a CommonJS module. */
+const REQUIRED_USE = `
+import client = require('redbook-client');
+export const code: client.ClientErrorCode = 'TIMEOUT';
+const { openConnection, roundToStep } = client;
+console.log(typeof openConnection, roundToStep({ sizeIncrement: '0.01' } as client.Market, '0.129'));
+`;
+
 const TRADE = `
 import { Wallet } from 'ethers';
 import { cancel, getOrderBook, getPortfolio, openConnection, place, signIn } from 'redbook-client';
@@ -129,6 +137,31 @@ describe('the packed client', function () {
       packed.compile({ compilerOptions: BARE, files: ['bare.ts'] }),
     ]);
     expect(complaints).to.deep.equal(['', '', '']);
+  });
+
+  it('is imported and required, with the types of its kind, whichever way TypeScript looks for them', async () => {
+    packed.write('required.cts', REQUIRED_USE);
+    packed.write('imported.mts', BARE_USE);
+    const settings = (module: string, moduleResolution: string, files: string[]): object => ({
+      compilerOptions: { ...STRICT, lib: ['es2022', 'dom'], module, moduleResolution },
+      files,
+    });
+    const complaints = await Promise.all(
+      [
+        settings('node16', 'node16', ['required.cts', 'imported.mts']),
+        settings('nodenext', 'nodenext', ['required.cts', 'imported.mts']),
+        settings('esnext', 'bundler', ['imported.mts']),
+      ].map((project) => packed.compile(project)),
+    );
+    expect(complaints).to.deep.equal(['', '', '']);
+    packed.write(
+      'required.cjs',
+      REQUIRED_USE.replace(/^import client = (.*)$/m, 'const client = $1')
+        .replace(/^export .*$/m, '')
+        .replace(' as client.Market', ''),
+    );
+    const { stdout } = await run(process.execPath, ['required.cjs'], { cwd: packed.folder });
+    expect(stdout).to.equal('function 0.12\n');
   });
 
   it('has the types of the sources and so of the contract', async () => {

@@ -35,7 +35,8 @@ async function playCase(number: number, tally: Tally): Promise<void> {
   const draw = random(Math.imul(runSeed(), 10_007) + Math.imul(number, 0x9e3779b1));
   const clock = virtualClock();
   const startedAt = clock.now();
-  const route = new OrderRoute(draw, () => clock.now());
+  const aheadMs = draw.pick([0, 0, -30_000, 30_000, 3_600_000, -3_600_000]);
+  const route = new OrderRoute(draw, () => clock.now(), undefined, aheadMs);
   const [faultiness, isMended, prompts] = [draw.pick([0, 0.5, 0.9]), draw.chance(0.4), draw.chance(0.3)];
   const isDoubled = draw.chance(0.2);
   const network = new FaultyNetwork(clock, route, () => {

@@ -1,6 +1,8 @@
 /** Tests what a signer is asked to sign, against services that ask for something else. */
 
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { TypedDataEncoder } from 'ethers';
 import {
   type LoginTypedData,
   openConnection,
@@ -247,6 +249,23 @@ describe('signing in', () => {
       const away = { status: 503, body: '<html>', headers: { 'Retry-After': '86400' } };
       expect(await attempts(away)).to.deep.equal([1, 1, 1]);
     });
+  });
+
+  it('has the digest and the signature that docs/signing.md gives', async () => {
+    const text = readFileSync(new URL('../../docs/signing.md', import.meta.url), 'utf8');
+    const row = (name: string): string => new RegExp(`^\\| ${name} \\| \`(.*)\` \\|$`, 'm').exec(text)![1]!;
+    const { address, signTyped } = ethersSigner(row('private key'));
+    expect(address.toLowerCase()).to.equal(row('address'));
+    const message = { address: row('address'), nonce: row('nonce'), issuedAt: row('issuedAt') };
+    const { domain, types, primaryType } = challengeAt(0, row('address')).typedData;
+    expect(domain.name).to.equal(row('name'));
+    const { Login } = types;
+    expect([
+      TypedDataEncoder.hashDomain(domain),
+      TypedDataEncoder.hashStruct(primaryType, { Login }, message),
+      TypedDataEncoder.hash(domain, { Login }, message),
+      await signTyped({ domain, types, primaryType, message } as Parameters<typeof signTyped>[0]),
+    ]).to.deep.equal(['domainHash', 'loginHash', 'digest', 'signature'].map(row));
   });
 
   it('gives browser wallets a login of fixed types only', () => {

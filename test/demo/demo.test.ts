@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { openConnection } from '../../src/client/index.ts';
+import { getStatus, openConnection } from '../../src/client/index.ts';
 import { runDemo } from '../../src/demo/index.ts';
 import { type LiveOptions, runLive } from '../../src/demo/live.ts';
 import { MAX_CHANGES, openDesk } from '../../src/demo/live-desk.ts';
@@ -111,9 +111,16 @@ describe('demo', function () {
   });
 
   it('accepts required terms', async () => {
-    await fixture.engine.switches.requireTerms('2026-01');
+    const requireTerms = async (version: string | null): Promise<void> => {
+      await fixture.engine.switches.requireTerms(version);
+      await eventually('the status names the terms', async () => {
+        const { termsVersion } = await getStatus(openConnection({ baseUrl }));
+        return termsVersion === version;
+      });
+    };
+    await requireTerms('2026-01');
     const { status, text } = await run();
-    await fixture.engine.switches.requireTerms(null);
+    await requireTerms(null);
     expect(status, text).to.equal(0);
     expect(text).to.contain('accept the terms, version 2026-01');
   });
@@ -144,7 +151,7 @@ describe('demo', function () {
   });
 
   describe('that trades without end', () => {
-    const ODD = { symbol: 'ODD/UNIT', tickSize: '0.000001', sizeStep: '1', referencePrice: '1000' } as const;
+    const ODD = { symbol: 'ODD/UNIT', tickSize: '0.000001', sizeStep: '1' } as const;
     const SYMBOLS = ['ETH/USDC', 'BTC/USDC', ODD.symbol];
     before(async () => {
       await fixture.engine.assets.set({ symbol: 'ODD', scale: 0 });
@@ -235,8 +242,8 @@ describe('demo', function () {
       server.on('request', () => {
         requests += 1;
       });
-      const [live] = await findLiveMarkets(fixture.engine, 'ETH/USDC', 1);
       const connection = openConnection({ baseUrl });
+      const [live] = await findLiveMarkets(connection, 'ETH/USDC', 1);
       const makers = ['one', 'two'].map((name) => makeTrader(name, connection));
       for (const maker of makers) {
         await maker.signInByTypedData();

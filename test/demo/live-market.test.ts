@@ -16,23 +16,28 @@ import { countOf, parseDecimal } from '../../src/domain/units.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { runSeed } from '../support/seed.ts';
 
-const NO_QUOTES = { bestBidTicks: null, bestAskTicks: null, lastTicks: null };
+const lastAt = (lastTicks: bigint | null = null) => ({ bestBidTicks: null, bestAskTicks: null, lastTicks });
 
 describe('the live demo, on a market', () => {
-  const grids: [name: string, scales: [base: number, quote: number], rules: Partial<MarketSpec>][] = [
+  const grids: [
+    name: string,
+    scales: [base: number, quote: number],
+    rules: Partial<MarketSpec>,
+    lastTicks?: bigint,
+  ][] = [
     ['of the demo', [8, 6], { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: '0.001' }],
     ['with a tick of 0.000001 and a step of 1', [0, 9], { tickSize: '0.000001', sizeStep: '1' }],
-    ['with a price of 1e9', [9, 0], { tickSize: '1', sizeStep: '1', referencePrice: '1000000000' }],
-    ['with a price of one tick', [8, 8], { tickSize: '0.5', sizeStep: '0.1', referencePrice: '0.5' }],
+    ['with a price of 1e9', [9, 0], { tickSize: '1', sizeStep: '1' }, 10n ** 9n],
+    ['with a price of one tick', [8, 8], { tickSize: '0.5', sizeStep: '0.1' }, 1n],
     ['with a tick of 25', [2, 2], { tickSize: '25', sizeStep: '5', minOrderSize: '7' }],
     ['with one size', [8, 6], { tickSize: '0.1', sizeStep: '0.001', minOrderSize: '3', maxOrderSize: '3' }],
     ['without a published step', [4, 8], { tickSize: '0.01' }],
   ];
-  for (const [name, scales, rules] of grids)
+  for (const [name, scales, rules, lastTicks] of grids)
     it(`keeps to the rules of ${name}`, () => {
       const market = marketOf(scales, rules);
       const { tick, step, minSteps, maxSteps } = marketGrid(market);
-      const live = liveMarket(market, NO_QUOTES)!;
+      const live = liveMarket(market, lastAt(lastTicks))!;
       const drawn = random(runSeed());
       const walk = openWalk(live, drawn);
       for (let turn = 0; turn < 40; turn += 1) {
@@ -55,8 +60,8 @@ describe('the live demo, on a market', () => {
     });
 
   it('leaves out a market whose minimum order is too large to be exact', () => {
-    const market = marketOf([0, 9], { tickSize: '0.000001', sizeStep: '1', referencePrice: '1000000000' });
-    expect(liveMarket(market, NO_QUOTES)).to.equal(undefined);
+    const market = marketOf([0, 9], { tickSize: '0.000001', sizeStep: '1' });
+    expect(liveMarket(market, lastAt(10n ** 15n))).to.equal(undefined);
   });
 
   it('starts at the price of the book, and repeats its moves for the same seed', () => {

@@ -14,6 +14,7 @@ import { CONFIG_TABLE, type Role, readConfig, requireFor, SECRET_NAMES } from '.
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
 import type { Program } from '../../src/embedded/obtain/program.mjs';
 import { serverEnvironment } from '../../src/embedded/obtain/server-environment.mjs';
+import { BYTES_PER_ID, DEFAULT_FILTER_BYTES } from '../../src/engine/filter-layout.ts';
 import { obtainHaproxy } from '../support/haproxy-binary.ts';
 import { freePort } from '../support/ports.ts';
 import { words } from '../support/words.ts';
@@ -75,7 +76,9 @@ describe('docker-compose.yml', () => {
 
   it('has the whole cluster', () => {
     const replicas = Object.fromEntries(processes.map(([name, { deploy }]) => [name, deploy?.replicas ?? 1]));
-    expect(replicas).to.deep.equal({ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1 });
+    expect(replicas).to.deep.equal({
+      ...{ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1, 'operator-api': 1 },
+    });
     for (const [name, { command }] of processes) expect(command![0]).to.equal(name);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members(
@@ -305,6 +308,7 @@ describe('docker-compose.yml', () => {
       'DRAIN_MS',
       'DATA_DIR',
       'METRICS_PORT',
+      'OPERATOR_PORT',
       // A process with external servers rejects it.
       'DEMO_FAUCET',
       ...SECRET_NAMES,
@@ -393,7 +397,7 @@ describe('docker-compose.yml', () => {
     const users = readFileSync(join(ROOT, 'k8s/components/postgres-users/users.sql'), 'utf8');
     const set = readFileSync(join(keys, 'postgres/passwords.sql'), 'utf8');
     const given = Object.fromEntries(
-      words('migrate settlement operator api snapshot').map((role) => [
+      words('migrate settlement operator api snapshot operator-api').map((role) => [
         role,
         new URL(readFileSync(join(keys, role, 'database-url'), 'utf8').trim()),
       ]),
@@ -406,6 +410,7 @@ describe('docker-compose.yml', () => {
       operator: 'redbook_settlement',
       api: 'redbook_api',
       snapshot: 'redbook_api',
+      'operator-api': 'redbook_operator_api',
     });
     for (const { username, password } of Object.values(given)) {
       expect(users).to.include(username);
@@ -474,15 +479,45 @@ describe('the balancer', () => {
     const sizing = readFileSync(join(ROOT, 'docs/scaling.md'), 'utf8');
     const { maxReplicas } = scaled.find(({ metadata }) => metadata.name === 'api')!.spec;
     expect(sizing).to.include(`the ${maxReplicas} of the autoscaler`);
-    const [, most] = /CLAIM_FILTER_BYTES.*?powerOfTwo\(64 \* 1024, (\d+) \*\* 3\)/s.exec(
-      readFileSync(join(ROOT, 'src/config.ts'), 'utf8'),
-    )!;
-    expect(most).to.equal('1024');
-    expect(sizing).to.include('the largest `CLAIM_FILTER_BYTES`, 1 GiB for 537 million ids');
+    const hours = Math.round(DEFAULT_FILTER_BYTES / BYTES_PER_ID / 100 / 3_600);
+    expect(sizing).to.include(`is full after ${hours} hours of 100 orders a second`);
     const limit = /POSTGRES_MAX_CONNECTIONS:-(\d+)/.exec(
       readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'),
     )![1];
     expect(sizing).to.include(`Compose has ${limit} (\`POSTGRES_MAX_CONNECTIONS\`)`);
+  });
+
+  it('has a slot for every replica of the example of the guide, whose numbers follow from its own costs', () => {
+    const sizing = readFileSync(join(ROOT, 'docs/scaling.md'), 'utf8');
+    const found = (pattern: RegExp): number[] =>
+      pattern
+        .exec(sizing)!
+        .slice(1)
+        .map((one) => Number(one.replace(',', '')));
+    const [orders, cancels, lists, reads, share] = found(
+      /replicas = \(([\d.]+) orders \+ ([\d.]+) cancels \+ ([\d.]+) lists \+ ([\d.]+) public reads\) × h ÷ (\d+\.\d+)/,
+    ) as [number, number, number, number, number];
+    const [order, cancel] = found(/\*\*Engine\*\*: \(([\d.]+) orders \+ ([\d.]+) cancels\)/) as [
+      number,
+      number,
+    ];
+    const [each, screens, h] = found(/example: (\d+) orders.* ([\d,]+) screens, with an h of (\d+) µs/) as [
+      number,
+      number,
+      number,
+    ];
+    const row = /\| 100x \|.*/.exec(sizing)![0];
+    const calls = (each * 100 * h) / 1e6;
+    const [api] = /(\d+) `api`/.exec(row)!.slice(1).map(Number) as [number];
+    expect(api).to.equal(Math.ceil(((orders + cancels + lists + reads) * calls) / share));
+    const [clients] = found(/clients ÷ ([\d,]+\d)/) as [number];
+    expect(row).to.include(`${(screens * 100) / clients} \`stream\` replicas`);
+    expect(row).to.include(`The engine needs ${((order + cancel) * calls).toFixed(2)} of its one core`);
+    for (const [, slots] of text.matchAll(/server-template \w+ (\d+) /g))
+      expect(Number(slots)).to.be.at.least(Math.max(api, (screens * 100) / clients));
+    const [ofApi] = found(/At most (\d+) for an `api` process/) as [number];
+    const [connections] = found(new RegExp(`the ${api} of the example below (\\d+)`)) as [number];
+    expect(connections).to.be.at.least(api * ofApi);
   });
 
   it('trusts no forwarding header but its own, and never retries a request', () => {

@@ -22,7 +22,7 @@ const K8S = fileURLToPath(new URL('../../k8s/', import.meta.url));
 const VERSION: string = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ).version;
-const ROLES = ['api', 'stream', 'settlement', 'snapshot'];
+const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator-api'];
 const SECRETS = readYaml(`${K8S}secrets.example.yaml`) as Resource[];
 const SETTINGS = new Set([
   ...CONFIG_TABLE.map(({ name }) => name),
@@ -435,6 +435,24 @@ for (const [name, made] of Object.entries(installations))
       expect(openTo.map(({ metadata }) => metadata.name)).to.deep.equal(['monitors']);
       for (const { spec } of ofKind('ServiceMonitor'))
         expect(spec.endpoints.map(({ port }: { port: string }) => port)).to.deep.equal(['metrics']);
+    });
+
+    it('let only the namespace of custody reach the routes for operators', () => {
+      const one = find('Deployment', 'operator-api')!;
+      const [container] = containersOf(one) as [Container];
+      expect(environmentOf(container).OPERATOR_PORT).to.equal('8080');
+      const policies = ofKind('NetworkPolicy').filter(
+        ({ spec }) => spec.ingress && isPicked(spec.podSelector, labelsOf(one)),
+      );
+      const from = policies.flatMap(({ spec }) => spec.ingress as { from: unknown[]; ports: unknown[] }[]);
+      expect(from.filter(({ ports }) => JSON.stringify(ports) === '[{"port":"http"}]')).to.deep.equal([
+        {
+          from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'custody' } } }],
+          ports: [{ port: 'http' }],
+        },
+      ]);
+      const backends = ofKind('Ingress').flatMap(({ spec }) => spec.rules[0].http.paths as IngressPath[]);
+      expect(backends.map(({ backend }) => backend.service.name)).to.not.include('operator-api');
     });
 
     it('label the objects of the Prometheus operator in one file', () => {

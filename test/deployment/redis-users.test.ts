@@ -73,7 +73,10 @@ const WORK: Record<string, readonly Work[]> = {
   'engine-settlement': [
     OPEN,
     KEEP,
-    { scripts: ['trim_settled'], commands: ['hmget', 'hvals', 'xrange', 'getrange'] },
+    {
+      scripts: ['trim_settled', 'number_filter', 'set_filter'],
+      commands: ['hmget', 'hvals', 'xrange', 'getrange', 'setrange', 'unlink'],
+    },
   ],
   'engine-snapshot': [
     OPEN,
@@ -91,6 +94,15 @@ const WORK: Record<string, readonly Work[]> = {
     },
     { commands: ['exists', 'unlink'] },
   ],
+  'engine-operator-api': [
+    OPEN,
+    {
+      scripts: words(`
+        set_asset set_market set_switch move_funds cancel_orders find_live_orders find_unsettled read_balances
+      `),
+      commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'zrange', 'client|list'],
+    },
+  ],
   'queue-api': [
     { scripts: ['consume_challenge', 'count_requests'], jobs: ADD_JOBS, commands: ['get', 'set'] },
   ],
@@ -101,6 +113,7 @@ const WORK: Record<string, readonly Work[]> = {
     { scripts: ['claim_beat'], commands: ['hget', 'hset', 'time', 'exists', 'pubsub|channels'] },
     { commands: ['subscribe', 'unsubscribe', 'publish'] },
   ],
+  'queue-operator-api': [{ jobs: [...ADD_JOBS, 'getCounts'], commands: ['hset', 'hget', 'time'] }],
   'queue-operator': [{ jobs: ['getCounts'], commands: ['hset', 'hget', 'time'] }],
 };
 for (const server of ['engine', 'queue'])

@@ -12,7 +12,8 @@ import {
   writeFilterState,
 } from '../../src/engine/filter-layout.ts';
 import { fillFilter } from '../../src/engine/filter-rebuild.ts';
-import { openEngine } from '../../src/engine/index.ts';
+import { type Engine, type EngineMoment, openEngine } from '../../src/engine/index.ts';
+import { claimFilterKey, KEYS } from '../../src/engine/keys.ts';
 import { LIMITS } from '../support/limits.ts';
 import {
   ALICE,
@@ -44,11 +45,19 @@ describe('the claim filter', () => {
       { generation: 3, bytes: MIB },
       { generation: 7, bytes: 64 * MIB },
     ];
+    const sealed = [
+      { generation: 0, bytes: 64 * KIB },
+      { generation: 2, bytes: MIB },
+    ];
     for (const state of [
-      { current, next: null },
-      { current, next },
+      { current, next: null, sealed: [] },
+      { current, next, sealed: [] },
+      { current, next: null, sealed },
+      { current, next, sealed },
     ])
-      expect(readFilterState(writeFilterState(state.current, state.next))).to.deep.include(state);
+      expect(readFilterState(writeFilterState(state.current, state.next, state.sealed))).to.deep.include(
+        state,
+      );
   });
 
   it('stores its bits in strings of at most 16 MiB', () => {
@@ -142,6 +151,141 @@ describe('the claim filter', () => {
       expect(load).to.include({ bytes: 32 * MIB, setRatio: 0.5 });
       expect(load.falsePositiveRatio).to.be.closeTo(0.5 ** 5, 1e-9);
       expect(await fixture.redis.info('commandstats')).to.match(/cmdstat_getrange:calls=16,/);
+    });
+  });
+
+  describe('of an engine that is full', () => {
+    let fixture: EngineFixture;
+    /** A process that has not read yet that a filter was sealed. */
+    let late: Engine;
+    const order = (id: string) => limit('ETH/USDC', 'buy', 1, 1, { clientOrderId: id });
+    const fields = () => fixture.redis.hget(KEYS.engine, 'filter');
+    /** Removes what the engine remembers of recent ids, as if Postgres had had them for long. */
+    const forget = () => fixture.redis.unlink(...KEYS.claims);
+    const placedBy = (engine: Engine, id: string, checked?: EngineMoment) =>
+      engine.orders.place({ wallet: ALICE, request: order(id), ...(checked && { checked }) });
+    let first: string;
+
+    beforeEach(async () => {
+      fixture = await openEngineFixture({ claimFilterBytes: 64 * KIB });
+      const { engine } = fixture;
+      await publishPlain(engine, 'ETH/USDC');
+      await fund(engine, ALICE, { USDC: 1_000_000n });
+      first = (await place(engine, ALICE, order('id 0'))).order.id;
+      const credit = { kind: 'credited', wallet: ALICE, asset: 'USDC', amountAtoms: 1n } as const;
+      await engine.funds.move({ ...credit, reference: 'a deposit' });
+      expect(await engine.claimFilter.grow()).to.equal(null);
+      const others = new FilterBits({ generation: 0, bytes: 64 * KIB });
+      for (const id of someIds(40_000)) others.add(claimOfUsed(id));
+      const found = await fixture.redis.getrangeBuffer(claimFilterKey(0, 0), 0, 64 * KIB);
+      found.forEach((byte, at) => {
+        others.bytes[at]! |= byte;
+      });
+      await fixture.redis.set(claimFilterKey(0, 0), others.bytes);
+      late = await fixture.replica();
+      expect(await engine.claimFilter.grow()).to.equal(128 * KIB);
+    });
+    afterEach(() => fixture.close());
+
+    it('seals its filter and goes on with a larger one, again and again', async () => {
+      expect(await fields()).to.equal(`1/${128 * KIB}+0/${64 * KIB}`);
+      expect(await fixture.engine.claimFilter.grow()).to.equal(null);
+      const sealed = await fixture.redis.getrangeBuffer(claimFilterKey(0, 0), 0, -1);
+      for (let at = 0; at < 20; at += 1) await placedBy(fixture.engine, `new ${at}`);
+      const later = await fixture.redis.getrangeBuffer(claimFilterKey(0, 0), 0, -1);
+      expect(later.equals(sealed)).to.equal(true);
+      await fixture.redis.setrange(claimFilterKey(1, 0), 0, Buffer.alloc(128 * KIB, 0xff));
+      expect(await fixture.engine.claimFilter.grow()).to.equal(256 * KIB);
+      expect(await fields()).to.equal(`2/${256 * KIB}+0/${64 * KIB}+1/${128 * KIB}`);
+      const { bytes, ids, falsePositiveRatio } = await fixture.engine.claimFilter.load();
+      expect(bytes).to.equal((64 + 128 + 256) * KIB);
+      expect(ids).to.be.above(40_000);
+      expect(falsePositiveRatio).to.equal(1);
+    });
+
+    it('knows the ids of before, in every process, also when only the filter remembers them', async () => {
+      for (const engine of [late, fixture.engine]) {
+        expect(await placedBy(engine, 'id 0')).to.deep.equal({ outcome: 'claimed', orderId: first });
+        expect(await engine.orders.find(ALICE, 'id 0')).to.deep.equal({ outcome: 'claimed', orderId: first });
+      }
+      const credit = { kind: 'credited', wallet: ALICE, asset: 'USDC', amountAtoms: 1n } as const;
+      const again = await late.funds.move({ ...credit, reference: 'a deposit' });
+      const checked = again.outcome === 'unchecked' ? again.moment : undefined;
+      expect(checked).to.not.equal(undefined);
+      const told = await late.funds.move({ ...credit, reference: 'a deposit' }, checked);
+      expect(told.outcome).to.equal('claimed');
+      await forget();
+      for (const engine of [fixture.engine, await fixture.replica()]) {
+        expect((await placedBy(engine, 'id 0')).outcome).to.equal('unchecked');
+        expect(await engine.orders.find(ALICE, 'id 0')).to.deep.equal({ outcome: 'unchecked' });
+      }
+    });
+
+    it('places under an id that Postgres does not know, once', async () => {
+      await forget();
+      const asked = await placedBy(fixture.engine, 'id 7');
+      const checked = asked.outcome === 'unchecked' ? asked.moment : undefined;
+      expect((await placedBy(late, 'id 7', checked)).outcome).to.equal('placed');
+      expect((await placedBy(fixture.engine, 'id 7', checked)).outcome).to.equal('claimed');
+      expect((await placedBy(fixture.engine, 'id 7')).outcome).to.equal('claimed');
+    });
+
+    it('costs a new id one pipeline more, whatever the number of filters', async () => {
+      let unused = 0;
+      while (sealedHas(`new ${unused}`)) unused += 1;
+      await placedBy(fixture.engine, `new ${unused}`);
+      for (unused += 1; sealedHas(`new ${unused}`); ) unused += 1;
+      await fixture.redis.config('RESETSTAT');
+      expect((await placedBy(fixture.engine, `new ${unused}`)).outcome).to.equal('placed');
+      const stats = await fixture.redis.info('commandstats');
+      // One block of the sealed filter, and one of the other in the script.
+      expect(stats)
+        .to.match(/cmdstat_getrange:calls=2,/)
+        .and.match(/cmdstat_evalsha:calls=1,/);
+    });
+    const sealedHas = (id: string): boolean => {
+      const bits = new FilterBits({ generation: 0, bytes: 64 * KIB });
+      for (const used of someIds(40_000)) bits.add(claimOfUsed(used));
+      return bits.has(orderClaim(ALICE, id)) === true;
+    };
+
+    it('is copied whole, and joined into one filter by a rebuild', async () => {
+      await placedBy(fixture.engine, 'after');
+      const ids = ['id 0', 'after'].map(
+        (clientOrderId) => ({ kind: 'order', wallet: ALICE, clientOrderId }) as const,
+      );
+      const known = new Map<string, boolean[]>();
+      for await (const copy of fixture.engine.claimFilter.copy())
+        for (const id of ids) {
+          const has = copy.has(id);
+          if (has !== undefined) known.set(id.clientOrderId, [...(known.get(id.clientOrderId) ?? []), has]);
+        }
+      expect([...known]).to.have.deep.members([
+        ['id 0', [true]],
+        ['after', [true]],
+      ]);
+      const source = {
+        untilSettled: async () => undefined,
+        async *usedIds() {
+          yield* ids;
+        },
+      };
+      const { formerBytes, bytes } = await fixture.engine.claimFilter.rebuild(source);
+      expect({ formerBytes, bytes }).to.deep.equal({ formerBytes: 192 * KIB, bytes: 64 * KIB });
+      expect(await fields()).to.equal(`2/${64 * KIB}`);
+      expect(await fixture.redis.keys('*claim-filter*')).to.deep.equal([claimFilterKey(2, 0)]);
+      for (const id of ids) expect((await placedBy(late, id.clientOrderId)).outcome).to.equal('claimed');
+    });
+
+    it('does not grow beyond the memory of its server, and says so', async () => {
+      await fixture.redis.setrange(claimFilterKey(1, 0), 0, Buffer.alloc(128 * KIB, 0xff));
+      await fixture.redis.config('SET', 'maxmemory', '1mb');
+      try {
+        expect(await codeOf(fixture.engine.claimFilter.grow())).to.equal('ENGINE_TOO_SMALL');
+      } finally {
+        await fixture.redis.config('SET', 'maxmemory', '0');
+      }
+      expect(await fields()).to.equal(`1/${128 * KIB}+0/${64 * KIB}`);
     });
   });
 

@@ -1,7 +1,7 @@
 /** Writes `lua/include/order_formats.lua`: the formats and codes that the scripts share with the engine's code. */
 
 import { SELF_TRADE_POLICIES } from '../../src/domain/market.ts';
-import { CANCELLING_CALL, CANCELLING_REQUEST } from '../../src/engine/cancelling-call.ts';
+import { CANCELLING_CALL, CANCELLING_REQUEST, CAUSES } from '../../src/engine/cancelling-call.ts';
 import { EVENT_KINDS } from '../../src/engine/event-codec.ts';
 import {
   END_CODES,
@@ -91,6 +91,7 @@ export const orderFormats = (): string =>
     '-- Formats of orders, events and calls, and codes in them. A format skips what its script does not read. Written by',
     '-- `npm run -s tool -- order-formats` from the layouts of `src/order` and `src/engine`; a test compares them.',
     ...FORMATS.map(([name, format]) => `--- define ${name} '${format}'`),
+    `--- define CAUSE_REPLACED ${CAUSES.indexOf('replaced')}`,
     `--- define TERMS_BYTES ${TERMS.sizeAt(NOTHING, 0)} (without the client id)`,
     ...CODES.flatMap((names) =>
       names.flatMap((name, code) => (name === null ? [] : [`--- define ${name.toUpperCase()} ${code}`])),

@@ -49,6 +49,7 @@ const PLACINGS: readonly Placing[] = [
     (engine) => engine.switches.requireTerms('v2'),
   ],
   ['CUSTODY_HOLD', 'on hold', limit(M, 'buy', 90, 1), (engine) => engine.switches.hold(BOB)],
+  ['BAD_REQUEST', 'past its deadline', limit(M, 'buy', 90, 1, { expiresAfter: 1 })],
   ['MARKET_NOT_FOUND', 'no such market', limit('ETH/EUR', 'buy', 90, 1)],
   ['INVALID_ORDER', 'size 0', limit(M, 'buy', 90, 0)],
   ['INVALID_ORDER', 'post-only IOC', limit(M, 'buy', 90, 1, { postOnly: true, timeInForce: 'IOC' })],
@@ -197,6 +198,9 @@ describe('engine: refused commands write nothing', function () {
       outcome: 'claimed',
       orderId: order.id,
     });
+    expect(
+      await engine.orders.place({ wallet: BOB, request: { ...request, expiresAfter: 1 } }),
+    ).to.deep.equal({ outcome: 'claimed', orderId: order.id });
     expect(await engine.funds.move(credit)).to.deep.equal({ outcome: 'claimed', movement: credit });
     await engine.switches.pause();
     await engine.switches.hold(CAROL);

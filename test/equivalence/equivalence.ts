@@ -73,10 +73,14 @@ interface Touched {
 
 const NOTHING: Touched = { assets: [], markets: [] };
 
-const commandOf = ({ wallet, request, isRestricted }: Placing): PlaceOrder => ({
+const commandOf = (
+  { wallet, request, isRestricted, replaces }: Placing,
+  idOf: (order: number) => string,
+): PlaceOrder => ({
   wallet,
   request: asEngineTakes(request),
   restricted: isRestricted,
+  ...(replaces !== undefined && { replaces: replaces === null ? 'no id' : idOf(replaces) }),
 });
 
 /**
@@ -218,7 +222,8 @@ class Run {
       default:
         await this.#switch(operation);
     }
-    await this.#compareEvents();
+    // The event of a replaced order comes before that of the new one.
+    await this.#compareEvents(operation.do === 'place' ? (events) => [...events] : sortedClosings);
     await this.#look(touched);
   }
 
@@ -230,10 +235,10 @@ class Run {
   // --- commands ------------------------------------------------------------------------------------------
 
   async #place(operation: Placing): Promise<void> {
-    const { wallet, request, isRestricted } = operation;
-    const expected = this.reference.place(wallet, request, isRestricted);
+    const { wallet, request, isRestricted, replaces } = operation;
+    const expected = this.reference.place(wallet, request, isRestricted, replaces);
     this.outcomes.placed(operation, expected, this.reference);
-    const command = commandOf(operation);
+    const command = this.#commandOf(operation);
     const actual = await outcomeOf(async () => {
       const placement = await this.#engine.orders.place(command);
       if (placement.outcome !== 'unchecked') return placement;
@@ -243,6 +248,10 @@ class Run {
       return this.#engine.orders.place({ ...command, checked: placement.moment });
     });
     this.#checkPlaced(operation, expected, actual);
+  }
+
+  #commandOf(operation: Placing): PlaceOrder {
+    return commandOf(operation, (order) => this.#ids[order] ?? UNKNOWN_ORDER_ID);
   }
 
   #checkPlaced({ request }: Placing, expected: PlaceAnswer, actual: Placement | { refused: string }): void {
@@ -261,6 +270,7 @@ class Run {
       {
         placed: { ...this.#termsIn(market, actual.order), filled: filledSteps * market.step, status, reason },
         trades: this.#tradesIn(market, actual.trades),
+        ...(actual.replaced !== null && { replaced: this.#closedIn([actual.replaced])[0] }),
       },
       withoutPlan(expected),
     );
@@ -294,7 +304,9 @@ class Run {
         // The API has already looked up in Postgres every id that Redis does not know.
         const checked = 'replayed' in expected ? {} : { checked: { epoch, timeMs: Date.now() } };
         const ticket = firstCome(operation.wallet);
-        return outcomeOf(() => this.#engine.orders.place({ ...commandOf(operation), ...checked, ticket }));
+        return outcomeOf(() =>
+          this.#engine.orders.place({ ...this.#commandOf(operation), ...checked, ticket }),
+        );
       }),
     );
     // Placed orders get their numbers before answers that refer to them are compared.
@@ -464,7 +476,7 @@ class Run {
 
   // --- events --------------------------------------------------------------------------------------------
 
-  async #compareEvents(sorted = sortedClosings): Promise<void> {
+  async #compareEvents(sorted: typeof sortedClosings = sortedClosings): Promise<void> {
     const expected = this.reference.takeEvents();
     const events = await this.#readEvents();
     const actual = events.map((event) => this.#eventIn(event));

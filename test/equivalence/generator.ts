@@ -29,6 +29,8 @@ export type Operation =
       readonly wallet: string;
       readonly request: Request;
       readonly isRestricted: boolean;
+      /** Number of the order that it replaces; null is an id that no order has. */
+      readonly replaces?: number | null;
     }
   /** An order by the reference's number; null is an id that no order has. */
   | { readonly do: 'cancel'; readonly wallet: string; readonly order: number | null }
@@ -127,6 +129,7 @@ export class Generator {
       [58, () => this.#tooLargeToBeExact()],
       [60, () => this.#withoutReference()],
       [48, () => this.#place(this.#plain(), true)],
+      [170, () => this.#replace()],
       [115, () => this.#cancel()],
       [10, () => this.#cancelAll()],
       [9, () => ({ do: 'void', order: this.#someOrder() })],
@@ -351,6 +354,40 @@ export class Generator {
     return this.#place(request, false, byLive[0]!);
   }
 
+  /** Replaces an order, mostly a live one of the wallet, by one that its funds, its place or its side decide about. */
+  #replace(): Operation {
+    const own = this.#book.live.filter(({ market }) => BUSY.some((symbol) => symbol === market));
+    if (own.length === 0) return this.#quote();
+    const old = this.#dice.pick(own);
+    const { wallet } = old;
+    const market = this.#book.market(old.market)!;
+    const near = this.#limit(old.market, old.side, -this.#between(0, 8), this.#usualSteps(old.market));
+    const [best] = this.#book.book(old.market, opposite(old.side));
+    const price = writeDecimal(old.price!);
+    const requests: readonly (() => Request)[] = [
+      () => near,
+      () => ({ ...near, price, size: this.#sizeText(old.market, (old.size - old.filled) / market.step) }),
+      () => ({ ...near, side: opposite(old.side), price, postOnly: this.#dice.chance(0.5) }),
+      () => ({ ...near, side: opposite(old.side), price, timeInForce: this.#dice.pick(TIMES_IN_FORCE) }),
+      () => ({ ...near, price: best === undefined ? price : writeDecimal(best.price!), postOnly: true }),
+      () => ({ ...this.#limit(old.market, old.side, 6n, this.#usualSteps(old.market)), timeInForce: 'FOK' }),
+      () => ({ ...near, price, size: this.#sizeText(old.market, this.#affordableAgain(old, market)) }),
+      () => this.#asMarket({ ...near, side: this.#side() }),
+    ];
+    const request = this.#dice.pick(requests)();
+    const replaces = this.#dice.chance(0.85) ? old.number : this.#someOrder();
+    return { ...this.#place(request, false, wallet), replaces };
+  }
+
+  /** Steps at the same price that all funds of the wallet pay for, with those that the order holds; or one more. */
+  #affordableAgain(old: ReferenceOrder, market: ReferenceMarket): bigint {
+    const isBid = old.side === 'buy';
+    const each = isBid ? notionalAtoms(market, old.price!, market.step) : market.step / market.baseAtom;
+    const { available } = this.#book.account(old.wallet, isBid ? market.quote : market.base);
+    const steps = available / each + (old.size - old.filled) / market.step;
+    return steps + (this.#dice.chance(0.7) ? 0n : 2n);
+  }
+
   #replay(): Operation {
     if (this.#sentIds.length === 0) return this.#quote();
     const { wallet, id } = this.#dice.pick(this.#sentIds);
@@ -529,6 +566,9 @@ export class Generator {
     }
     if (request.leverage === null && this.#dice.chance(0.1)) {
       request = { ...request, leverage: this.#dice.pick(['1', '10', '50']) };
+    }
+    if (this.#dice.chance(0.02)) {
+      request = { ...request, expiresAfter: this.#dice.pick([1, 2 ** 48 - 1]) };
     }
     const { price, size } = request;
     if (price !== undefined) request = { ...request, price: this.#respell(price) };

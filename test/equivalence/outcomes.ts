@@ -21,6 +21,8 @@ const MIN_OF_EACH: Readonly<Record<string, number>> = {
   'quote amount filled': 100,
   'partly filled, rests': 40,
   replayed: 100,
+  replaced: 100,
+  'replaced by post-only': 10,
   cancelled: 100,
   self_trade_prevented: 20,
   ioc_remainder: 100,
@@ -75,6 +77,8 @@ export class Outcomes {
     }
     const { placed, trades, plan } = answer;
     if (placed.reason !== null) this.add(placed.reason);
+    if (answer.replaced !== undefined) this.add('replaced');
+    if (answer.replaced !== undefined && placed.postOnly) this.add('replaced by post-only');
     if (placed.status === 'rejected') return;
     this.add('fills', trades.length);
     if (trades.length > 1) this.add('filled by several makers');

@@ -27,6 +27,8 @@ import {
 
 /** Upper bound of an asset's supply in atoms. */
 const SUPPLY_LIMIT = 2n ** 62n;
+/** Deadlines before this one have passed. */
+const FAR_AHEAD_MS = 2 ** 46;
 
 export interface ReferenceOrder {
   /** Serial number among all recorded orders; stands for the engine's id. */
@@ -96,6 +98,7 @@ export type PlaceAnswer =
   | {
       readonly placed: ReferenceOrder;
       readonly trades: readonly ReferenceTrade[];
+      readonly replaced?: ClosedRecord;
       /** Not part of an answer: why the match ended, and which orders it met. */
       readonly plan: Pick<Plan, 'ended' | 'met' | 'expired'>;
     }
@@ -160,6 +163,11 @@ export class ReferenceExchange {
     return events;
   }
 
+  /** Number of recorded orders. */
+  get recorded(): number {
+    return this.#recorded;
+  }
+
   market(symbol: string): ReferenceMarket | undefined {
     return this.markets.find(({ rules }) => rules.symbol === symbol);
   }
@@ -192,7 +200,8 @@ export class ReferenceExchange {
 
   // --- placing -------------------------------------------------------------------------------------------
 
-  place(wallet: string, request: Request, isRestricted: boolean): PlaceAnswer {
+  /** @param replaces number of the order that is replaced; null: an id that no order has; undefined: none */
+  place(wallet: string, request: Request, isRestricted: boolean, replaces?: number | null): PlaceAnswer {
     const replayed = this.#clientOrders.get(`${wallet} ${request.clientOrderId}`);
     if (request.clientOrderId !== null && replayed !== undefined) return { replayed };
     if (this.isPaused) return { refused: 'OPERATIONAL_PAUSED' };
@@ -202,7 +211,33 @@ export class ReferenceExchange {
     const market = this.market(request.market);
     const refused = refusalByRules(request, market);
     if (refused !== undefined) return { refused };
+    if ((request.expiresAfter ?? FAR_AHEAD_MS) < FAR_AHEAD_MS) return { refused: 'BAD_REQUEST' };
+    if (replaces !== undefined) return this.#replace(wallet, request, market!, replaces);
     return this.#match(orderOf(wallet, request), request, market!);
+  }
+
+  /** Closes an order and places another one. Unless that one is accepted, the first is put back as it was. */
+  #replace(wallet: string, request: Request, market: ReferenceMarket, replaces: number | null): PlaceAnswer {
+    const before = this.live;
+    const old = before.find(({ number }) => number === replaces);
+    if (old === undefined || old.wallet !== wallet || old.market !== request.market)
+      return { refused: 'ORDER_NOT_FOUND' };
+    const { status, reason } = old;
+    const account = this.account(wallet, old.side === 'buy' ? market.quote : market.base);
+    const reserved = account.reserved;
+    const replaced = this.#close(old, 'replaced');
+    const freed = reserved - account.reserved;
+    const at = this.#events.length;
+    const answer = this.#match(orderOf(wallet, request), request, market);
+    if ('placed' in answer && answer.placed.status !== 'rejected') {
+      this.#events.splice(at, 0, { kind: 'orders_closed', orders: [replaced] });
+      return { ...answer, replaced };
+    }
+    this.live = before;
+    account.reserved += freed;
+    account.available -= freed;
+    Object.assign(old, { status, reason });
+    return answer;
   }
 
   #match(order: ReferenceOrder, request: Request, market: ReferenceMarket): PlaceAnswer {

@@ -18,6 +18,8 @@ export interface Request {
   readonly postOnly: boolean;
   readonly reduceOnly: boolean;
   readonly leverage: string | null;
+  /** A time long ago, or one far ahead. */
+  readonly expiresAfter?: number;
 }
 
 /** A market as an operator publishes it, with decimals as text. */
@@ -83,7 +85,6 @@ export function marketOf(rules: Rules, number: number, scales: ReadonlyMap<strin
   return { number, base, quote, baseAtom, quoteAtom, tick, step, rules, version: 1, last: null };
 }
 
-/** Base atoms of a size. */
 export const baseAtoms = (market: ReferenceMarket, size: bigint): bigint =>
   divideExactly(size, market.baseAtom);
 

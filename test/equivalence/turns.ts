@@ -36,6 +36,8 @@ export class Turns {
   readonly #dice: Random;
   readonly #generator: Generator;
   readonly #book: ReferenceExchange;
+  /** Number of orders that were recorded before this turn. Those of the turn have no ids yet. */
+  #known = 0;
 
   constructor(dice: Random, generator: Generator, book: ReferenceExchange) {
     this.#dice = dice;
@@ -47,6 +49,7 @@ export class Turns {
    * Returns the next turn. The reference has already executed the orders of a turn that places, but not other turns.
    */
   next(): Turn {
+    this.#known = this.#book.recorded;
     const size = 1 + this.#dice.below(this.#dice.pick([4, 16, 64]));
     const isPaged = this.#book.limits.maxLiveOrders > MAX_LIVE_OF_PAGE;
     const kind = this.#dice.below(100);
@@ -102,7 +105,7 @@ export class Turns {
   /** The next order, sometimes with a client order id of the same turn. */
   #place(before: readonly { readonly operation: Placing }[]): Placing | undefined {
     const operation = this.#generator.next();
-    if (operation.do !== 'place') return undefined;
+    if (operation.do !== 'place' || (operation.replaces ?? -1) >= this.#known) return undefined;
     const named = before.filter((one) => one.operation.request.clientOrderId !== null);
     if (named.length === 0 || !this.#dice.chance(0.05)) return operation;
     const { wallet, request } = this.#dice.pick(named).operation;
@@ -117,8 +120,8 @@ export class Turns {
     return refusalByRules(request, this.#book.market(request.market)) !== undefined;
   }
 
-  #take({ wallet, request, isRestricted }: Placing): PlaceAnswer {
-    return this.#book.place(wallet, request, isRestricted);
+  #take({ wallet, request, isRestricted, replaces }: Placing): PlaceAnswer {
+    return this.#book.place(wallet, request, isRestricted, replaces);
   }
 
   /** Drawn from one state, so that some of them name the same order. */

@@ -61,6 +61,7 @@ const FIELDS = [
   'reduceOnly',
   'leverage',
   'account',
+  'expiresAfter',
   '__proto__',
   'constructor',
   'toString',

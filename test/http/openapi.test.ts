@@ -341,6 +341,10 @@ describe('the documents', () => {
         ...order,
         leverage,
       })),
+      ...['1', '1795000000000', '0', '-1', '1.5', '"7"', '"0"', '"x"', 'null'].map((expiresAfter) => ({
+        ...order,
+        expiresAfter,
+      })),
       ...[...ids, '', 'a\0b'].map((id) => ({ ...order, clientOrderId: JSON.stringify(id) })),
       ...['"GTC"', '"IOC"', '"FOK"', '"gtc"', 'null', '1'].map((timeInForce) => ({ ...order, timeInForce })),
       ...['true', 'false', '"true"', '0'].map((postOnly) => ({ ...order, postOnly, reduceOnly: postOnly })),

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { Refusal } from '../../src/domain/errors.ts';
 import { formatDecimal } from '../../src/domain/units.ts';
-import { readOrder } from '../../src/http/endpoints/post-order.ts';
+import { readOrder } from '../../src/http/endpoints/place-order.ts';
 import { readJson } from '../../src/http/json.ts';
 import type { OrderRequest } from '../../src/order/request.ts';
 
@@ -33,6 +33,14 @@ const ACCEPTED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   reduceOnly: { true: true, false: false, null: false },
   // The engine refuses a leverage above 100.
   leverage: { '5': 5, '"50"': 50, '200': 200, null: null },
+  // A call has 48 bits for it.
+  expiresAfter: {
+    '1': 1,
+    '1.5e3': 1_500,
+    '"1795000000000"': 1_795_000_000_000,
+    '9e307': 2 ** 48 - 1,
+    null: undefined,
+  },
 };
 
 const REQUIRED = 'is required';
@@ -42,6 +50,7 @@ const POSITIVE = 'must be positive';
 const AS_FLAG = 'must be true or false';
 const LENGTH = 'must have 1 to 128 characters';
 const LEVERAGE = 'must be a whole number from 1 to 50';
+const MOMENT = 'must be a positive whole number';
 
 /** JSON texts that each member rejects, with the message. `undefined` leaves the member out. */
 const REJECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -81,6 +90,7 @@ const REJECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   postOnly: { '"true"': AS_FLAG, '0': AS_FLAG },
   reduceOnly: { '1': AS_FLAG },
   leverage: { '1.5': LEVERAGE, '0': LEVERAGE, '51': LEVERAGE },
+  expiresAfter: { '0': MOMENT, '-1': MOMENT, '1.5': MOMENT, '"soon"': AS_DECIMAL, true: AS_DECIMAL },
   account: { '"0x"': 'must be 0x and 40 hex digits', '7': AS_TEXT },
 };
 

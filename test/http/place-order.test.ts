@@ -388,6 +388,20 @@ describe('POST /v1/orders', () => {
     });
   });
 
+  it('refuses an order after its deadline, leaves its id unused, and replays an order at any time', async () => {
+    const late = await buy({ clientOrderId: 'dated', expiresAfter: Date.now() - 1_000 });
+    expect(late.status).to.equal(400);
+    expect(late.body.code).to.equal('BAD_REQUEST');
+    expect(late.body.error).to.match(/^expiresAfter: /);
+    expect((await bidder.get('/v1/orders/by-client-id/dated')).status).to.equal(404);
+    const inTime = await buy({ clientOrderId: 'dated', expiresAfter: String(Date.now() + 60_000) });
+    expect(inTime.body.status).to.equal('resting');
+    for (const expiresAfter of [1, 'soon']) {
+      const replayed = await buy({ clientOrderId: 'dated', expiresAfter });
+      expect(replayed.body).to.deep.equal(inTime.body);
+    }
+  });
+
   it('spends a quote amount in whole steps, with the fee on top', async () => {
     await sell({ price: 2000, size: 1 });
     const { body } = await buy({

@@ -101,8 +101,8 @@ describe('GET /v1/statement', () => {
       [{ to: day(-2) }, /^to: must not be before from$/],
       [{ from: '2026-01-01', to: '2026-02-02' }, /^to: must be at most 31 days after from$/],
       [{ format: 'pdf' }, /^format: /],
-      [{ cursor: 'A'.repeat(28) }, /^cursor: must be a nextCursor/],
-      [{ from: day(-2), cursor: body.nextCursor }, /^cursor: must be a nextCursor/],
+      [{ cursor: 'A'.repeat(28) }, /^cursor: must be a cursor of this list/],
+      [{ from: day(-2), cursor: body.nextCursor }, /^cursor: must be a cursor of this list/],
     ] as const) {
       const refused = await statement(alice, query as Record<string, string>);
       expect(refused.status).to.equal(400);

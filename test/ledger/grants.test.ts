@@ -13,7 +13,7 @@ import { query } from './tables.ts';
 
 const NO_RIGHT = '42501';
 const OWNER = 'redbook_owner';
-const OTHERS = ['redbook_settlement', 'redbook_api', 'redbook_backup'] as const;
+const OTHERS = ['redbook_settlement', 'redbook_api', 'redbook_operator_api', 'redbook_backup'] as const;
 
 /** Statements of each class, which change no row. */
 const CLASSES: Readonly<Record<string, (table: string, column: string) => string>> = {
@@ -31,7 +31,7 @@ const NOBODYS = words(`
   role:create~role~mine superuser:alter~role~redbook_api~superuser become:set~role~redbook_owner
   replica:set~session_replication_role~=~replica schema:create~schema~mine
 `).map((one) => one.slice(one.indexOf(':') + 1).replaceAll('~', ' '));
-/** What not even the owner may do. */
+/** Statements that not even the owner may run. */
 const OWNERS = NOBODYS.filter((sql) =>
   /program|hostname|create role|superuser|session_replication/.test(sql),
 );
@@ -85,8 +85,13 @@ describe('the users of Postgres', function () {
     for (const user of OTHERS) {
       const client = await connect(asUser(user, databaseUrl));
       for (const { table, name } of columns) {
-        const { settlement, api } = WRITES[table]!;
-        const writes = { redbook_settlement: settlement, redbook_api: api, redbook_backup: '' }[user];
+        const { settlement, api, operators = api } = WRITES[table]!;
+        const writes = {
+          redbook_settlement: settlement,
+          redbook_api: api,
+          redbook_operator_api: operators,
+          redbook_backup: '',
+        }[user];
         const allowed: string[] = [];
         for (const [kind, sql] of Object.entries(CLASSES))
           if (await may(client, sql(table, name))) allowed.push(kind);
@@ -118,7 +123,7 @@ describe('the users of Postgres', function () {
     await query(
       databaseUrl,
       `create role ${manager} createrole login password 'test'; alter database ${name} owner to ${manager};
-       grant redbook_owner, redbook_settlement, redbook_api, redbook_backup to ${manager} with admin option`,
+       grant redbook_owner, redbook_settlement, redbook_api, redbook_operator_api, redbook_backup to ${manager} with admin option`,
     );
     const managed = asUser(manager, databaseUrl);
     const ledger = openLedger({ databaseUrl: managed });

@@ -22,6 +22,18 @@ create table candles (
   constraint candles_pkey PRIMARY KEY (market, timeframe, open_ms)
 ) with (fillfactor=80);
 
+create table cap_reservations (
+  key text collate "C" not null,
+  kind text collate "C" not null,
+  reference text collate "C" not null,
+  asset text collate "C" not null,
+  atoms bigint not null,
+  day date not null,
+  holders integer not null,
+  is_moved boolean default false not null,
+  constraint cap_reservations_pkey PRIMARY KEY (key, kind, reference, asset, atoms)
+);
+
 create table chain_heads (
   sequence bigint not null,
   head text collate "C" not null,
@@ -153,6 +165,7 @@ create table movements (
   amount_atoms bigint not null,
   reference text collate "C" not null,
   time_ms bigint not null,
+  reverses text collate "C",
   constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text])),
   constraint movements_kind_reference_key UNIQUE (kind, reference),
   constraint movements_pkey PRIMARY KEY (sequence)
@@ -171,6 +184,25 @@ create table operator_acts (
   after text,
   time_ms bigint not null,
   constraint operator_acts_pkey PRIMARY KEY (sequence)
+);
+
+create table operator_key_days (
+  key text collate "C" not null,
+  day date not null,
+  asset text collate "C" not null,
+  atoms numeric default 0 not null,
+  constraint operator_key_days_pkey PRIMARY KEY (key, day, asset)
+);
+
+create table operator_keys (
+  name text collate "C" not null,
+  digest bytea not null,
+  rights text[] not null,
+  caps jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  revoked_at timestamp with time zone,
+  constraint operator_keys_digest_key UNIQUE (digest),
+  constraint operator_keys_pkey PRIMARY KEY (name)
 );
 
 create table orders (
@@ -279,6 +311,7 @@ CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id,
 CREATE INDEX trades_of_taker_order ON public.trades USING btree (taker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
+CREATE UNIQUE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
 CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION public.digest_of(content text)
@@ -383,6 +416,8 @@ CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON wallet_terms FOR EACH ROW EXECUT
 comment on column assets.scale is 'Decimals of one atom of the asset.';
 comment on column candles.quote_atoms is 'Price x size.';
 comment on column candles.timeframe is '1m, 1h or 1D';
+comment on column cap_reservations.holders is 'Requests that have asked the engine, or will, to move this amount.';
+comment on column cap_reservations.is_moved is 'The engine has moved it: nothing gives it back.';
 comment on column chain_links.sequence is 'The last event of the batch.';
 comment on column closings.digest is 'SHA-256 of the balances of the closing.';
 comment on column closings.sequence is 'The last booked event before the end; 0: none.';
@@ -398,11 +433,14 @@ comment on column engine_epochs.server is 'Run id of the engine''s Redis on whic
 comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
 comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
+comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
 comment on column operator_acts.after is 'What there is since, in the same words.';
 comment on column operator_acts.before is 'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
 comment on column operator_acts.name is 'The command, like account hold.';
 comment on column operator_acts.operator is 'Name of the person or of the key.';
 comment on column operator_acts.subject is 'Reference, order id, month or key that the act was about.';
+comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
+comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
@@ -414,6 +452,7 @@ comment on column setting_changes.subject is 'Wallet or asset; null for the whol
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
+comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';
 comment on table chain_heads is 'Heads of every 10,000th event and of closings. The first row is where the chain begins.';
 comment on table chain_links is 'The first four characters of the head of each event, those of one batch in a row.';
 comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
@@ -428,5 +467,7 @@ comment on table ledger_entries is 'Entry id: engine event and line in it. Same 
 comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
 comment on table operator_acts is 'Each change that an operator made, by its event.';
+comment on table operator_key_days is 'Atoms that a key with a cap has moved or reserved in a day.';
+comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
 comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';

@@ -25,7 +25,6 @@ export interface Replica {
 
 export interface SimulatedMarket {
   readonly ledger: Ledger;
-  /** Advances the engine's clock. */
   advanceTo(timeMs: number): void;
   nowMs(): number;
   /** Emits the engine's next events, one at each time, and sets the clock to the last time. */

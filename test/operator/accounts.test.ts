@@ -1,9 +1,12 @@
 /** Tests operator commands that credit, debit, hold, release and show accounts. */
 
-import { userInfo } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { instead } from '../support/instead.ts';
+import { words } from '../support/words.ts';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
 
 const ALICE = WALLET('a');
@@ -264,6 +267,82 @@ describe('operator: accounts', () => {
     });
   });
 
+  describe('reversals', () => {
+    const wallet = WALLET('f');
+    const reversal = (...argv: string[]): string[] => [...argv, '--by', 'dora', '--reason', 'a wrong credit'];
+    before(async () => {
+      await fixture.ask(...credit(wallet, 'ETH', '5', '--reference', 'wrong'));
+    });
+
+    it('rejects a reversal of an unknown movement, of another wallet or asset, and of more', async () => {
+      const settling = fixture.settleOnAndOn();
+      try {
+        for (const [code, ...rest] of [
+          ['UNKNOWN_MOVEMENT', wallet, 'ETH', '1', '--reverses', 'never'],
+          ['UNKNOWN_MOVEMENT', wallet, 'ETH', '1', '--reverses', 'mend'],
+          ['NO_REVERSAL', BOB, 'ETH', '1', '--reverses', 'wrong'],
+          ['NO_REVERSAL', wallet, 'USDC', '1', '--reverses', 'wrong'],
+          ['NO_REVERSAL', wallet, 'ETH', '5.1', '--reverses', 'wrong'],
+          ['INVALID_REFERENCE', wallet, 'ETH', '5', '--reverses', ''],
+        ] as const)
+          expect(await fixture.refuse(...debit(...rest, '--reference', 'mend')), rest.join(' ')).to.equal(
+            code,
+          );
+      } finally {
+        await settling.stop();
+      }
+    });
+
+    it('reverses a movement once, whoever asks at the same time', async () => {
+      const settling = fixture.settleOnAndOn();
+      try {
+        const outcomes = await Promise.all(
+          Array.from({ length: 8 }, (_none, nth) =>
+            fixture.run(
+              ...reversal(...debit(wallet, 'ETH', '2', '--reference', `mend ${nth}`, '--reverses', 'wrong')),
+            ),
+          ),
+        );
+        const [done, ...refused] = outcomes.sort((one, other) => one.status - other.status);
+        expect(done!.status, done!.stderr).to.equal(0);
+        for (const { status, stderr } of refused) {
+          expect(status).to.equal(1);
+          expect(stderr).to.match(/^ALREADY_REVERSED/);
+        }
+      } finally {
+        await settling.stop();
+      }
+      expect((await fixture.ask('account', 'show', wallet)).balances[0].total).to.equal('3');
+    });
+
+    it('finds a reversal in Postgres when Redis has forgotten it', async () => {
+      await fixture.settle();
+      for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
+      const late = debit(wallet, 'ETH', '1', '--reference', 'mend late', '--reverses', 'wrong');
+      expect(await fixture.refuse(...late)).to.equal('ALREADY_REVERSED');
+      const { movements } = await fixture.ask(
+        ...words('ledger movements --from 2020-01-01 --to 2100-01-01 --wallet'),
+        wallet,
+      );
+      expect(movements.map(({ reverses }: { reverses: string | null }) => reverses)).to.deep.equal([
+        null,
+        'wrong',
+      ]);
+    });
+
+    it('repeats under the same reference, and conflicts without the reversal', async () => {
+      const { movements } = await fixture.ask(
+        ...words('ledger movements --from 2020-01-01 --to 2100-01-01 --wallet'),
+        wallet,
+      );
+      const again = debit(wallet, 'ETH', '2', '--reference', movements[1].reference);
+      expect(await fixture.ask(...again, '--reverses', 'wrong')).to.include({ duplicate: true });
+      expect(await fixture.refuse(...again)).to.equal('REFERENCE_CONFLICT');
+      const { checks } = await fixture.ledger.checks.run(() => undefined, []);
+      expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    });
+  });
+
   it('shows a wallet without any history', async () => {
     expect(await fixture.ask('account', 'show', WALLET(9))).to.deep.equal({
       wallet: WALLET(9),
@@ -287,5 +366,48 @@ describe('operator: accounts', () => {
     expect(stderr).to.match(
       /^SERVICE_UNAVAILABLE: .*outcome is unknown: repeat .* same reference, which counts only once/,
     );
+  });
+
+  describe('a file of lines', () => {
+    it('is booked line by line, with an answer for each, and fails if one was refused', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'redbook-lines-'));
+      const file = join(folder, 'lines.jsonl');
+      const line = (reference: string, more: object = {}): string =>
+        JSON.stringify({ reference, wallet: WALLET('8'), asset: 'USDC', amount: '1.5', ...more });
+      const lines = Array.from({ length: 150 }, (_none, at) => line(`line ${at % 140}`));
+      const run = async (...rest: string[]) => {
+        writeFileSync(file, `${[...lines, ...rest].join('\n')}\n\n`);
+        const { status, stdout, stderr } = await fixture.run('account', 'credit', '--file', file);
+        return {
+          status,
+          stderr,
+          answers: stdout
+            .trim()
+            .split('\n')
+            .map((text) => JSON.parse(text)),
+        };
+      };
+      const whole = await run();
+      expect([whole.status, whole.stderr, whole.answers.length]).to.deep.equal([0, '', 150]);
+      expect(whole.answers.filter(({ duplicate }) => !duplicate)).to.have.length(140);
+      const rest = [
+        line('line 1', { amount: '2' }),
+        line('number', { amount: 1.5 }),
+        line('unknown', { asset: 'DOGE' }),
+        'no JSON',
+        'x'.repeat(20_000),
+      ];
+      const refused = await run(...rest, line('last'));
+      expect(refused.status).to.equal(1);
+      expect(refused.stderr).to.contain('LINES_REFUSED: 5 of 156 movements were refused');
+      expect(refused.answers.slice(150).map(({ code }) => code)).to.deep.equal([
+        ...['REFERENCE_CONFLICT', 'INVALID_LINE', 'UNKNOWN_ASSET', 'INVALID_LINE', 'INVALID_LINE', undefined],
+      ]);
+      expect((await fixture.ask('account', 'show', WALLET('8'))).balances[0].total).to.equal('211.5');
+      expect((await fixture.run('account', 'credit', '--file', join(folder, 'none'))).status).to.equal(1);
+      expect((await fixture.run('account', 'credit', BOB, '--file', file)).status).to.equal(2);
+      expect((await fixture.run('account', 'credit', BOB, 'ETH', '1')).status).to.equal(2);
+      rmSync(folder, { recursive: true });
+    });
   });
 });

@@ -28,12 +28,12 @@ describe('operator: ledger export', () => {
     const text = await read();
     const lines = text.split('\n');
     expect(lines[0]).to.equal(
-      'entry_id,time,transaction_id,kind,account,asset,amount,reference,market,side,price,size',
+      'entry_id,time,transaction_id,kind,account,asset,amount,reference,market,side,price,size,fee_bps',
     );
     expect(lines.at(-1)).to.equal('');
-    expect(text).to.contain(`,custody,BTC,1,"out, ""quoted""\nand broken",,,,\n`);
+    expect(text).to.contain(`,custody,BTC,1,"out, ""quoted""\nand broken",,,,,\n`);
     expect(text).to.match(
-      /^\d+-\d,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,trade-\d+,fee,house,USDC,2\.001,[0-9a-f]{34},ETH\/USDC,,2001,1$/m,
+      /^\d+-\d,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,trade-\d+,fee,house,USDC,2\.001,[0-9a-f]{34},ETH\/USDC,,2001,1,10$/m,
     );
   });
 
@@ -42,7 +42,7 @@ describe('operator: ledger export', () => {
     const entries = lines.map((line) => JSON.parse(line));
     expect(Object.keys(entries[0])).to.deep.equal(
       words(`
-      entryId time transactionId kind account asset amount reference market side price size
+      entryId time transactionId kind account asset amount reference market side price size feeBps
     `),
     );
     expect(JSON.parse(await read('--json'))).to.deep.equal({ entries });

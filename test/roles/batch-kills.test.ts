@@ -80,6 +80,13 @@ describe('an api and its Redis that are killed with batches in flight', function
     const sent: Sent[] = [];
     let isOver = false;
     const begun = await Promise.all(calls.map((call) => call('GET', '/v1/orders/changes')));
+    const [{ body: start }] = begun as [(typeof begun)[number]];
+    const waiting = calls[0]!('GET', `/v1/orders/changes?after=${start.cursor}&wait=25`);
+    await sleep(100);
+    const body = { market: M, side: 'buy', type: 'limit', price: 1, size: 1, clientOrderId: 'wakes' };
+    const { id } = (await calls[0]!('POST', '/v1/orders', body)).body;
+    sent.push({ wallet: 0, body, id: String(id), isCancelled: false });
+    expect((await waiting).body.changes).to.have.length(1);
     const following = begun.map(({ body }, wallet) =>
       follow(
         () => calls[wallet]!,
@@ -217,7 +224,7 @@ async function lookUp(sent: readonly Sent[], calls: readonly Call[]): Promise<vo
     const path = `/v1/orders/by-client-id/${encodeURIComponent(body.clientOrderId)}`;
     const reply = await calls[wallet]!('GET', path);
     const order = reply.body.order as Record<string, unknown> | undefined;
-    if (id !== undefined) expect(order?.id, body.clientOrderId).to.equal(id);
+    if (id !== undefined) expect(order?.id, `${body.clientOrderId}: ${reply.status}`).to.equal(id);
     if (isCancelled) expect(order?.status).to.be.oneOf(['cancelled', 'partially_filled_cancelled']);
     if (id !== undefined) return;
     expect(reply.status).to.be.oneOf([200, 404]);

@@ -5,7 +5,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { createHttpServer } from '../../src/http/server.ts';
-import { type Listening, listen } from '../../src/roles/listening.ts';
+import { type Listening, listen, listenNearby } from '../../src/roles/listening.ts';
 
 describe('a server that listens', () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -36,6 +36,17 @@ describe('a server that listens', () => {
     socket.on('error', () => undefined).write(sent);
     return socket;
   };
+
+  it('takes another free port near a taken one, where that is allowed', async () => {
+    const wanted = { port: listening.port, host: '127.0.0.1' };
+    const [refused, other] = [createHttpServer(() => undefined), createHttpServer(() => undefined)];
+    expect(await listen(refused, wanted, 'OPERATOR_PORT').catch(({ message }) => message)).to.match(
+      /^OPERATOR_PORT: port \d+ is in use/,
+    );
+    const nearby = await listenNearby(other, wanted, 'OPERATOR_PORT');
+    expect(nearby.port).to.not.equal(listening.port);
+    await Promise.all([nearby.close(0), listening.close(0)]);
+  });
 
   it('closes connections by its replies, not while a request may be coming', async () => {
     expect(await ask('/')).to.include({ connection: 'keep-alive' });

@@ -164,9 +164,10 @@ describe('the all-in-one', function () {
     writeFileSync(file, script);
     try {
       const first = commands.replaceAll('session.mjs', file);
-      // The same commands again, without compiling the sources again.
+      // Only the first command of npm compiles the sources.
       const built = ['exec', process.execPath, ...(await program()), '"$@"'].join(' ');
-      const pasted = `set -e\n${first}\nnpm() { (shift 4; ${built}); }\n${first}\n`;
+      const npm = `npm() { if [ -v again ]; then shift 4; (${built}); else again=; command npm "$@"; fi; }`;
+      const pasted = `set -e\n${npm}\n${first}\n${first}\n`;
       const output = execFileSync('bash', ['-c', pasted], {
         env: { ...otherTerminal(), BASE: service.url },
         encoding: 'utf8',

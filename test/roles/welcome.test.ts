@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { readConfig } from '../../src/config.ts';
-import { welcome } from '../../src/roles/welcome.ts';
+import { operatorsLine, welcome } from '../../src/roles/welcome.ts';
 
 const MARKETS = [{ symbol: 'ETH/USDC' }, { symbol: 'BTC/USDC' }];
 
@@ -28,6 +28,12 @@ describe('the ready text', () => {
     expect(textOf({})).to.match(/^The faucet is on: .* DEMO_FAUCET=off ends it\.$/m);
     expect(textOf({ DEMO_FAUCET: 'off' })).to.not.match(/faucet/i);
     expect(textOf({ REDIS_URL: 'redis://redis.example' })).to.not.match(/faucet/i);
+  });
+
+  it('names the port for operators, and the one that was taken', () => {
+    expect(operatorsLine(8081, 8081)).to.match(/^Operators: http:\/\/localhost:8081\/operator\/v1,.*create$/);
+    expect(operatorsLine(9000, 8081)).to.match(/localhost:9000.* \(port 8081 is taken\)$/);
+    expect(operatorsLine(9000, 0)).to.not.contain('taken');
   });
 
   it('gives commands that find the service by its data folder', () => {

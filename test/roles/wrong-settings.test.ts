@@ -82,4 +82,16 @@ describe('processes that start on servers with wrong settings', function () {
     }
     for (const service of running) await eventually('it is ready', () => isReady(service.url));
   });
+
+  it('do not settle into a Postgres that may lose commits', async function () {
+    if (process.env.DATABASE_URL) this.skip(); // it flushes
+    const servers = { REDIS_URL: await loneRedis(), DATABASE_URL: await freshLedgerDatabase() };
+    const settings = { ...servers, ENGINE_DURABILITY: 'checked', PORT: String(await freePort()) };
+    const settlement = await launchService('settlement', settings);
+    running.push(settlement);
+    const told =
+      'it may lose commits: fsync is off, must be on; full_page_writes is off, must be on; or vouch for it by ENGINE_DURABILITY=trusted';
+    await eventually(`it tells: ${told}`, async () => settlement.output().includes(told));
+    expect(await isReady(settlement.url)).to.equal(false);
+  });
 });

@@ -81,7 +81,6 @@ export async function settleHistory(databaseUrl: string, options: HistoryOptions
   };
 }
 
-/** Compares the balances of all accounts right before a time. */
 export async function compareBalances({ ledger, before }: History, timeMs: number): Promise<void> {
   const found = new Map<string, Figures>();
   for await (const { account, asset, totalAtoms, reservedAtoms } of ledger.balances.at(timeMs))

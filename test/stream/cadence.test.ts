@@ -1,4 +1,4 @@
-/** Proves over half a minute that the streams are on time for every client when workers die or clients do not read. */
+/** Proves over a quarter of a minute that the streams are on time for every client when workers die or clients do not read. */
 
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -19,7 +19,7 @@ import { market, type Seen, type Watcher, watch } from './watcher.ts';
 
 const CROWD = 450;
 const DEAF = 50;
-const WATCHED_MS = 31_000;
+const WATCHED_MS = 17_000;
 /** Allowed deviation of a gap between two frames from two seconds. */
 const LEEWAY_MS = 300;
 
@@ -141,18 +141,18 @@ describe('the streams over time', function () {
       await once(subscriber, 'ready');
       await subscriber.subscribe(GENERAL);
       const [dying, living, resting] = workers.slice(2) as [Service, Service, Service];
-      await sleep(4 * BEAT_MS);
+      await sleep(2 * BEAT_MS);
       expect((await buildSeconds(dying)) + (await buildSeconds(living))).to.be.above(0);
       dying.child.kill('SIGKILL');
-      await sleep(4 * BEAT_MS);
+      await sleep(3 * BEAT_MS);
       // A suspended worker is too late for the beats it missed.
       living.child.kill('SIGSTOP');
       resting.child.kill('SIGCONT');
       await sleep(2 * BEAT_MS);
       living.child.kill('SIGCONT');
-      await sleep(3 * BEAT_MS);
+      await sleep(2 * BEAT_MS);
       const beats = heard.map(({ beat }) => beat);
-      expect(beats.length).to.be.above(10);
+      expect(beats.length).to.be.above(6);
       expect(new Set(beats).size).to.equal(beats.length);
       expect(Math.max(...gapsOf(heard))).to.be.below(2 * BEAT_MS + LEEWAY_MS + heldUpMs());
     } finally {

@@ -11,6 +11,8 @@ import { Test } from 'supertest';
 import { asyncApiDocument } from '../../src/http/openapi/asyncapi.ts';
 import { documentation } from '../../src/http/openapi/index.ts';
 import { openApiDocument } from '../../src/http/openapi/openapi.ts';
+import { OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
+import { operatorDocument } from '../../src/http/operator/document.ts';
 import type { HttpSettings } from '../../src/http/services.ts';
 import { words } from './words.ts';
 
@@ -162,6 +164,8 @@ function contractUnder(legacyPrefix: string): Contract {
   return contract;
 }
 
+const operators = contractOf(operatorDocument(DOCUMENT_SETTINGS));
+
 /** The documents, their reader page and the trading page are not part of the API. */
 const ABOUT = new Set(documentation(DOCUMENT_SETTINGS).map(([path]) => path));
 const PAGE = /^\/((trade|web)\/[^/?]+)?(\?.*)?$/;
@@ -169,7 +173,9 @@ const PAGE = /^\/((trade|web)\/[^/?]+)?(\?.*)?$/;
 /** @throws Error naming the undocumented parts of the reply */
 export function checkReply(reply: Reply, legacyPrefix = DOCUMENT_SETTINGS.legacyPrefix): void {
   if (ABOUT.has(reply.path) || PAGE.test(reply.path)) return;
-  const problems = contractUnder(legacyPrefix)(reply);
+  if (reply.path === OPERATOR_DOCUMENT_PATH) return;
+  const contract = reply.path.startsWith('/operator/') ? operators : contractUnder(legacyPrefix);
+  const problems = contract(reply);
   if (problems.length === 0) return;
   const { method, path, status, text } = reply;
   // Requests to unknown routes are rate limited as well.

@@ -85,7 +85,6 @@ async function restingIn(
   return (await Promise.all(books)).flat();
 }
 
-/** Returns every live order by id, with its wallet. */
 export async function liveContents(engine: Engine): Promise<Map<string, { wallet: string }>> {
   const members = await membersOf((after) => engine.pages.scanLive(after));
   return new Map(members.map(readLiveMember).map(({ id, wallet }) => [id, { wallet }]));

@@ -12,6 +12,7 @@ export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
   withinMs = 15_000,
+  lookMs = POLL_MS,
 ): Promise<void> {
   const deadlineMs = Date.now() + withinMs;
   for (;;) {
@@ -22,6 +23,6 @@ export async function eventually(
       cause = error;
     }
     if (Date.now() > deadlineMs) throw new Error(`${what}: not within ${withinMs} ms`, { cause });
-    await sleep(POLL_MS);
+    await sleep(lookMs);
   }
 }

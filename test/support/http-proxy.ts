@@ -31,6 +31,8 @@ export interface HttpProxy {
   readonly url: string;
   /** Resolves when nothing is under way any more. */
   quiet(): Promise<void>;
+  /** Breaks the streams that pass here. */
+  cutStreams(): void;
   close(): void;
 }
 
@@ -103,17 +105,21 @@ export async function openHttpProxy({
     socket.once('close', () => upgraded.delete(socket));
     forwardUpgrade(request, socket, head, streamPort!);
   });
+  const cutStreams = (): void => {
+    for (const socket of upgraded) socket.destroy();
+  };
   await new Promise((resolve) => server.once('listening', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async quiet() {
       while (underWay.size > 0) await Promise.all(underWay);
     },
+    cutStreams,
     close() {
       agent.destroy();
       server.close();
       server.closeAllConnections();
-      for (const socket of upgraded) socket.destroy();
+      cutStreams();
     },
   };
 }

@@ -38,10 +38,8 @@ export function familyOf(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(familyOf)];
 }
 
-/** Seconds of processor time of a process, without its children. */
 export const ownSeconds = (pid: number): number => secondsIn(pid, OWN_TIMES);
 
-/** Seconds of processor time of a process' children that have ended. */
 export const endedChildrenSeconds = (pid: number | 'self'): number => secondsIn(pid, TIMES_OF_ENDED_CHILDREN);
 
 /** Seconds of processor time of a process and of all its children, which run or have ended. */

@@ -8,7 +8,6 @@ const TIMES = 'processor-times';
 
 let spentSeconds = processorSeconds();
 
-/** Processor time of this process and of its children that have ended. */
 function processorSeconds(): number {
   const { user, system } = process.cpuUsage();
   const ended = process.platform === 'linux' ? endedChildrenSeconds('self') : 0;

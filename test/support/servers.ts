@@ -112,6 +112,7 @@ export const POSTGRES_USERS = readFileSync(
 const USER_OF: Readonly<Record<string, string>> = {
   api: 'redbook_api',
   snapshot: 'redbook_api',
+  'operator-api': 'redbook_operator_api',
   settlement: 'redbook_settlement',
   operator: 'redbook_settlement',
   migrate: 'redbook_owner',

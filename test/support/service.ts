@@ -29,10 +29,21 @@ export interface Service {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+/** The Postgres of the tests does not flush. */
+const UNFLUSHED = { ENGINE_DURABILITY: 'trusted' };
+
 /** Returns only the variables that the process needs, without those of the tests' servers. */
 function environment(role: string, settings: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, LANG } = process.env;
-  return { PATH, HOME, LANG, ...settings, ...redisOf(role, settings), ...postgresOf(role, settings) };
+  return {
+    PATH,
+    HOME,
+    LANG,
+    ...UNFLUSHED,
+    ...settings,
+    ...redisOf(role, settings),
+    ...postgresOf(role, settings),
+  };
 }
 
 /** Starts `redbook <role> …` without waiting until it is ready. */

@@ -2,11 +2,11 @@
 
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
+import { rulesOf } from '../../src/domain/published-rules.ts';
 import { formatDecimal, gridOf } from '../../src/domain/units.ts';
 import { type DraftTexts, readDraft } from '../../src/web/figures/draft-request.ts';
 import { questionBefore } from '../../src/web/figures/guard.ts';
 import { impactOf, referenceOf } from '../../src/web/figures/impact.ts';
-import { rulesOf } from '../../src/web/figures/market-rules.ts';
 import { planOrder } from '../../src/web/figures/order-plan.ts';
 import { describeOrder } from '../../src/web/figures/order-words.ts';
 import { EMPTY_LIST, itemsOf, type PagedList, without, withPage } from '../../src/web/figures/paged-list.ts';

@@ -10,9 +10,9 @@ import { marketGrid } from '../../src/domain/market-grid.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import { baseAtoms, notionalAtoms, rejectReasonOf } from '../../src/domain/order.ts';
 import { feeAtomsOf } from '../../src/domain/placing.ts';
+import { rulesOf } from '../../src/domain/published-rules.ts';
 import { formatCount, formatGrid, formatScaled } from '../../src/domain/units.ts';
 import { type DraftTexts, type ReadDraft, readDraft } from '../../src/web/figures/draft-request.ts';
-import { rulesOf } from '../../src/web/figures/market-rules.ts';
 import { type Level, type Preview, previewOrder } from '../../src/web/figures/preview.ts';
 import { shareSteps } from '../../src/web/figures/shares.ts';
 import {

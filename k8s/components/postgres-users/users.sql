@@ -1,10 +1,11 @@
 -- The users of Postgres. Run this in the database of an installation, as a user who may create roles, before the first
 -- start and after each change of this file. It keeps passwords, and changes nothing the second time.
 --
---   redbook_owner       owns the tables: `redbook migrate` alone
---   redbook_settlement  settlement and the operator's command line
---   redbook_api         api and snapshot
---   redbook_backup      reads everything, for pg_dump and, where a superuser runs this file, for base backups
+--   redbook_owner         owns the tables: `redbook migrate` alone
+--   redbook_settlement    settlement and the operator's command line
+--   redbook_api           api and snapshot
+--   redbook_operator_api  operator-api
+--   redbook_backup        reads everything, for pg_dump and, where a superuser runs this file, for base backups
 --
 -- `redbook migrate` grants the rights on each table, as src/ledger/grants.ts lists them.
 
@@ -13,7 +14,7 @@ declare
   name text;
   object record;
 begin
-  foreach name in array array['redbook_owner', 'redbook_settlement', 'redbook_api', 'redbook_backup'] loop
+  foreach name in array array['redbook_owner', 'redbook_settlement', 'redbook_api', 'redbook_operator_api', 'redbook_backup'] loop
     begin
       if not exists (select from pg_roles where rolname = name) then
         execute format('create role %I login', name);
@@ -34,7 +35,7 @@ begin
   execute format('grant create on database %I to redbook_owner', current_database());
   revoke all on schema public from public;
   grant create on schema public to redbook_owner;
-  -- What an earlier release made as another user.
+  -- Objects that an earlier release made as another user.
   for object in
     select format('table %s', oid::regclass) as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')

@@ -1,12 +1,21 @@
 /** Checks used ids: the engine must still know every id that the ledger has. */
 
-import { claimName, FIELDS_TOGETHER, type UsedId } from '../../engine/index.ts';
+import {
+  BITS_PER_ID,
+  claimName,
+  FIELDS_TOGETHER,
+  movementRecord,
+  reversalName,
+  type UsedId,
+} from '../../engine/index.ts';
 import type { AuditedId, AuditedName } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 
 const GENERATIONS = [0, 1] as const;
 const REFERENCE_BYTES = 17;
+/** Place of the event in the hex digits of an order's id. */
+const SEQUENCE_AT = 22;
 /** Matches the digest that the ledger stores for a text that Postgres cannot hold. */
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** Most times that rebuilds may replace the filter during the check. */
@@ -24,7 +33,13 @@ const subjectOf = ({ kind, id, usedBy }: AuditedName): string =>
 const meaningOf = (id: AuditedId): string =>
   id.kind === 'order'
     ? id.usedBy
-    : JSON.stringify({ wallet: id.wallet, asset: id.asset, amount: `${id.atoms}`, reference: id.id });
+    : movementRecord({
+        wallet: id.wallet,
+        asset: id.asset,
+        amountAtoms: id.atoms,
+        reference: id.id,
+        reverses: id.reverses ?? undefined,
+      });
 
 const readMeaning = (value: Buffer): string =>
   value.length === REFERENCE_BYTES ? value.toString('hex') : value.toString();
@@ -51,40 +66,60 @@ export async function checkFilter(audited: Audited): Promise<CheckResult> {
 }
 
 async function compareFilter({ engine, audit }: Audited, comparison: Comparison): Promise<void> {
-  for await (const stretch of engine.claimFilter.copy())
+  let [ids, ones] = [0, 0];
+  for await (const stretch of engine.claimFilter.copy()) {
+    ids = 0;
+    ones += stretch.ones;
     for await (const names of audit.usedNames())
       for (const name of names) {
+        ids += 1;
         const isKnown = stretch.has(usedOf(name));
         if (isKnown === undefined || DIGEST.test(name.id)) continue;
         if (isKnown) comparison.agree();
         else comparison.equal(subjectOf(name), 'in the claim filter', 'not in it');
       }
+  }
+  // Each event after the ledger's snapshot may have used an id.
+  const { sequence } = await engine.reads.state();
+  const most = BITS_PER_ID * (ids + Math.max(0, sequence - audit.cursor.sequence));
+  if (ones > most) comparison.equal('claim filter', `at most ${most} bits of ${ids} ids`, `${ones} bits`);
 }
 
-export async function checkRecentClaims(audited: Audited): Promise<CheckResult> {
+export async function checkRecentClaims(audited: Audited): Promise<CheckResult[]> {
   const comparison = new Comparison();
-  for (const generation of GENERATIONS) await compareKept(audited, generation, comparison);
+  const begun = await turn(audited);
+  const misplaced = new Comparison();
+  for (const generation of GENERATIONS)
+    await compareKept(audited, generation, { comparison, misplaced, begun });
+  // Claims that are read while a generation turns say nothing about their places.
+  const isSame = JSON.stringify(await turn(audited)) === JSON.stringify(begun);
   await compareRecent(audited, comparison);
-  return comparison.result(
+  const recent = comparison.result(
     'recent claims',
     null,
     '# claims',
     'an id that was used a short while ago stands in Redis for what it stands for in Postgres, and no other id does',
   );
+  if (!isSame) return [recent];
+  const places = misplaced.result(
+    'generations of claims',
+    null,
+    '# claims',
+    'each claim stands in the generation that was written when it was made, so that none is dropped early',
+  );
+  return [recent, places];
 }
 
-/**
- * Returns the sequence of the last turn. Ids of later events are in the newer generation, or were until it became the
- * older one.
- */
-async function turnedAt({ engine }: Audited): Promise<number> {
-  const { values } = await engine.pages.readFields({ of: 'engine' }, ['claims:turned_at']);
-  return Number(values[0] ?? 0);
+/** The generation that is written, and the event at which it began. */
+async function turn({ engine }: Audited): Promise<{ current: number; since: number }> {
+  const { values } = await engine.pages.readFields({ of: 'engine' }, ['claims', 'claims:turned_at']);
+  return { current: Number(values[0] ?? 0), since: Number(values[1] ?? 0) };
 }
 
 /** Checks that Redis has the recent ids of the ledger. */
 async function compareRecent(audited: Audited, comparison: Comparison): Promise<void> {
-  const since = await turnedAt(audited);
+  // Ids of later events are in the newer generation, or were until it became the older one.
+  const { since } = await turn(audited);
   let waiting: AuditedId[] = [];
   for await (const ids of audited.audit.usedIdsAfter(since)) {
     waiting.push(...ids.filter(({ id }) => !DIGEST.test(id)));
@@ -104,7 +139,7 @@ async function compareBatch(
     GENERATIONS.map((generation) => audited.engine.pages.readFields({ of: 'claims', generation }, names)),
   );
   // A generation that turned meanwhile has dropped older ids.
-  const since = await turnedAt(audited);
+  const { since } = await turn(audited);
   ids.forEach((id, index) => {
     const found = older!.values[index] ?? newer!.values[index] ?? null;
     if (found === null && id.sequence <= since) return;
@@ -116,8 +151,18 @@ async function compareBatch(
   });
 }
 
+interface KeptClaims {
+  readonly comparison: Comparison;
+  readonly misplaced: Comparison;
+  readonly begun: { readonly current: number; readonly since: number };
+}
+
 /** Checks that each claim in Redis belongs to an order or a movement. */
-async function compareKept(audited: Audited, generation: 0 | 1, comparison: Comparison): Promise<void> {
+async function compareKept(
+  audited: Audited,
+  generation: 0 | 1,
+  { comparison, misplaced, begun }: KeptClaims,
+): Promise<void> {
   const { engine, audit, follower } = audited;
   let cursor: string | null = null;
   do {
@@ -137,6 +182,11 @@ async function compareKept(audited: Audited, generation: 0 | 1, comparison: Comp
         expected.includes(name) ? name : (expected[0] ?? 'no such claim'),
         expected.includes(name) ? name : `${name} for ${readMeaning(value)}`,
       );
+      if (order === undefined) continue;
+      const event = Number.parseInt(order.id.slice(SEQUENCE_AT), 16);
+      const place = event > begun.since ? begun.current : 1 - begun.current;
+      const said = (of: number): string => `generation ${of} for event ${event}, turned at ${begun.since}`;
+      misplaced.equal(`key claims ${name}`, said(place), said(generation));
     }
     cursor = page.next;
   } while (cursor !== null);
@@ -151,8 +201,11 @@ const orderNames = (
 
 function movementNames(text: string): string[] {
   try {
-    const { reference } = JSON.parse(text) as { reference: string };
-    return (['credited', 'debited'] as const).map((kind) => claimName({ kind, reference }));
+    const { reference, reverses } = JSON.parse(text) as { reference: string; reverses?: string };
+    return (['credited', 'debited'] as const).flatMap((kind) => [
+      claimName({ kind, reference }),
+      ...(reverses === undefined ? [] : [reversalName(reverses, kind)]),
+    ]);
   } catch {
     return [];
   }

@@ -132,8 +132,10 @@ async function compareMarks(
   for (const name of ['unsettled:turned_at', 'claims:turned_at'])
     atMost(name, (await engine.reads.state()).sequence);
   const clock = found.get('switch_clock');
-  if (clock !== undefined)
-    marks.equal('key engine switch_clock', /^\d+ \d+$/.test(clock) ? clock : 'two whole numbers', clock);
+  if (clock !== undefined || (await engine.dueCancels.areSet())) {
+    const isClock = clock !== undefined && /^\d+ \d+$/.test(clock);
+    marks.equal('key engine switch_clock', isClock ? clock : 'two whole numbers', clock ?? NOTHING);
+  }
   const mark = found.get('mark');
   if (mark !== undefined) {
     const isRight = /^\d+-\d+$/.test(mark) && Number(mark.split('-')[1]) <= sequence;

@@ -14,7 +14,7 @@ import { endpointOf } from '../../redis/found-server.ts';
 import { KEYS } from '../keys.ts';
 import { readState } from '../state.ts';
 import { type CopyList, LIST_FIELDS, readList } from './list.ts';
-import { fullCopiesIn, type Role, readRole } from './server.ts';
+import { fullCopiesIn, type ReplicationRole, readRole } from './server.ts';
 
 /** Together with a round under way and the command itself, it stays below the time within which clients get an answer. */
 const ROUND_MS = 700;
@@ -191,7 +191,7 @@ export class CopyRounds {
   async #wait(
     count: number,
     maxMs: number,
-  ): Promise<{ acknowledged: number; role: Role; fullCopies: string }> {
+  ): Promise<{ acknowledged: number; role: ReplicationRole; fullCopies: string }> {
     const waitMs = Math.max(1, Math.floor(maxMs));
     const pipeline = this.#redis.pipeline();
     if (this.#waitsForDisks) pipeline.call('WAITAOF', 1, count, waitMs);

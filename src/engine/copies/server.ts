@@ -8,7 +8,7 @@ import { ENGINE_FORMAT, readState } from '../state.ts';
 import { LIST_FIELDS, readList } from './list.ts';
 
 /** The reply to ROLE. */
-export interface Role {
+export interface ReplicationRole {
   readonly isPrimary: boolean;
   /** Offset of the replication stream: written by a primary, received by a replica. */
   readonly offset: number;
@@ -20,12 +20,12 @@ export interface Role {
   readonly replicas: ReadonlyMap<string, number>;
 }
 
-type Reply =
+type RoleReply =
   | readonly ['master', number, readonly (readonly [ip: string, port: string, offset: string])[]]
   | readonly ['slave', host: string, port: number, state: string, offset: number];
 
-export function readRole(reply: unknown): Role {
-  const role = reply as Reply;
+export function readRole(reply: unknown): ReplicationRole {
+  const role = reply as RoleReply;
   if (role[0] === 'master') {
     const replicas = new Map(role[2].map(([ip, port, offset]) => [`${ip}:${port}`, Number(offset)]));
     return { isPrimary: true, offset: role[1], follows: undefined, isConnected: false, replicas };
@@ -38,7 +38,7 @@ export function readRole(reply: unknown): Role {
 /** Returns the number of times that a primary has sent all its data to a replica, as INFO has it. */
 export const fullCopiesIn = (stats: string): string => /^sync_full:(\d+)/m.exec(stats)?.[1] ?? '';
 
-export interface SeenServer extends Role {
+export interface SeenServer extends ReplicationRole {
   readonly epoch: number;
   readonly sequence: number;
   /** Version of the list that it has; 0 without one. */

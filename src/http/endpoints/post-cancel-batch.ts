@@ -11,13 +11,13 @@ import { closedReply } from '../replies/order.ts';
 import { json } from '../replies/reply.ts';
 import { findOrderId } from './find-order-id.ts';
 
-type Result = Written<typeof cancelResultSchema>;
+type CancelResult = Written<typeof cancelResultSchema>;
 
 const NOT_FOUND = {
   status: 400,
   error: ERRORS.ORDER_NOT_FOUND.meaning,
   code: 'ORDER_NOT_FOUND',
-} as const satisfies Result;
+} as const satisfies CancelResult;
 
 export const postCancelBatch: WalletEndpoint = {
   request: cancelBatchRequest,
@@ -41,7 +41,7 @@ async function idsOf(call: WalletCall, clientOrderIds: readonly string[]): Promi
 }
 
 /** An order that is named twice was cancelled once: the second result is that of a closed order. */
-function take(closed: Map<string, ClosedOrder>, id: string | null): Result {
+function take(closed: Map<string, ClosedOrder>, id: string | null): CancelResult {
   const order = id === null ? undefined : closed.get(id);
   if (order === undefined) return NOT_FOUND;
   closed.delete(order.id);

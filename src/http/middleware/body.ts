@@ -1,11 +1,13 @@
-/** Reads a JSON body of at most 16 KB. Every number stays as written. */
+/** Reads a JSON body, of at most 16 KB on most routes. Every number stays as written. */
 
 import type { IncomingMessage } from 'node:http';
 import { NumberLiteral } from '../../contract/decimals.ts';
 import { Refusal } from '../../domain/errors.ts';
+import type { BodyLimits } from '../endpoint.ts';
 import { readJson } from '../json.ts';
 
-const MAX_BYTES = 16 * 1024;
+/** A request names 100 orders at most. */
+const USUAL: BodyLimits = { bytes: 16 * 1024, members: 128 };
 
 /** Fatal: invalid UTF-8 must not become U+FFFD in a client order id. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -15,18 +17,18 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * schema names the missing fields.
  * @throws Refusal EXPRESS_ERR_* if the body cannot be read, VALIDATION_ERROR if it is not an object
  */
-export async function readBody(request: IncomingMessage): Promise<object> {
+export async function readBody(request: IncomingMessage, limits = USUAL): Promise<object> {
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (chunked === undefined && (length === undefined || length === '0')) return {};
   checkType(request);
-  if (Number(length) > MAX_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
+  if (Number(length) > limits.bytes) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
   // Node is still parsing the packet with the head, which usually contains the whole body too.
   await undefined;
-  const bytes = readWhole(request) ?? (await readBytes(request));
-  return bytes.length === 0 ? {} : readObject(decoded(bytes));
+  const bytes = readWhole(request, limits) ?? (await readBytes(request, limits));
+  return bytes.length === 0 ? {} : readObject(decoded(bytes), limits);
 }
 
-/** Rejects other content types. Rejects compressed bodies, so that 16 KB are really 16 KB. */
+/** Rejects other content types. Rejects compressed bodies, so that the limit is that of the text. */
 function checkType({ headers }: IncomingMessage): void {
   const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
   if (!isPlain || !isJsonType(headers['content-type'])) {
@@ -47,22 +49,22 @@ function isJsonType(contentType = ''): boolean {
 }
 
 /** Returns the body if all of it has arrived. Reading it without listeners takes half the time. */
-function readWhole(request: IncomingMessage): Buffer | null {
+function readWhole(request: IncomingMessage, limits: BodyLimits): Buffer | null {
   if (!request.complete) return null;
   const bytes: Buffer | null = request.read();
-  if (bytes !== null && bytes.length > MAX_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
+  if (bytes !== null && bytes.length > limits.bytes) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
   return bytes;
 }
 
 /** Reads to the end and drops bytes beyond the limit, so that the client can read the refusal. */
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   if (request.destroyed && !request.complete) throw new Refusal('EXPRESS_ERR_BODY_ABORTED');
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= MAX_BYTES) chunks.push(chunk);
+      if (size <= limits.bytes) chunks.push(chunk);
       else reject(new Refusal('EXPRESS_ERR_BODY_TOO_LARGE'));
     });
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
@@ -78,8 +80,8 @@ function decoded(bytes: Buffer): string {
   }
 }
 
-function readObject(text: string): object {
-  const value = readJson(text);
+function readObject(text: string, { members }: BodyLimits): object {
+  const value = readJson(text, members);
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof NumberLiteral) {
     throw new Refusal('VALIDATION_ERROR', 'the body must be a JSON object');
   }

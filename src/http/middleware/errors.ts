@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
 import { errorRecord } from '../../process/redact.ts';
 import type { RepeatedLines } from '../../process/repeated-lines.ts';
-import { refusalReply, unexpectedReply } from '../replies/error.ts';
+import { isReported, refusalReply, unexpectedReply } from '../replies/error.ts';
 import { addHeader, type ReplyState, send, stateOf } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 
@@ -20,26 +20,25 @@ export const notStarted: RequestHandler = (_request, response) => {
 export const errorReply =
   ({ logger }: ProbeServices, repeated: RepeatedLines): ErrorRequestHandler =>
   (error, _request, response, _next) => {
-    const refusal = error instanceof Refusal ? error : undefined;
     report(logger, repeated, error, stateOf(response));
-    if (refusal?.retryAfterSeconds !== undefined) {
-      addHeader(response, 'Retry-After', String(refusal.retryAfterSeconds));
+    if (error instanceof Refusal && error.retryAfterSeconds !== undefined) {
+      addHeader(response, 'Retry-After', String(error.retryAfterSeconds));
     }
     if (response.headersSent) response.destroy();
-    else send(response, refusal === undefined ? unexpectedReply('INTERNAL_ERROR') : refusalReply(refusal));
+    else send(response, isReported(error) ? refusalReply(error) : unexpectedReply('INTERNAL_ERROR'));
   };
 
 /**
  * Logs an error. Most refusals concern only the client. Errors that an operator must see get a level that raises an
  * alert.
  */
-function report(
+export function report(
   logger: Logger,
   repeated: RepeatedLines,
   error: unknown,
   { requestId, route }: ReplyState,
 ): void {
-  if (!(error instanceof Refusal)) {
+  if (!isReported(error)) {
     if (repeated.allows(`unexpected error ${route}`))
       logger.error({ error: errorRecord(error), requestId }, 'unexpected error');
   } else if (error.code === 'SETTLEMENT_FAILED') {

@@ -15,7 +15,7 @@ import { marketSchema } from '../../contract/market.ts';
 import { marketSymbol } from '../../contract/values.ts';
 import type { HttpSettings } from '../services.ts';
 import { streamServerOf } from '../stream-server.ts';
-import { type JsonSchema, nameReplies, type Part, requestJsonSchema } from './json-schema.ts';
+import { type JsonObject, type JsonSchema, nameReplies, requestJsonSchema } from './json-schema.ts';
 
 /**
  * Names differ from each other and from those of channels even when case is ignored, because generators write one file
@@ -46,12 +46,12 @@ const messageRef = (channel: string, frame: string) => ({
 });
 /** Name of the message that carries a frame, in channels and components. */
 const messageOf = (frame: string): string => frame.replace(/Frame$/, 'Message');
-const messages = (...frames: string[]): Part =>
+const messages = (...frames: string[]): JsonObject =>
   Object.fromEntries(
     frames.map((frame) => [messageOf(frame), { $ref: `#/components/messages/${messageOf(frame)}` }]),
   );
 
-const message = (frame: string, { description, examples }: JsonSchema): Part => ({
+const message = (frame: string, { description, examples }: JsonSchema): JsonObject => ({
   name: messageOf(frame),
   contentType: 'application/json',
   summary: description,
@@ -62,7 +62,7 @@ const message = (frame: string, { description, examples }: JsonSchema): Part => 
 export function asyncApiDocument({
   serviceName,
   webUrl,
-}: Pick<HttpSettings, 'serviceName' | 'webUrl'>): Part {
+}: Pick<HttpSettings, 'serviceName' | 'webUrl'>): JsonObject {
   const frames = ['SnapshotFrame', 'TickerFrame', 'MarketFrame', 'ErrorFrame'];
   return {
     asyncapi: '3.0.0',
@@ -104,14 +104,14 @@ export function asyncApiDocument({
   };
 }
 
-const allMarkets = (): Part => ({
+const allMarkets = (): JsonObject => ({
   address: '/ws',
   title: 'All markets',
   messages: messages('SnapshotFrame', 'TickerFrame'),
   bindings: { ws: { method: 'GET', bindingVersion: '0.1.0' } },
 });
 
-function oneMarket(): Part {
+function oneMarket(): JsonObject {
   const query = {
     type: 'object',
     required: ['symbol'],

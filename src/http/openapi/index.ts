@@ -4,7 +4,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { jsonText, type Reply } from '../replies/reply.ts';
 import type { HttpSettings } from '../services.ts';
 import { asyncApiDocument } from './asyncapi.ts';
-import type { Part } from './json-schema.ts';
+import type { JsonObject } from './json-schema.ts';
 import { openApiDocument } from './openapi.ts';
 import { viewerRoutes } from './viewer.ts';
 
@@ -18,7 +18,7 @@ export const documentation = (settings: HttpSettings): (readonly [path: string, 
 ];
 
 /** Serves a document that is built at the first request and then kept. */
-function written(make: () => Part): Endpoint {
+function written(make: () => JsonObject): Endpoint {
   let reply: Reply | undefined;
   return {
     async handle() {

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 /** A document, or a part of one. */
-export type Part = { [key: string]: unknown };
+export type JsonObject = { [key: string]: unknown };
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -20,14 +20,13 @@ const OF_REQUESTS: z.core.ToJSONSchemaParams = {
   },
 };
 
-/** Returns the JSON Schema of a request. */
 export function requestJsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, OF_REQUESTS);
   return json;
 }
 
 /** Schemas with names in a document, so that each is written once. */
-interface NamedSchemas {
+export interface NamedSchemas {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   /** Returns a reference to a named schema. */
   refTo(schema: z.ZodType): JsonSchema;

@@ -23,20 +23,22 @@ import { portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
 import { statementSchema, statementText } from '../../contract/statement.ts';
 import { statusSchema } from '../../contract/status.ts';
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { ERRORS, type ErrorCode, type OperatorCode } from '../../domain/errors.ts';
 import {
   cancelAfterSchema,
   cancelBatchSchema,
   closedOrderSchema,
   closedOrdersSchema,
+  orderBatchSchema,
   orderChangesSchema,
   orderReplySchema,
   ordersSchema,
   placementSchema,
+  replacementSchema,
   walletTradesSchema,
 } from '../../order/reply.ts';
 import type { HeaderName } from './headers.ts';
-import { ORDER_BODIES } from './order-bodies.ts';
+import { ORDER_BODIES, REPLACE_BODIES } from './order-bodies.ts';
 
 export const TAGS = {
   Login: 'A wallet signs a challenge and gets a bearer token, which is valid for eight hours.',
@@ -62,12 +64,11 @@ export interface Operation {
   /** Statuses besides 200 that have the same reply shape. */
   readonly alsoWith?: readonly number[];
   /** Error codes specific to this route. */
-  readonly codes?: readonly ErrorCode[];
+  readonly codes?: readonly (ErrorCode | OperatorCode)[];
   /** Parameters that are missing from the endpoint's schema. */
   readonly parameters?: Readonly<Record<string, z.ZodType>>;
   /** Shapes of the body by their names in the document, if there is more than one. */
   readonly bodies?: Readonly<Record<string, z.ZodType>>;
-  /** True if the body is optional. */
   readonly bodyIsOptional?: true;
 }
 
@@ -198,10 +199,35 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'order of that id and never places one. An id that was never used answers `VALIDATION_ERROR`. Post-only orders ' +
       'that would cross and fill-or-kill orders that cannot be filled are answered with 200, `accepted: false` and ' +
       'the status `rejected`. A request that is refused with a code places nothing and leaves its `clientOrderId` ' +
-      'free, except for `SETTLEMENT_FAILED`.',
+      'free, except for `SETTLEMENT_FAILED`. `BAD_REQUEST` says that the order came after `expiresAfter`, or that the ' +
+      'wallet has too many live orders.',
     reply: placementSchema,
     bodies: ORDER_BODIES,
-    codes: [...codesOf('placing'), 'FORBIDDEN'],
+    codes: [...codesOf('placing'), 'FORBIDDEN', 'BAD_REQUEST'],
+  },
+  'POST /v1/orders/replace': {
+    id: 'replaceOrder',
+    tag: 'Trading',
+    summary: 'Replaces a live order by another one of its market',
+    description:
+      'Cancels what is left of the order and places the new one, as one change: no state exists with both or with ' +
+      'neither. The new order is checked and matched as if the old one had been cancelled, and has the priority of a ' +
+      'new order, whatever it changes. If the old one is no longer live, the answer is `ORDER_NOT_FOUND`, and nothing ' +
+      'is placed. If the new one is refused or rejected, the old one stays. A `clientOrderId` that was used before ' +
+      'returns its order, as when placing, without `replaced`.',
+    reply: replacementSchema,
+    bodies: REPLACE_BODIES,
+    codes: [...codesOf('placing'), ...codesOf('cancelling'), 'FORBIDDEN', 'BAD_REQUEST'],
+  },
+  'POST /v1/orders/batch': {
+    id: 'placeOrders',
+    tag: 'Trading',
+    summary: 'Places orders, up to 50',
+    description:
+      'Each order is placed or refused as if it had come alone to `POST /v1/orders`, and has a result of its own. Orders ' +
+      'of one market are placed in the order given, and those of other wallets may come between them. The reply shows ' +
+      '5,000 fills in all; `fillCount` is the number of all fills of an order. The body may have 64 KB.',
+    reply: orderBatchSchema,
   },
   'GET /v1/orders': {
     id: 'getOrders',

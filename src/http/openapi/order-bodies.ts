@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { clientOrderId } from '../../contract/fields.ts';
-import { requestMembers } from '../../order/request.ts';
+import { replacedMembers, requestMembers } from '../../order/request.ts';
 
 /** A member that must be absent, or null, which counts as absent. */
 const absent = (description: string) => z.null().optional().describe(description);
@@ -44,6 +44,20 @@ const orderLookup = z
     description: 'Places nothing. Replies as to a repeated request; refuses an unknown id.',
     examples: [{ clientOrderId: 'my-order-1' }],
   });
+
+const target = { orderId: 'the id of a live order' };
+
+/** Shapes of a replacement. It also names the order that it replaces. */
+export const REPLACE_BODIES = {
+  ReplacementBySize: orderBySize.extend(replacedMembers).meta({
+    title: 'Replacement by size',
+    examples: [{ ...target, market: 'ETH/USDC', side: 'buy', type: 'limit', price: 2001, size: 1 }],
+  }),
+  ReplacementByQuoteAmount: orderByQuoteAmount.extend(replacedMembers).meta({
+    title: 'Replacement by quote amount',
+    examples: [{ ...target, market: 'ETH/USDC', side: 'buy', type: 'market', quoteAmount: '250.5' }],
+  }),
+};
 
 /** Shapes by name in the document. They are disjoint: no body matches two. */
 export const ORDER_BODIES = {

@@ -1,13 +1,10 @@
 /** Writes the two shapes of an error: docs/api.md 2.9. */
 
 import { STATUS_CODES } from 'node:http';
-import type { errorSchema, unexpectedErrorSchema } from '../../contract/errors.ts';
-import { ERRORS, type ErrorCode, type Refusal } from '../../domain/errors.ts';
+import type { unexpectedErrorSchema } from '../../contract/errors.ts';
+import type { operatorErrorSchema } from '../../contract/operator.ts';
+import { ERRORS, type ErrorCode, type OperatorCode, OperatorRefusal, Refusal } from '../../domain/errors.ts';
 import { json, type Reply } from './reply.ts';
-
-/** Writes an error whose message the client may read. The code is stable. */
-export const refusalReply = ({ code, message, status }: Refusal): Reply =>
-  json<typeof errorSchema>({ error: message, code }, status);
 
 /** Writes the error of unknown routes and unexpected failures. */
 export function unexpectedReply(code: ErrorCode): Reply {
@@ -17,3 +14,16 @@ export function unexpectedReply(code: ErrorCode): Reply {
     status,
   );
 }
+
+/** An error that a route for operators may report: its code has a row in the error table. */
+export type Reported = Refusal | (OperatorRefusal & { readonly status: number });
+
+export const isReported = (error: unknown): error is Reported =>
+  error instanceof Refusal || (error instanceof OperatorRefusal && error.status !== null);
+
+/** Returns an error as a member of a reply has it. */
+export const errorMember = ({ code, message }: Reported) => ({ error: message, code: code as OperatorCode });
+
+/** Writes an error whose message the client may read. The code is stable. */
+export const refusalReply = (error: Reported): Reply =>
+  json<typeof operatorErrorSchema>(errorMember(error), error.status);

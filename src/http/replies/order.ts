@@ -6,6 +6,7 @@
  */
 
 import type { MemberTexts, Written } from '../../contract/written.ts';
+import { writeJson } from '../../domain/json.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import type {
@@ -115,6 +116,9 @@ function partOf(name: (typeof SHOWN)[number], at: number): Part<Source> {
 /** Writes the members without braces, because the placing reply adds more members. */
 const orderMembers = writer(SHOWN.map(partOf));
 
+/** The same without the status. */
+const stillMembers = writer(SHOWN.filter((name) => name !== 'status').map(partOf));
+
 /** Writes an order as JSON text. */
 export const orderReply = (order: OrderFacts, fills: ShownFills, market: Market): string =>
   `{${orderMembers(order, fills, market)}}`;
@@ -130,24 +134,43 @@ export const changeReply = ({ timeMs, fills, order }: ToldChange, market: Market
 /**
  * Writes the placing reply as JSON text: the order's members, and the order again as `order`.
  * @param rejectReason reason of the engine's refusal; also null on a replay
+ * @param replaced the order that it replaced
  */
 export function placingReply(
   order: OrderFacts,
   fills: ShownFills,
   market: Market,
   rejectReason: RejectReason | null,
+  replaced: ClosedOrder | null = null,
 ): string {
   const members = orderMembers(order, fills, market);
+  const cancelled = replaced === null ? '' : `,"replaced":${writeJson(closedReply(replaced))}`;
+  return `{${members},${placementMembers(order, members, rejectReason)}${cancelled}}`;
+}
+
+/** Writes the same as a result of a batch: its `status` is that of HTTP, and `order` has the order's own. */
+export function placingResult(
+  order: OrderFacts,
+  fills: ShownFills,
+  market: Market,
+  rejectReason: RejectReason | null,
+): string {
+  const members = orderMembers(order, fills, market);
+  const others = stillMembers(order, fills, market);
+  return `{"status":200,${others},${placementMembers(order, members, rejectReason)}}`;
+}
+
+function placementMembers({ status }: OrderFacts, members: string, rejectReason: RejectReason | null) {
   const reason = quoted(rejectReason ?? '');
   const own: PlacementTexts = {
-    accepted: order.status === 'rejected' ? 'false' : 'true',
+    accepted: status === 'rejected' ? 'false' : 'true',
     order: `{${members}}`,
     rejectCode: reason,
     rejectReason: reason,
   };
   const refusal =
     rejectReason === null ? '' : `,"rejectCode":${own.rejectCode},"rejectReason":${own.rejectReason}`;
-  return `{${members},"accepted":${own.accepted},"order":${own.order}${refusal}}`;
+  return `"accepted":${own.accepted},"order":${own.order}${refusal}`;
 }
 
 /** Writes a trade as JSON text, from the wallet's side. */

@@ -51,6 +51,8 @@ const ROWS = `
     select sequence, '${LINES.act}', '',
       json_build_array(name, operator, reason, wallet, market, asset, subject, before, after, time_ms)::text, time_ms
     from operator_acts where sequence > $1
+    union all
+    select sequence, '${LINES.reversal}', '', reverses, time_ms from movements where sequence > $1 and reverses is not null
   ) as rows order by sequence, line, key collate "C"`;
 
 interface EventRow {

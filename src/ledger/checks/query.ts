@@ -18,7 +18,6 @@ export interface Violation {
 export interface Check {
   readonly name: string;
   readonly meaning: string;
-  /** Number of violations. */
   readonly count: number;
   /** The first hundred violations. */
   readonly violations: readonly Violation[];

@@ -17,7 +17,6 @@ interface Figure {
 }
 
 interface OrderWords {
-  /** The order as one sentence. */
   readonly sentence: string;
   /** Total, fee, and what is available afterwards. */
   readonly figures: readonly Figure[];

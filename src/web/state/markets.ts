@@ -10,8 +10,8 @@ import {
   watchMarkets,
 } from '../../client/index.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
+import { rulesOf } from '../../domain/published-rules.ts';
 import type { BookGrid } from '../figures/grouped-book.ts';
-import { rulesOf } from '../figures/market-rules.ts';
 import { visible } from './clock.ts';
 import { connection } from './connection.ts';
 import { pollWhileVisible } from './polling.ts';

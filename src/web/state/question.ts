@@ -13,14 +13,14 @@ interface Question {
   readonly other?: string;
 }
 
-type Answer = 'action' | 'other' | 'no';
+type Given = 'action' | 'other' | 'no';
 
 export const question: Signal<Question | null> = signal(null);
 
-let answer: (given: Answer) => void = () => {};
+let answer: (given: Given) => void = () => {};
 
 /** Asks, and waits for the answer. A question that is already open is answered with no. */
-export function ask(asked: Question): Promise<Answer> {
+export function ask(asked: Question): Promise<Given> {
   answer('no');
   question.value = asked;
   return new Promise((resolve) => {
@@ -30,7 +30,7 @@ export function ask(asked: Question): Promise<Answer> {
 
 export const confirmed = async (asked: Question): Promise<boolean> => (await ask(asked)) === 'action';
 
-export function answerQuestion(given: Answer): void {
+export function answerQuestion(given: Given): void {
   question.value = null;
   answer(given);
   answer = () => {};

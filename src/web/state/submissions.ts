@@ -2,8 +2,8 @@
 
 import { effect, type Signal, signal } from '@preact/signals';
 import { type Order, type OrderUnknown, type Placed, place, RedbookError } from '../../client/index.ts';
+import { rulesOf } from '../../domain/published-rules.ts';
 import { fieldOf, type Problem } from '../figures/draft-request.ts';
-import { rulesOf } from '../figures/market-rules.ts';
 import { progressOf } from '../figures/progress-words.ts';
 import { readAt, refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
@@ -205,6 +205,12 @@ export function startLookups(): void {
 }
 
 function refuse({ key, typed }: Sent, { code, message }: RedbookError, how: string): void {
+  if (code === 'DEADLINE_PASSED') {
+    const text = 'not placed: the exchange had not begun it by its deadline, and will not';
+    show(key, { stage: 'refused', text, open: null });
+    announce(`${capital(text)}.`, 'alert');
+    return;
+  }
   show(key, { stage: 'refused', text: `${how}: refused, ${code}`, open: null });
   serverProblem.value = { field: fieldOf(code, message, typed.size === ''), code, message };
   if (code === 'STALE_TERMS_VERSION') void askForTerms();

@@ -4,7 +4,7 @@ import { computed, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Order } from '../../client/index.ts';
-import { rulesOf } from '../figures/market-rules.ts';
+import { rulesOf } from '../../domain/published-rules.ts';
 import { orderSums, statusText } from '../figures/progress-words.ts';
 import { unlistedReserves } from '../figures/unlisted-reserves.ts';
 import {
@@ -60,29 +60,27 @@ export function Table({ name, columns, isEmpty, emptyText, children }: TableProp
   );
 }
 
-/** A cell that a phone shows below the name of its column. */
-export function Cell({
-  of,
-  number,
-  class: look,
-  children,
-}: {
-  of: string;
-  number?: boolean;
-  class?: string | undefined;
-  children: ComponentChildren;
-}) {
+/** The cells of a row by their columns, which a phone shows above them. A `#` at the end marks a figure. */
+export function Cells({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
   return (
-    <td data-of={of} class={[number && 'number', look].filter(Boolean).join(' ') || undefined}>
-      {children}
-    </td>
+    <>
+      {Object.entries(of).map(([column, content]) => (
+        <td
+          key={column}
+          data-of={column.replace('#', '')}
+          class={column.endsWith('#') ? 'number' : undefined}
+        >
+          {content}
+        </td>
+      ))}
+    </>
   );
 }
 
 const timeText = (iso: string): string => new Date(iso).toLocaleString(undefined, TIME);
 const TIME = { dateStyle: 'short', timeStyle: 'medium' } as const;
 
-const sideClass = (side: 'buy' | 'sell'): string => (side === 'buy' ? 'up' : 'down');
+const sideText = (side: 'buy' | 'sell') => <span class={side === 'buy' ? 'up' : 'down'}>{side}</span>;
 
 export function MoreButton({ list }: { list: ListName }) {
   if (!moreOf(list)) return null;
@@ -153,37 +151,31 @@ function OpenOrderRow({ order }: { order: Order }) {
   const isCancelling = cancelling.value.has(order.id);
   return (
     <tr>
-      <Cell of="Placed">{timeText(createdAt)}</Cell>
-      <Cell of="Market">{market}</Cell>
-      <Cell of="Side" class={sideClass(side)}>
-        {side}
-      </Cell>
-      <Cell of="Price" number>
-        {price}
-      </Cell>
-      <Cell of="Size" number>
-        {size}
-      </Cell>
-      <Cell of="Filled" number>
-        {filledSize}
-      </Cell>
-      <Cell of="Remaining" number>
-        {remainingSize}
-      </Cell>
-      <Cell of="Action">
-        <button
-          type="button"
-          class="button small cancel-order"
-          aria-label={`Cancel ${nameOfOrder(order)}`}
-          aria-busy={isCancelling}
-          onClick={(event) => {
-            const next = neighbourOf(event.currentTarget);
-            void cancelOrder(order).then(() => focusIfLost(next));
-          }}
-        >
-          {isCancelling ? 'Cancelling…' : 'Cancel'}
-        </button>
-      </Cell>
+      <Cells
+        of={{
+          Placed: timeText(createdAt),
+          Market: market,
+          Side: sideText(side),
+          'Price#': price,
+          'Size#': size,
+          'Filled#': filledSize,
+          'Remaining#': remainingSize,
+          Action: (
+            <button
+              type="button"
+              class="button small cancel-order"
+              aria-label={`Cancel ${nameOfOrder(order)}`}
+              aria-busy={isCancelling}
+              onClick={(event) => {
+                const next = neighbourOf(event.currentTarget);
+                void cancelOrder(order).then(() => focusIfLost(next));
+              }}
+            >
+              {isCancelling ? 'Cancelling…' : 'Cancel'}
+            </button>
+          ),
+        }}
+      />
     </tr>
   );
 }
@@ -294,31 +286,21 @@ function HistoryRow({ order }: { order: Order }) {
   return (
     <>
       <tr>
-        <Cell of="Placed">{timeText(order.createdAt)}</Cell>
-        <Cell of="Market">{order.market}</Cell>
-        <Cell of="Side" class={sideClass(order.side)}>
-          {order.side}
-        </Cell>
-        <Cell of="Type">
-          {order.timeInForce === 'GTC' ? order.type : `${order.type} ${order.timeInForce}`}
-        </Cell>
-        <Cell of="Price" number>
-          {order.price ?? 'market'}
-        </Cell>
-        <Cell of="Size" number>
-          {order.size}
-        </Cell>
-        <Cell of="Filled" number>
-          {filled}
-        </Cell>
-        <Cell of="Average" number>
-          {sums?.average ?? NONE}
-        </Cell>
-        <Cell of="Fee" number>
-          {sums?.fee ?? NONE}
-        </Cell>
-        <Cell of="Ended">{timeText(order.updatedAt)}</Cell>
-        <Cell of="Status">{statusText(order)}</Cell>
+        <Cells
+          of={{
+            Placed: timeText(order.createdAt),
+            Market: order.market,
+            Side: sideText(order.side),
+            Type: order.timeInForce === 'GTC' ? order.type : `${order.type} ${order.timeInForce}`,
+            'Price#': order.price ?? 'market',
+            'Size#': order.size,
+            'Filled#': filled,
+            'Average#': sums?.average ?? NONE,
+            'Fee#': sums?.fee ?? NONE,
+            Ended: timeText(order.updatedAt),
+            Status: statusText(order),
+          }}
+        />
       </tr>
       {isUnfolded && (
         <tr>
@@ -373,25 +355,19 @@ export function FillsTable() {
         {trades.map(
           ({ id, createdAt, market, side, role, price, size, notional, feeAmount, feeAsset, orderId }) => (
             <tr key={`${id} ${orderId}`}>
-              <Cell of="Time">{timeText(createdAt)}</Cell>
-              <Cell of="Market">{market}</Cell>
-              <Cell of="Side" class={sideClass(side)}>
-                {side}
-              </Cell>
-              <Cell of="Role">{role}</Cell>
-              <Cell of="Price" number>
-                {price}
-              </Cell>
-              <Cell of="Size" number>
-                {size}
-              </Cell>
-              <Cell of="Notional" number>
-                {notional}
-              </Cell>
-              <Cell of="Fee" number>
-                {feeAmount}
-              </Cell>
-              <Cell of="Paid in">{feeAsset}</Cell>
+              <Cells
+                of={{
+                  Time: timeText(createdAt),
+                  Market: market,
+                  Side: sideText(side),
+                  Role: role,
+                  'Price#': price,
+                  'Size#': size,
+                  'Notional#': notional,
+                  'Fee#': feeAmount,
+                  'Paid in': feeAsset,
+                }}
+              />
             </tr>
           ),
         )}
@@ -437,16 +413,14 @@ function BalanceRows() {
     >
       {balances.value.map(({ asset, total, reserved, available }) => (
         <tr key={asset}>
-          <Cell of="Asset">{asset}</Cell>
-          <Cell of="Total" number>
-            {total}
-          </Cell>
-          <Cell of="Reserved" number>
-            {reserved}
-          </Cell>
-          <Cell of="Available" number>
-            {available}
-          </Cell>
+          <Cells
+            of={{
+              Asset: asset,
+              'Total#': total,
+              'Reserved#': reserved,
+              'Available#': available,
+            }}
+          />
         </tr>
       ))}
     </Table>

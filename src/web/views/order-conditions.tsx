@@ -144,13 +144,13 @@ function Choices() {
 
 const NAMED: { readonly [Name in AskAt]?: string } = { always: 'always', never: 'never' };
 
-interface ChoiceProps<Value extends string> {
+interface SelectProps<Value extends string> {
   readonly label: string;
   readonly choice: Signal<Value>;
   readonly options: readonly (readonly [value: Value, text: string])[];
 }
 
-function Choice<Value extends string>({ label, choice, options }: ChoiceProps<Value>) {
+function Choice<Value extends string>({ label, choice, options }: SelectProps<Value>) {
   const id = useId();
   return (
     <div class="field">

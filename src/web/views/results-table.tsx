@@ -1,12 +1,12 @@
 /** The wallet's result by market, from the fills that were loaded. */
 
 import { computed } from '@preact/signals';
-import { rulesOf } from '../figures/market-rules.ts';
+import { rulesOf } from '../../domain/published-rules.ts';
 import { type MarketResult, resultsOf } from '../figures/results.ts';
 import { fills, moreOf, portfolio } from '../state/account.ts';
 import { currentMarket, frame } from '../state/market-feed.ts';
 import { marketOf, summaries } from '../state/markets.ts';
-import { Cell, MoreButton, NONE, Table } from './account-tables.tsx';
+import { Cells, MoreButton, NONE, Table } from './account-tables.tsx';
 
 /** Returns the newest price that the page knows. */
 const lastPriceOf = (symbol: string): string | undefined =>
@@ -49,36 +49,35 @@ function ResultRow({ result }: { result: MarketResult }) {
   const { market, held, averageEntry, realised, unrealised, soldUnbought } = result;
   return (
     <tr>
-      <Cell of="Market">
-        {market.symbol}
-        {soldUnbought !== null && (
-          <span class="muted">
-            {' '}
-            ({soldUnbought} {market.base.symbol} sold without a purchase: not counted)
-          </span>
-        )}
-      </Cell>
-      <Cell of="Held" number>
-        {held}
-      </Cell>
-      <Cell of="Average entry" number>
-        {averageEntry ?? NONE}
-      </Cell>
-      <Cell of="Last price" number>
-        {lastPriceOf(market.symbol) ?? NONE}
-      </Cell>
-      <Cell of="Realised" number class={signClass(realised)}>
-        {realised} {market.quote.symbol}
-      </Cell>
-      <Cell of="Unrealised" number class={unrealised === null ? undefined : signClass(unrealised)}>
-        {unrealised === null ? NONE : `${unrealised} ${market.quote.symbol}`}
-      </Cell>
+      <Cells
+        of={{
+          Market: (
+            <>
+              {market.symbol}
+              {soldUnbought !== null && (
+                <span class="muted">
+                  {' '}
+                  ({soldUnbought} {market.base.symbol} sold without a purchase: not counted)
+                </span>
+              )}
+            </>
+          ),
+          'Held#': held,
+          'Average entry#': averageEntry ?? NONE,
+          'Last price#': lastPriceOf(market.symbol) ?? NONE,
+          'Realised#': signed(realised, market.quote.symbol),
+          'Unrealised#': unrealised === null ? NONE : signed(unrealised, market.quote.symbol),
+        }}
+      />
     </tr>
   );
 }
 
-const signClass = (amount: string): string | undefined =>
-  amount === '0' ? undefined : amount.startsWith('-') ? 'down' : 'up';
+const signed = (amount: string, asset: string) => (
+  <span class={amount === '0' ? undefined : amount.startsWith('-') ? 'down' : 'up'}>
+    {amount} {asset}
+  </span>
+);
 
 function Method() {
   if (fills.value.length === 0) return null;

@@ -5,6 +5,8 @@
 
 import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
+import { benchChanges } from './changes.ts';
+import { benchCustody } from './custody.ts';
 import { benchEngine } from './engine.ts';
 import { benchFairness } from './fairness.ts';
 import { renderFigures, type Table } from './figures.ts';
@@ -31,9 +33,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 };
 /** Tables that run only when they are named on the command line. */
 const FURTHER: Readonly<Record<string, Bench>> = {
+  changes: benchChanges,
   fairness: benchFairness,
   reconcile: benchReconcile,
   page: benchPage,
+  custody: benchCustody,
 };
 
 const OLDER = '52e03fa';

@@ -61,7 +61,6 @@ function costsOfCalls(stage: Stage) {
   });
 }
 
-/** Costs of a resting order and of its cancel, with a given number of resting orders. */
 async function restingAt(stage: Stage, resting: number): Promise<Record<'rest' | 'cancel', Cost>> {
   const { driver } = stage;
   await driver.rebuild(resting);

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import pg from 'pg';
 import { openSessions } from '../../../src/auth/session.ts';
 import { startEmbedded } from '../../../src/embedded/index.ts';
 import { freePort } from '../../../src/embedded/run/ports.ts';
-import { query } from '../../ledger/tables.ts';
 import { parentOf } from '../../support/proc.ts';
 import { type Driver, startDriver } from './drive.ts';
 import { PRESENT } from './older-release.ts';
@@ -72,6 +72,18 @@ export async function startHello(): Promise<Running> {
   return startProcess(['test/commands/bench/hello.ts', String(port)], { url, path: '/', cwd: PRESENT });
 }
 
+/** The user of the embedded Postgres does not see other backends, so its own one tells, while it is there. */
+async function postmasterOf(connectionString: string): Promise<number> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query('select pg_backend_pid() as pid');
+    return parentOf(rows[0].pid);
+  } finally {
+    await client.end();
+  }
+}
+
 /** @param project the project folder of the release */
 export async function openExchange(project: string, idLength?: number): Promise<Exchange> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
@@ -89,7 +101,12 @@ export async function openExchange(project: string, idLength?: number): Promise<
   const start: Exchange['start'] = async (role, env) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    const settings = { REDIS_URL: redisUrl, DATABASE_URL: databaseUrl, JWT_SECRET: SECRET };
+    const settings = {
+      REDIS_URL: redisUrl,
+      DATABASE_URL: databaseUrl,
+      JWT_SECRET: SECRET,
+      OPERATOR_PORT: String(port),
+    };
     const one = await startProcess(['--max-semi-space-size=32', 'src/main.ts', role], {
       ...{ url, path: '/readyz', cwd: project },
       env: { ...settings, WEB_HOSTS: 'localhost', PORT: String(port), LOG_LEVEL: 'fatal', ...env },
@@ -102,11 +119,7 @@ export async function openExchange(project: string, idLength?: number): Promise<
     await driver.open(redisUrl);
     await driver.create();
     const engine = { pid: Number(/^process_id:(\d+)/m.exec(await redis.info('server'))![1]) };
-    const [backend] = await query<{ pid: number }>(
-      databaseUrl,
-      `select pid from pg_stat_activity where backend_type = 'checkpointer'`,
-    );
-    const postgres = { pid: parentOf(backend!.pid), withChildren: true };
+    const postgres = { pid: await postmasterOf(databaseUrl), withChildren: true };
     return { redisUrl, databaseUrl, redis, engine, postgres, driver, start, close };
   } catch (error) {
     await close();

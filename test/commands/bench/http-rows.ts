@@ -13,7 +13,6 @@ export interface Costly<Name extends string> extends Loaded {
 export type OrderCost = Costly<'api' | 'redis'>;
 export type HelloCost = Costly<'hello'>;
 
-/** Costs of one release in one round. */
 interface ReleaseRound {
   readonly many: OrderCost;
   readonly few: OrderCost;

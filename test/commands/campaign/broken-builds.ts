@@ -2,13 +2,12 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { PLAIN } from '../../../src/terminal/paint.ts';
 import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Planted } from '../../planted/planted.ts';
 import { withPlanted } from '../../planted/release.ts';
 import { type CampaignOptions, OF_CAMPAIGN, type Result, runCampaign } from './campaign.ts';
 import { FAULTS } from './faults/index.ts';
-
-const plain = (_style: string, text: string): string => text;
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
@@ -35,12 +34,12 @@ export function tableOf(results: readonly Result[]): string {
     seconds(result.longestMs),
     result.notRun ?? [result.mayBreak, ...result.notes].join('; '),
   ]);
-  return renderTable(columns, rows, plain);
+  return renderTable(columns, rows, PLAIN);
 }
 
 export function proofsTable(proofs: readonly Proof[]): string {
   const rows = proofs.map(({ build, reportedBy }) => [build, reportedBy.join(', ') || 'NOT REPORTED']);
-  return renderTable([column('broken build'), column('reported by')], rows, plain);
+  return renderTable([column('broken build'), column('reported by')], rows, PLAIN);
 }
 
 export const hasViolations = (results: readonly Result[]): boolean =>

@@ -47,14 +47,13 @@ describe('a campaign of faults', function () {
     const unstartable: Fault = {
       name: 'no folder',
       rounds: 1,
-      mayBreak: 'nothing',
       plan: async (base) => ({
         plan: { ...base, folder: '/dev/null/nowhere' },
         close: async () => {
           isUndone = true;
         },
       }),
-      inject: () => Promise.reject(new Error('it was started')),
+      inject: (): Promise<never> => Promise.reject(new Error('it was started')),
     };
     const [result] = await runCampaign({ ...load, faults: [unstartable], seed: runSeed(), folder });
     expect(result?.violations.map(({ invariant }) => invariant)).to.deep.equal(['start']);

@@ -165,7 +165,7 @@ function resultOf(
     fault: fault.name,
     rounds: held.flatMap(({ rounds }) => rounds).length + now.run,
     violations: now.violations,
-    mayBreak: fault.mayBreak,
+    mayBreak: fault.mayBreak ?? 'nothing',
     ...sumOf([...held, ...now.figures]),
   };
 }
@@ -227,7 +227,7 @@ function hasLongJournal(place: string): boolean {
 }
 
 const notRun = (fault: Fault, reason: string): Result => ({
-  ...{ fault: fault.name, rounds: 0, violations: [], mayBreak: fault.mayBreak, notRun: reason },
+  ...{ fault: fault.name, rounds: 0, violations: [], mayBreak: fault.mayBreak ?? 'nothing', notRun: reason },
   ...sumOf([]),
 });
 
@@ -347,7 +347,7 @@ async function runRound(stage: Stage, fault: Fault, scene: Scene, isRest: boolea
     await sleep(UNDER_LOAD_MS);
     const heal = await fault.inject(scene);
     const begunMs = performance.now();
-    await heal();
+    await heal?.();
     await stage.untilHealed();
     healedMs = performance.now() - begunMs;
     await sleep(AFTERWARDS_MS);

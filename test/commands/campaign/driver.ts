@@ -349,7 +349,6 @@ export class Driver {
     return intent;
   }
 
-  /** Writes an outcome. */
   ended(outcome: Outcome): Outcome {
     this.#parts.journal.write(outcome);
     this.model.apply(outcome);

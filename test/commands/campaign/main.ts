@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
-import { keepBuildsIn } from '../../support/program.ts';
+import { keepBuilds, newSeed, refuse, say, wholeNumber } from '../command.ts';
 import { documentOf, hasViolations, type Proof, proofsTable, prove, tableOf } from './broken-builds.ts';
 import { runCampaign } from './campaign.ts';
 import { FAULTS } from './faults/index.ts';
@@ -36,12 +36,7 @@ interface Settings {
   readonly rounds: number | null;
 }
 
-const say = (line: string): void =>
-  console.error(`${(performance.now() / 1_000).toFixed(1).padStart(7)} s  ${line}`);
-const builds = mkdtempSync(join(tmpdir(), 'redbook-campaign-builds-'));
-keepBuildsIn(builds);
-process.once('exit', () => rmSync(builds, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+keepBuilds('campaign');
 
 const givenFolder = values.resume ?? values.folder;
 const folder = givenFolder ?? mkdtempSync(join(tmpdir(), 'redbook-campaign-'));
@@ -60,36 +55,26 @@ function settingsOfRun(): Settings {
   const file = join(folder, 'run.json');
   const earlier: Partial<Settings> =
     values.resume !== undefined && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  const numbered = (text: string | undefined, was: number | undefined, otherwise: number): number =>
-    text === undefined ? (was ?? otherwise) : wholeNumber(text);
+  const given = (name: 'seed' | 'traders' | 'rate' | 'bulk' | 'rounds'): number | undefined =>
+    values[name] === undefined ? undefined : wholeNumber(name, values[name], 1);
   const chosen: Settings = {
     // The wallets come from the seed, so a run that goes on has no other one.
-    seed: earlier.seed ?? numbered(values.seed, undefined, Date.now() % 2 ** 31),
-    traders: numbered(values.traders, earlier.traders, 10),
-    perSecond: numbered(values.rate, earlier.perSecond, 100),
-    bulk: values.bulk === undefined ? (earlier.bulk ?? null) : wholeNumber(values.bulk),
+    seed: earlier.seed ?? given('seed') ?? Number(newSeed()),
+    traders: given('traders') ?? earlier.traders ?? 10,
+    perSecond: given('rate') ?? earlier.perSecond ?? 100,
+    bulk: given('bulk') ?? earlier.bulk ?? null,
     faults: values.faults ?? earlier.faults ?? null,
-    rounds: values.rounds === undefined ? (earlier.rounds ?? null) : wholeNumber(values.rounds),
+    rounds: given('rounds') ?? earlier.rounds ?? null,
   };
   mkdirSync(folder, { recursive: true });
   writeFileSync(file, `${JSON.stringify(chosen, null, 2)}\n`);
   return chosen;
 }
 
-/** A number that cannot be read would run no round, and no round has a violation. */
-function wholeNumber(text: string): number {
-  if (/^\d{1,10}$/.test(text) && Number(text) > 0) return Number(text);
-  console.error(`not a whole number above 0: ${text}`);
-  process.exit(2);
-}
-
 function chosenOf<Named extends { readonly name: string }>(all: readonly Named[]): Named[] {
   const chosen = all.filter(isChosen);
   if (chosen.length > 0) return chosen;
-  console.error(
-    `no name contains ${settings.faults}; the names are:\n${all.map(({ name }) => name).join('\n')}`,
-  );
-  process.exit(2);
+  refuse(`no name contains ${settings.faults}; the names are:\n${all.map(({ name }) => name).join('\n')}`);
 }
 
 async function run(): Promise<number> {

@@ -22,7 +22,6 @@ export interface Outbox {
   read(): Promise<void>;
   /** The newest events by sequence, since the tail began or since the last loss. */
   readonly events: ReadonlyMap<number, Tailed>;
-  /** Sequence of the first event that was read. */
   first(): number | undefined;
   /** Sequence of the last event that was read. */
   last(): number | undefined;

@@ -36,7 +36,7 @@ describe('a cluster behind its balancer', function () {
     }
     outcome = await runDrill(
       {
-        ...{ seconds: 0, seed: runSeed(), wallets: 12, perSecond: 60, drainMs: 4_000 },
+        ...{ seconds: 0, seed: runSeed(), wallets: 8, perSecond: 30, drainMs: 4_000 },
         replicas: { api: 2, stream: 2, settlement: 1, snapshot: 2 },
         ...{ rounds: 1, scales: false, hurries: true },
       },

@@ -1,6 +1,7 @@
 /** The drill's checks and the figures behind them. */
 
 import { BEAT_MS } from '../../../src/domain/beat.ts';
+import { PLAIN } from '../../../src/terminal/paint.ts';
 import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Failure, Outcome, Phase } from './drill.ts';
 
@@ -18,8 +19,6 @@ const LEEWAY_MS = 500;
 const AFTER_DRAIN_MS = 15_000;
 
 const SHOWN_FAILURES = 20;
-
-const plain = (_style: string, text: string): string => text;
 
 export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
   const { plan, phases, load, screens, processes, victims, ofUnknown } = outcome;
@@ -89,7 +88,7 @@ export function tablesOf(outcome: Outcome, checks: readonly Check[]): string {
     renderTable(
       [column('what must hold'), column('seen', 'right'), column('')],
       checks.map(({ what, seen, holds }) => [what, seen, holds ? 'holds' : 'DOES NOT HOLD']),
-      plain,
+      PLAIN,
     ),
   ].join('\n');
 }
@@ -102,7 +101,7 @@ function requests({ load }: Outcome): string {
     return [kind, formatCounted(sorted.length), formatCounted(failed), at(0.5), at(0.95), at(0.99), at(1)];
   });
   const heads = ['answered', 'failed', 'p50 ms', 'p95', 'p99', 'max'].map((title) => column(title, 'right'));
-  return renderTable([column('requests'), ...heads], rows, plain);
+  return renderTable([column('requests'), ...heads], rows, PLAIN);
 }
 
 function phases({ phases, load, victims, ofUnknown, screens, log }: Outcome): string {
@@ -135,14 +134,14 @@ function phases({ phases, load, victims, ofUnknown, screens, log }: Outcome): st
       return `  ${kind}: ${what}${seen.map(({ server, ending }) => `; ${server} ${ending}`).join('')}`;
     }),
   ];
-  return `${renderTable([column('phase'), ...heads.map((title) => column(title, 'right'))], rows, plain)}${after.join('\n')}\n`;
+  return `${renderTable([column('phase'), ...heads.map((title) => column(title, 'right'))], rows, PLAIN)}${after.join('\n')}\n`;
 }
 
 function replicas({ replies }: Outcome): string {
   const rows = [...replies]
     .filter(([, count]) => count > 0)
     .map(([name, count]) => [name, formatCounted(count)]);
-  return renderTable([column('replica'), column('replies', 'right')], rows, plain);
+  return renderTable([column('replica'), column('replies', 'right')], rows, PLAIN);
 }
 
 function screens({ screens }: Outcome): string {
@@ -160,7 +159,7 @@ function screens({ screens }: Outcome): string {
       column('longest gap ms', 'right'),
     ],
     rows,
-    plain,
+    PLAIN,
   );
 }
 
@@ -173,5 +172,5 @@ function exits({ processes }: Outcome): string {
     formatCounted(Math.round(graceMs)),
   ]);
   const heads = ['exit', 'unready after ms', 'ended after ms'].map((title) => column(title, 'right'));
-  return renderTable([column('process'), column('signal'), ...heads], rows, plain);
+  return renderTable([column('process'), column('signal'), ...heads], rows, PLAIN);
 }

@@ -5,14 +5,12 @@
  * turns of 1 to 64, are not counted as operations.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runEquivalence } from '../../equivalence/equivalence.ts';
 import { Outcomes } from '../../equivalence/outcomes.ts';
 import type { ReferenceLimits } from '../../equivalence/reference-book.ts';
 import { openRedis, startRedisServer } from '../../support/redis-server.ts';
+import { newSeed, temporaryFolder, wholeNumber } from '../command.ts';
 
 const OPERATIONS_A_RUN = 100_000;
 const REPORT_EVERY = 10_000;
@@ -27,14 +25,13 @@ const LIMITS: readonly ReferenceLimits[] = [
 const { values } = parseArgs({
   options: {
     operations: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    seed: { type: 'string', default: newSeed() },
   },
 });
 const operations = wholeNumber('operations', values.operations);
 const firstSeed = wholeNumber('seed', values.seed);
 
-const folder = mkdtempSync(join(tmpdir(), 'redbook-equivalence-'));
-const server = await startRedisServer(folder);
+const server = await startRedisServer(temporaryFolder('equivalence'));
 const redis = openRedis(server.url);
 const outcomes = new Outcomes();
 const begun = performance.now();
@@ -50,7 +47,6 @@ try {
 } finally {
   redis.disconnect();
   await server.stop();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 async function runOnce(seed: number, limits: ReferenceLimits): Promise<void> {
@@ -78,11 +74,4 @@ function report(): void {
   console.log(
     `${done} operations and ${together} commands in turns in ${seconds.toFixed(0)} s, ${(done / seconds).toFixed(0)} a second`,
   );
-}
-
-function wholeNumber(name: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new Error(`--${name} must be a whole number, not ${text}`);
-  return value;
 }

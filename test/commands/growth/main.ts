@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import writeFile from 'write-file-atomic';
 import { formatCounted } from '../../../src/terminal/table.ts';
-import { keepBuildsIn } from '../../support/program.ts';
+import { keepBuilds, refuse, say, wholeNumber } from '../command.ts';
 import { caughtUpText } from './backlog.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { BEGINNING, freeBytes, GIB, KEPT_FREE_BYTES, type Plan, planOf } from './growth.ts';
@@ -30,23 +30,8 @@ const { values } = parseArgs({
   },
 });
 
-const say = (line: string): void =>
-  console.error(`${(performance.now() / 1_000).toFixed(0).padStart(6)} s  ${line}`);
-
-function refuse(reason: string): never {
-  console.error(`growth: ${reason}`);
-  process.exit(2);
-}
-
-function wholeNumber(name: string, text: string, least: number): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < least)
-    refuse(`--${name} must be a whole number from ${least} on, not ${text}`);
-  return value;
-}
-
-const seed = wholeNumber('seed', values.seed, 0);
-const lag = wholeNumber('lag', values.lag, 0);
+const seed = wholeNumber('seed', values.seed);
+const lag = wholeNumber('lag', values.lag);
 const plan = planOf(wholeNumber('orders', values.orders, 10_000), seed, lag);
 if (values.resume && values.folder === undefined)
   refuse('--resume needs the --folder of the run that was killed');
@@ -85,10 +70,7 @@ function tell(checkpoint: Checkpoint): void {
 
 const from = keptBefore();
 if (!announce(plan, from)) refuse('the disk is too small: give another --folder or fewer --orders');
-const builds = mkdtempSync(join(tmpdir(), 'redbook-growth-builds-'));
-keepBuildsIn(builds);
-process.once('exit', () => rmSync(builds, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+keepBuilds('growth');
 
 async function keep(kept: Kept): Promise<void> {
   await writeFile(progressFile, JSON.stringify(kept));

@@ -30,7 +30,6 @@ interface OtherTypedData {
   readonly message?: object;
 }
 
-/** Signs typed data that differs from the challenge. */
 async function signOther(
   { privateKey, challenge }: Candidate<LoginTypedData>,
   changed: OtherTypedData,

@@ -1,11 +1,12 @@
 /** `npm run hostile`: hostile requests, logins and tokens against a cluster of real processes. docs/hostile-input.md */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
 import { keepBuildsIn } from '../../support/program.ts';
+import { newSeed, say, temporaryFolder, wholeNumber } from '../command.ts';
 import { prove, runHostile, sendAgain } from './hostile.ts';
 import { textOf } from './report.ts';
 import { startTarget } from './target.ts';
@@ -16,21 +17,16 @@ const { values } = parseArgs({
     logins: { type: 'string', default: '2000' },
     tokens: { type: 'string', default: '500' },
     rounds: { type: 'string', default: '10' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    seed: { type: 'string', default: newSeed() },
     only: { type: 'string' },
     json: { type: 'boolean', default: false },
     broken: { type: 'boolean', default: false },
   },
 });
 
-const say = (line: string): void =>
-  console.error(`${(performance.now() / 1_000).toFixed(1).padStart(7)} s  ${line}`);
-const folder = mkdtempSync(join(tmpdir(), 'redbook-hostile-'));
+const folder = temporaryFolder('hostile');
 keepBuildsIn(join(folder, 'builds'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-
-const seed = Number(values.seed);
+const seed = wholeNumber('seed', values.seed);
 say(`SEED=${seed}`);
 process.exit(values.broken ? await proveHarness() : await run());
 
@@ -40,13 +36,13 @@ async function run(): Promise<number> {
   try {
     const options = {
       ...{ target, seed, say, held: 120, operates: true },
-      requests: Number(values.requests),
-      logins: Number(values.logins),
-      tokens: Number(values.tokens),
-      rounds: Number(values.rounds),
+      requests: wholeNumber('requests', values.requests),
+      logins: wholeNumber('logins', values.logins),
+      tokens: wholeNumber('tokens', values.tokens),
+      rounds: wholeNumber('rounds', values.rounds),
     };
     if (values.only !== undefined) {
-      const found = await sendAgain(options, Number(values.only));
+      const found = await sendAgain(options, wholeNumber('only', values.only));
       console.log(JSON.stringify(found, null, 2));
       return found.length === 0 ? 0 : 1;
     }

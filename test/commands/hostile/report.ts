@@ -1,5 +1,6 @@
 /** Prints the findings, and the last thing that a run prints: its figures and the memory of each process. */
 
+import { PLAIN } from '../../../src/terminal/paint.ts';
 import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Report } from './hostile.ts';
 
@@ -33,7 +34,6 @@ export class Findings {
   }
 }
 
-const plain = (_style: string, text: string): string => text;
 const INDENT = '    ';
 
 export function textOf(report: Report): string {
@@ -65,7 +65,7 @@ function figuresTable(report: Report): string {
       `${formatCounted(report.secrets)} in ${formatCounted(report.logBytes)} bytes`,
     ],
   ];
-  return renderTable([column('figure'), column('value')], rows, plain);
+  return renderTable([column('figure'), column('value')], rows, PLAIN);
 }
 
 function memoryTable({ memory }: Report): string {
@@ -85,7 +85,7 @@ function memoryTable({ memory }: Report): string {
     ends(rounds.map(({ sockets }) => sockets)),
     ends(rounds.map(({ files }) => files)),
   ]);
-  return renderTable(columns, rows, plain);
+  return renderTable(columns, rows, PLAIN);
 }
 
 function foundText({ findings }: Report): string {

@@ -195,7 +195,6 @@ export const drawHandshake = (dice: Random): Handshake =>
     () => oddQuery(dice),
   ])();
 
-/** A frame of the server. */
 export interface ServerFrame {
   readonly opcode: number;
   readonly payload: Buffer;

@@ -51,6 +51,7 @@ export class Clients {
   };
   /** The first broken promise, or unexpected error. */
   violation: Violation | undefined;
+  readonly #replaced = new WeakMap<PlaceOperation, string>();
   readonly #world: World;
   readonly #onActivity: () => void;
 
@@ -201,15 +202,32 @@ export class Clients {
       if (found !== null) return this.#known(operation, { outcome: 'claimed', orderId: found }, losses);
     }
     const before = clientOrderId === null ? undefined : journal.orderIdOf(wallet, clientOrderId);
+    const replaces = this.#replacedBy(operation);
     let answer: PlaceAnswer;
     try {
-      answer = await service.place(wallet, requestOf(operation));
+      answer = await service.place(wallet, requestOf(operation), replaces);
     } catch (error) {
       if (isSteady()) this.#refusedOrder(operation, before, error);
+      const isUnfound = error instanceof Refusal && error.code === 'ORDER_NOT_FOUND';
+      if (isUnfound && isSteady() && journal.isLiveIn(replaces!, operation.market))
+        throw new Violation('a live order can be replaced', replaces!);
       throw error;
     }
     if (answer.outcome === 'unchecked') throw new Refusal('SERVICE_UNAVAILABLE');
+    if (answer.outcome === 'placed' && answer.replaced !== null) this.#closed([answer.replaced.id], losses);
     this.#known(operation, answer, losses);
+  }
+
+  /** Returns the order that a request replaces, the same one however often it is repeated. */
+  #replacedBy(operation: PlaceOperation): string | undefined {
+    const { wallet, replaces } = operation;
+    if (replaces === null) return undefined;
+    const known = this.#replaced.get(operation);
+    if (known !== undefined) return known;
+    const ids = this.#journal.idsOf(wallet);
+    const id = ids[replaces % Math.max(1, ids.length)] ?? 'no order yet';
+    this.#replaced.set(operation, id);
+    return id;
   }
 
   /** A request whose id was used before is never refused: it is answered with its order. */

@@ -3,7 +3,7 @@
  * live orders, used ids, closed orders. Ids and the lives of orders are checked with each event.
  */
 
-import type { EngineEvent, OrderPlaced } from '../../../src/domain/event.ts';
+import type { EngineEvent, OrderPlacedEvent } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import { isLive } from '../../../src/domain/order.ts';
 import { readEvent, type StreamEntry } from '../../../src/engine/event-codec.ts';
@@ -24,7 +24,7 @@ interface Fold {
   readonly events: EngineEvent[];
   /** Remaining steps of each live order, by id. */
   readonly live: Map<string, { readonly wallet: string; readonly market: string; steps: bigint }>;
-  readonly placed: Map<string, OrderPlaced>;
+  readonly placed: Map<string, OrderPlacedEvent>;
   readonly closed: Set<string>;
   /** `wallet client-order-id` -> order id; `kind reference` -> sequence. */
   readonly used: Map<string, string>;
@@ -66,11 +66,15 @@ export class Journal {
     return this.#fold.live.has(id);
   }
 
+  isLiveIn(id: string, market: string): boolean {
+    return this.#fold.live.get(id)?.market === market;
+  }
+
   isClosed(id: string): boolean {
     return this.#fold.closed.has(id);
   }
 
-  placed(id: string): OrderPlaced | undefined {
+  placed(id: string): OrderPlacedEvent | undefined {
     return this.#fold.placed.get(id);
   }
 
@@ -142,7 +146,7 @@ export class Journal {
       this.#use(`${event.kind} ${event.reference}`, `${event.sequence}`);
   }
 
-  #addOrder(event: EngineEvent & OrderPlaced): void {
+  #addOrder(event: EngineEvent & OrderPlacedEvent): void {
     const { order, status, filledSteps, trades, expired } = event;
     if (this.#fold.placed.has(order.id)) throw new Violation('an order id is given once', order.id);
     if (this.lost.has(order.id)) throw new Violation('the id of a lost order is not given again', order.id);

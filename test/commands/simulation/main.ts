@@ -11,7 +11,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
-import { mochaGlobalSetup, mochaGlobalTeardown, stopServers } from '../../support/servers.ts';
+import { newSeed, wholeNumber, withServers } from '../command.ts';
 import { type Failure, replay } from './simulate.ts';
 import { type Task, TaskRunner, type UsedSeconds } from './tasks.ts';
 import { runInWorkers } from './workers.ts';
@@ -22,7 +22,7 @@ const REPORT_EVERY = 500;
 const { values } = parseArgs({
   options: {
     histories: { type: 'string', default: '1000' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    seed: { type: 'string', default: newSeed() },
     steps: { type: 'string', default: '200' },
     workers: { type: 'string', default: String(availableParallelism()) },
     builds: { type: 'string', default: '' },
@@ -34,7 +34,7 @@ const [histories, seed, steps, workers] = [
   wholeNumber('histories', values.histories),
   wholeNumber('seed', values.seed),
   wholeNumber('steps', values.steps),
-  Math.max(1, wholeNumber('workers', values.workers)),
+  wholeNumber('workers', values.workers, 1),
 ];
 
 if (values.replay !== undefined) process.exitCode = (await replayFile(values.replay)) ? 0 : 1;
@@ -89,17 +89,16 @@ function tell(failure: Failure): void {
 }
 
 async function replayFile(file: string): Promise<boolean> {
-  mochaGlobalSetup();
-  const runner = new TaskRunner();
-  try {
-    const { violation } = await replay(await runner.world(), JSON.parse(readFileSync(file, 'utf8')));
-    console.log(violation?.message ?? 'no invariant broke');
-    return violation === undefined;
-  } finally {
-    await runner.close();
-    await stopServers();
-    await mochaGlobalTeardown();
-  }
+  return withServers(async () => {
+    const runner = new TaskRunner();
+    try {
+      const { violation } = await replay(await runner.world(), JSON.parse(readFileSync(file, 'utf8')));
+      console.log(violation?.message ?? 'no invariant broke');
+      return violation === undefined;
+    } finally {
+      await runner.close();
+    }
+  });
 }
 
 async function findBroken(): Promise<boolean> {
@@ -117,11 +116,4 @@ async function findBroken(): Promise<boolean> {
   });
   console.log(`${builds.length - missed} of ${builds.length} broken builds were found`);
   return missed === 0;
-}
-
-function wholeNumber(name: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new Error(`--${name} must be a whole number, not ${text}`);
-  return value;
 }

@@ -17,6 +17,8 @@ export interface PlaceOperation {
   readonly timeInForce: TimeInForce;
   readonly postOnly: boolean;
   readonly clientOrderId: string | null;
+  /** The order of the wallet that it replaces, counted like those of a cancel; null: none. */
+  readonly replaces: number | null;
 }
 
 export interface MoveOperation {
@@ -111,6 +113,7 @@ export class Operations {
       size: 1 + dice.below(dice.pick([3, 12])),
       postOnly: timeInForce === 'GTC' && dice.chance(0.1),
       clientOrderId: dice.chance(0.8) ? this.#clientId() : null,
+      replaces: dice.chance(0.15) ? dice.below(20) : null,
     };
   }
 

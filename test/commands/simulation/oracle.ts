@@ -3,7 +3,7 @@
  * equivalence, which gives every order, trade, balance and entry that the servers must hold.
  */
 
-import type { EngineEvent, OrderPlaced } from '../../../src/domain/event.ts';
+import type { EngineEvent, OrderPlacedEvent } from '../../../src/domain/event.ts';
 import type { ClosedOrder, Side } from '../../../src/domain/order.ts';
 import { readBookMember, readLiveMember } from '../../../src/engine/codec.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from '../../../src/engine/keys.ts';
@@ -58,7 +58,7 @@ class Replay {
   readonly book = new ReferenceExchange(LIMITS);
   readonly orders = new Map<
     string,
-    { readonly order: ReferenceOrder; readonly event: OrderPlaced; closed: number | null }
+    { readonly order: ReferenceOrder; readonly event: OrderPlacedEvent; closed: number | null }
   >();
   readonly trades: Traded[] = [];
   readonly movements: string[] = [];
@@ -110,7 +110,7 @@ class Replay {
     }
   }
 
-  #place(event: OrderPlaced & { readonly sequence: number }): void {
+  #place(event: OrderPlacedEvent & { readonly sequence: number }): void {
     const { order, status, filledSteps, reason, trades, expired } = event;
     const { market, side, type, clientOrderId, timeInForce, postOnly, wallet, priceTicks } = order;
     const answer = this.book.place(

@@ -8,7 +8,7 @@ import { rebuildEngine } from '../../../src/books/rebuild.ts';
 import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
 import type { MarketChange } from '../../../src/domain/market-rules.ts';
-import type { Order, Trade } from '../../../src/domain/order.ts';
+import type { ClosedOrder, Order, Trade } from '../../../src/domain/order.ts';
 import { type Engine, openEngine } from '../../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import { type Figures, type MarketData, openMarketData } from '../../../src/market-data/index.ts';
@@ -38,7 +38,12 @@ export interface Parts {
 export type Sabotage = (parts: Parts, makePool: (config: pg.PoolConfig) => pg.Pool) => void;
 
 export type PlaceAnswer =
-  | { readonly outcome: 'placed'; readonly order: Order; readonly trades: readonly Trade[] }
+  | {
+      readonly outcome: 'placed';
+      readonly order: Order;
+      readonly trades: readonly Trade[];
+      readonly replaced: ClosedOrder | null;
+    }
   | { readonly outcome: 'claimed'; readonly orderId: string }
   | { readonly outcome: 'unchecked' };
 
@@ -86,12 +91,13 @@ export class Service {
   }
 
   /** Places an order as the endpoint does: an id that the engine cannot tell is looked for in Postgres. */
-  async place(wallet: string, request: OrderRequest): Promise<PlaceAnswer> {
-    let placement = await this.#engine.orders.place({ wallet, request });
+  async place(wallet: string, request: OrderRequest, replaces?: string): Promise<PlaceAnswer> {
+    const command = { wallet, request, ...(replaces !== undefined && { replaces }) };
+    let placement = await this.#engine.orders.place(command);
     for (let looks = 0; placement.outcome === 'unchecked' && looks < MAX_LOOKS; looks += 1) {
       const settled = await this.#ledger.orders.placedId(wallet, request.clientOrderId!);
       if (settled !== null) return { outcome: 'claimed', orderId: settled };
-      placement = await this.#engine.orders.place({ wallet, request, checked: placement.moment });
+      placement = await this.#engine.orders.place({ ...command, checked: placement.moment });
     }
     return placement;
   }
@@ -135,7 +141,6 @@ export class Service {
     return new Set([...placed, ...orders.map(({ id }) => id)]);
   }
 
-  /** Prices of the best bid and ask, in ticks. */
   async best(market: string): Promise<{ bid: bigint | undefined; ask: bigint | undefined }> {
     const book = await this.#engine.reads.book(market, 5);
     return { bid: book?.bids[0]?.priceTicks, ask: book?.asks[0]?.priceTicks };

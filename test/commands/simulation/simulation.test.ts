@@ -10,8 +10,8 @@ import type { World, WorldOptions } from './world.ts';
 const STEPS = 200;
 /** Builds that are found within few histories. */
 const QUICK = ['settles in two processes at once', 'trims events that are not settled'];
-/** As many as 16 s of processor time allow, with fewer decisions than those of the command. */
-const [HISTORIES, FEW_STEPS] = [300, 40];
+/** As many as 8 s of processor time allow, with fewer decisions than those of the command. */
+const [HISTORIES, FEW_STEPS] = [150, 40];
 
 describe('simulated histories', function () {
   this.timeout(600_000);

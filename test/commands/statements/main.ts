@@ -5,21 +5,15 @@
 
 import { parseArgs } from 'node:util';
 import { compareEverything, monthsOf, settleHistory } from '../../statements/history.ts';
-import { drawSeed, runSeed } from '../../support/seed.ts';
-import {
-  freshLedgerDatabase,
-  mochaGlobalSetup,
-  mochaGlobalTeardown,
-  stopServers,
-} from '../../support/servers.ts';
+import { runSeed } from '../../support/seed.ts';
+import { freshLedgerDatabase } from '../../support/servers.ts';
+import { withServers } from '../command.ts';
 
 const { values } = parseArgs({
   options: { events: { type: 'string', default: '200000' }, seed: { type: 'string' } },
 });
 if (values.seed !== undefined) process.env.SEED = values.seed;
-drawSeed();
-await mochaGlobalSetup();
-try {
+await withServers(async () => {
   const options = { seed: runSeed(), events: Number(values.events), batch: 2_000, days: 100 };
   const history = await settleHistory(await freshLedgerDatabase(), options);
   await compareEverything(history, 10);
@@ -29,7 +23,4 @@ try {
       `${monthsOf(history).length} months and ten random times: everything equals its recomputation`,
   );
   await history.ledger.close();
-} finally {
-  await stopServers();
-  await mochaGlobalTeardown();
-}
+});

@@ -4,13 +4,8 @@
  */
 
 import { parseArgs } from 'node:util';
-import {
-  freshDatabase,
-  freshRedis,
-  mochaGlobalSetup,
-  mochaGlobalTeardown,
-  stopServers,
-} from '../../support/servers.ts';
+import { freshDatabase, freshRedis } from '../../support/servers.ts';
+import { withServers } from '../command.ts';
 import { settleSweeps } from './sweeps.ts';
 
 const { values, positionals } = parseArgs({
@@ -18,8 +13,7 @@ const { values, positionals } = parseArgs({
   options: { fills: { type: 'string', default: '1000' }, heap: { type: 'string', default: '256' } },
 });
 const count = Number(positionals[0] ?? 450);
-await mochaGlobalSetup();
-try {
+await withServers(async () => {
   const servers = { redisUrl: await freshRedis(), databaseUrl: await freshDatabase() };
   const sweeps = Array<number>(count).fill(Number(values.fills));
   const { trades, seconds, peakMib } = await settleSweeps(servers, sweeps, Number(values.heap));
@@ -27,7 +21,4 @@ try {
     `${trades} trades of ${count} orders settled in ${seconds.toFixed(1)} s with a heap of ${values.heap} MiB; ` +
       `the process held ${peakMib.toFixed(0)} MiB at most`,
   );
-} finally {
-  await stopServers();
-  await mochaGlobalTeardown();
-}
+});

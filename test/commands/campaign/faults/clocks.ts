@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FakedClock, fakedClock } from '../../../support/faked-clock.ts';
 import type { Slot } from '../../drill/processes.ts';
-import { type Fault, NOTHING, type Scene } from './fault.ts';
+import type { Fault, Scene } from './fault.ts';
 
 /** Processes look at the settings every second. */
 const NOTICED_MS = 2_500;
@@ -32,7 +32,6 @@ const changed: Fault = {
   rounds: 8,
   shortRounds: 1,
   restEvery: 4,
-  mayBreak: NOTHING,
   async inject(scene) {
     const { redis } = scene.cluster;
     const [name, right, wrong] = CHANGES[(scene.round - 1) % CHANGES.length]!;
@@ -84,7 +83,6 @@ export const clocksApart: Fault = {
     await sleep(STEP_MS);
     clock.setAhead((hours - 1) * HOUR_S);
     await sleep(STEP_MS);
-    return async () => undefined;
   },
 };
 

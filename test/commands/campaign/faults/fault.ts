@@ -51,8 +51,8 @@ export interface Fault {
   readonly seconds?: number;
   /** Longest that a client may wait for an answer. */
   readonly answersWithinMs?: number;
-  /** The invariants that the fault excuses, in words for the table; everything else must hold. */
-  readonly mayBreak: string;
+  /** The invariants that the fault excuses, in words for the table; everything else must hold. None unless given. */
+  readonly mayBreak?: string;
   /** A round may lose acknowledged work, or has older files in place: a run that was killed in one leaves its cluster. */
   readonly mayLose?: boolean;
   /** The queue's Redis may lose its counts. */
@@ -65,9 +65,11 @@ export interface Fault {
   readonly plan?: (base: ClusterPlan) => Promise<OwnPlan>;
   /** Name of that cluster, where several faults in a row share it. */
   readonly shares?: string;
-  /** Does the harm, under load. @returns what undoes it */
-  inject(scene: Scene): Promise<() => Promise<void>>;
+  /** Does the harm, under load. @returns what undoes it, if it does not end by itself */
+  inject(scene: Scene): Injected;
 }
+
+export type Injected = Promise<() => Promise<void>> | Promise<void>;
 
 export interface OwnPlan {
   readonly plan: ClusterPlan;
@@ -79,19 +81,16 @@ export interface OwnPlan {
 export const inTurn = (name: string, faults: readonly Fault[]): Fault => ({
   name,
   rounds: 1,
-  mayBreak: NOTHING,
   forgetsLimits: faults.some(({ forgetsLimits }) => forgetsLimits === true),
   async inject(scene) {
     for (const fault of faults) {
       const heal = await fault.inject(scene);
-      await heal();
+      await heal?.();
       await scene.untilHealed();
     }
-    return async () => undefined;
   },
 });
 
-export const NOTHING = 'nothing';
 export const LIMITS = 'request limits of whoever cannot reach the queue Redis';
 export const QUEUE_FORGETS = 'request limits forget their counts, sign-ins under way';
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { familyOf } from '../../../support/proc.ts';
 import type { Cluster } from '../cluster.ts';
-import { type Fault, NOTHING, type Scene } from './fault.ts';
+import type { Fault, Scene } from './fault.ts';
 
 const MIN_MS = 4_000;
 const MAX_MS = 12_000;
@@ -25,7 +25,6 @@ const hang = (what: string, pidsOf: (cluster: Cluster) => number[], more: Partia
   shortRounds: 0,
   restEvery: 3,
   seconds: 20,
-  mayBreak: NOTHING,
   ...more,
   async inject({ cluster, dice, isShort }: Scene) {
     const pids = pidsOf(cluster).flatMap(familyOf);

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../drill/processes.ts';
 import { moment } from '../cluster.ts';
-import { type Fault, NOTHING, QUEUE_FORGETS, type Scene } from './fault.ts';
+import { type Fault, QUEUE_FORGETS, type Scene } from './fault.ts';
 
 const MAX_MOMENT_MS = 700;
 
@@ -12,7 +12,6 @@ const killOf = (role: Role, rounds: number): Fault => ({
   name: `kill ${role}`,
   rounds,
   restEvery: 10,
-  mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     const slot = dice.pick(cluster.of(role));
     await moment(dice, MAX_MOMENT_MS);
@@ -25,7 +24,6 @@ const killAll: Fault = {
   name: 'kill all processes',
   rounds: 10,
   shortRounds: 1,
-  mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     await moment(dice, MAX_MOMENT_MS);
     await Promise.all(cluster.slots.map((slot) => cluster.processes.end(slot, 'SIGKILL')));
@@ -94,7 +92,7 @@ const killServer = (
   name: string,
   server: 'engine' | 'queue' | 'postgres',
   rounds: number,
-  own: Pick<Fault, 'mayBreak' | 'forgetsLimits'> = { mayBreak: NOTHING },
+  own: Pick<Fault, 'mayBreak' | 'forgetsLimits'> = {},
 ): Fault => ({
   ...{ name, rounds, restEvery: 5, ...own },
   async inject({ cluster, dice }) {
@@ -113,7 +111,6 @@ const killEngineAgain: Fault = {
   rounds: 10,
   shortRounds: 0,
   restEvery: 3,
-  mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     for (let lives = 0; lives < SHORT_LIVES; lives += 1) {
       await cluster.engine.kill();
@@ -121,7 +118,6 @@ const killEngineAgain: Fault = {
       await cluster.engine.start();
       await moment(dice, MAX_MOMENT_MS);
     }
-    return async () => undefined;
   },
 };
 
@@ -129,7 +125,6 @@ const killEngineAndApi: Fault = {
   name: 'kill the engine Redis and an api',
   rounds: 20,
   restEvery: 5,
-  mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     const slot = dice.pick(cluster.of('api'));
     await moment(dice, MAX_MOMENT_MS);
@@ -145,7 +140,6 @@ const killEngineAndApi: Fault = {
 const hang = (what: string, role: Role, minMs: number): Fault => ({
   name: `${what} hangs`,
   rounds: 10,
-  mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     const pid = cluster.processes.pidOf(dice.pick(cluster.of(role)));
     process.kill(pid, 'SIGSTOP');

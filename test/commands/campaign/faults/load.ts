@@ -7,7 +7,7 @@ import { nextRelease } from '../../../planted/release.ts';
 import { type CaughtUp, catchUp, caughtUpText, heapOf } from '../../growth/backlog.ts';
 import { bulkInBook, placeBulk } from '../bulk.ts';
 import { type Cluster, engineSequence, moment, PATIENCE_MS, settledIn } from '../cluster.ts';
-import { type Fault, NOTHING } from './fault.ts';
+import type { Fault } from './fault.ts';
 import { expectClosed, LOST, loseEngine, rebuild } from './recovery.ts';
 
 const MAX_HANG_MS = 2_000;
@@ -16,7 +16,6 @@ const MAX_HANG_MS = 2_000;
 const deliveredTwice: Fault = {
   name: 'the stream is delivered to three settlements',
   rounds: 10,
-  mayBreak: NOTHING,
   shares: 'crowded',
   plan: async (base) => ({ plan: { ...base, replicas: { ...base.replicas, settlement: 3 } } }),
   async inject({ cluster, dice }) {
@@ -41,7 +40,6 @@ const SHORT_AWAY_MS = 4_000;
 const lag: Fault = {
   name: 'settlement catches up in 256 MB',
   rounds: 3,
-  mayBreak: NOTHING,
   shares: 'small',
   plan: (base) => settlesInLittleMemory(base),
   async inject({ cluster, isShort, note }) {
@@ -62,7 +60,6 @@ const rollingChange: Fault = {
   name: 'a rolling change between two releases, under kills',
   rounds: 5,
   shortRounds: 1,
-  mayBreak: NOTHING,
   async plan(base) {
     const folder = join(base.folder, 'next-release');
     nextRelease(folder);
@@ -87,7 +84,6 @@ const rollingChange: Fault = {
           : cluster.processes.end(victim, 'SIGKILL').then(() => cluster.processes.start(victim)),
       ]);
     }
-    return async () => undefined;
   },
 };
 
@@ -110,7 +106,6 @@ const largeLag: Fault = {
   name: 'a large lag (--bulk) in 256 MB',
   rounds: 1,
   seconds: 60,
-  mayBreak: NOTHING,
   shares: 'small',
   plan: settlesInLittleMemory,
   async inject({ cluster, bulk, note }) {

@@ -7,7 +7,7 @@ import { openRedis, PASSWORD } from '../../../support/redis-server.ts';
 import type { Role } from '../../drill/processes.ts';
 import type { Cluster } from '../cluster.ts';
 import type { ServerProxy } from '../proxies.ts';
-import { type Fault, LIMITS, type OwnPlan, type Scene } from './fault.ts';
+import { type Fault, type Injected, LIMITS, type OwnPlan, type Scene } from './fault.ts';
 
 const LOSSY_MS = 4_000;
 const PERCENT_LOST = [1, 2, 5, 10] as const;
@@ -56,7 +56,7 @@ const packetsAreLost: Fault = {
 
 const onConnections = (
   name: string,
-  inject: (scene: Scene) => Promise<() => Promise<void>>,
+  inject: (scene: Scene) => Injected,
   more: Partial<Fault> = {},
 ): Fault => ({
   name,
@@ -82,7 +82,6 @@ const storm = onConnections('both Redis servers end connections again and again'
     for (const redis of servers)
       for (const type of ['normal', 'pubsub'] as const) await endConnections(redis, type);
   for (const redis of servers) redis.disconnect();
-  return async () => undefined;
 });
 
 const PAUSED_MS = 6_000;
@@ -102,7 +101,6 @@ const paused = onConnections('a Redis server holds up commands (CLIENT PAUSE)', 
   const redis = server === 'engine' ? cluster.redis : cluster.queueRedis;
   await redis.call('CLIENT', 'PAUSE', String(PAUSED_MS), commands);
   await sleep(PAUSED_MS);
-  return async () => undefined;
 });
 
 const ROLES = ['api', 'settlement', 'snapshot', 'stream'];
@@ -149,7 +147,7 @@ const serverOf = ({ round }: Scene): (typeof SERVERS)[number] =>
 const onLinks = (
   name: string,
   rounds: number,
-  inject: (scene: Scene, proxy: ServerProxy) => Promise<() => Promise<void>>,
+  inject: (scene: Scene, proxy: ServerProxy) => Injected,
 ): Fault => ({
   name,
   rounds,

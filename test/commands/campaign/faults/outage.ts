@@ -1,10 +1,11 @@
 /** Postgres is away for long while trading goes on: the lag that it leaves is made up in half the time. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../support/eventually.ts';
 import { type Flood, openFlood } from '../bulk.ts';
 import { type Cluster, engineSequence, PATIENCE_MS, settledIn } from '../cluster.ts';
 import { watchProcessorSpeed, watchStolenTime } from '../machine.ts';
-import { type Fault, NOTHING } from './fault.ts';
+import type { Fault } from './fault.ts';
 import { pauseSettlement } from './settlement-points.ts';
 
 const OUTAGE_MS = 120_000;
@@ -31,14 +32,6 @@ async function lagOf(cluster: Cluster): Promise<number> {
 /** Each look at Postgres takes a new connection, so looks are rare where settlement is timed. */
 const LOOK_MS = 250;
 
-async function until(what: string, holds: () => Promise<boolean>, withinMs: number): Promise<void> {
-  const endMs = performance.now() + withinMs;
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > endMs) throw new Error(`${what}: not within ${withinMs} ms`);
-    await sleep(LOOK_MS);
-  }
-}
-
 /**
  * Settles a backlog while orders come at a pace.
  * @returns events that are settled in a second, from the first commit until most of the backlog is gone
@@ -55,7 +48,12 @@ async function settlementRate(
   flood.begin(perSecond);
   await pause.end();
   const settles = async (to: number): Promise<{ readonly at: number; readonly atMs: number }> => {
-    await until(`event ${to} is settled`, async () => (await settledIn(cluster)) >= to, PATIENCE_MS);
+    await eventually(
+      `event ${to} is settled`,
+      async () => (await settledIn(cluster)) >= to,
+      PATIENCE_MS,
+      LOOK_MS,
+    );
     return { at: await settledIn(cluster), atMs: performance.now() };
   };
   const first = await settles(before + 1);
@@ -116,7 +114,6 @@ export const longOutage: Fault = {
   rounds: 5,
   seconds: 420,
   shortRounds: 1,
-  mayBreak: NOTHING,
   plan: async (base) => ({ plan: base }),
   async inject({ cluster, isShort, note, violation }) {
     const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
@@ -135,7 +132,7 @@ export const longOutage: Fault = {
       const lag = (await engineSequence(cluster.redis))! - away;
       const sinceThen = watchProcessors();
       const isGone = async (): Promise<boolean> => (await lagOf(cluster)) <= rate * SHARE * FRESH_S;
-      await until('the lag is gone', isGone, outageMs + PATIENCE_MS);
+      await eventually('the lag is gone', isGone, outageMs + PATIENCE_MS, LOOK_MS);
       const goneMs = performance.now() - begunMs;
       const then = sinceThen();
       const perSecond = await flood.stop();

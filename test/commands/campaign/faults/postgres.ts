@@ -5,7 +5,7 @@ import pg from 'pg';
 import { eventually } from '../../../support/eventually.ts';
 import { openFlood } from '../bulk.ts';
 import { type Cluster, engineSequence, settledIn } from '../cluster.ts';
-import { type Fault, NOTHING, type Scene } from './fault.ts';
+import type { Fault, Injected, Scene } from './fault.ts';
 import { pauseSettlement } from './settlement-points.ts';
 
 async function asAdmin(
@@ -47,7 +47,6 @@ const early: Fault = {
   rounds: 5,
   shortRounds: 0,
   restEvery: 3,
-  mayBreak: NOTHING,
   async inject({ cluster, dice, note, violation }) {
     const lazy = ["wal_writer_delay = '10s'", "wal_writer_flush_after = '1GB'", 'synchronous_commit = off'];
     await set(cluster, ...lazy.map((setting) => `set ${setting}`));
@@ -76,7 +75,6 @@ const password: Fault = {
   rounds: 5,
   shortRounds: 0,
   restEvery: 3,
-  mayBreak: NOTHING,
   async inject({ cluster }) {
     const right = new URL(cluster.postgres.url).password;
     await asAdmin(cluster, async (client) => {
@@ -85,7 +83,6 @@ const password: Fault = {
       await sleep(REFUSED_MS);
       await client.query(`alter role postgres password '${right}'`);
     });
-    return async () => undefined;
   },
 };
 
@@ -93,9 +90,9 @@ const HELD_UP_MS = 4_000;
 
 const administered = (
   name: string,
-  inject: (scene: Scene) => Promise<() => Promise<void>>,
+  inject: (scene: Scene) => Injected,
   more: Partial<Fault> = {},
-): Fault => ({ name, rounds: 6, shortRounds: 0, restEvery: 3, mayBreak: NOTHING, inject, ...more });
+): Fault => ({ name, rounds: 6, shortRounds: 0, restEvery: 3, inject, ...more });
 
 const LAST_COMMIT_MS = 500;
 
@@ -128,7 +125,6 @@ const ended = administered('Postgres ends connections again and again', async ({
     for (const endMs = Date.now() + HELD_UP_MS; Date.now() < endMs; await sleep(BETWEEN_ENDS_MS))
       await endConnections(client);
   });
-  return async () => undefined;
 });
 
 const BETWEEN_CANCELS_MS = 1;
@@ -152,7 +148,6 @@ const cancelled = administered('Postgres cancels statements at random', async (s
   });
   note([...counts].map(([work, times]) => `${times} of ${work}`).join(', '));
   if (counts.size === 0) violation('campaign', 'no statement was cancelled');
-  return async () => undefined;
 });
 
 const QUEUES_OF_OTHERS = 20;
@@ -208,7 +203,6 @@ const locked = administered(
       await client.query(`begin; lock table ${tables} in access exclusive mode`);
       await sleep(HELD_UP_MS);
     });
-    return async () => undefined;
   },
   { rounds: 5, restEvery: 1 },
 );

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { GENERAL, marketChannel } from '../../../../src/feed/index.ts';
 import { moment } from '../cluster.ts';
 import { MARKER } from '../marker.ts';
-import { type Fault, NOTHING, QUEUE_FORGETS } from './fault.ts';
+import { type Fault, QUEUE_FORGETS } from './fault.ts';
 
 const REFUSING_MS = 3_000;
 
@@ -60,13 +60,11 @@ const garbage: Fault = {
   rounds: 5,
   shortRounds: 0,
   restEvery: 3,
-  mayBreak: NOTHING,
   async inject({ cluster: { queueRedis }, dice }) {
     for (let messages = 0; messages < MESSAGES; messages += 1) {
       await queueRedis.publish(dice.pick(CHANNELS), dice.pick(GARBAGE));
       await moment(dice, 40);
     }
-    return async () => undefined;
   },
 };
 
@@ -79,7 +77,6 @@ const keysOfQueues = async (redis: Redis): Promise<string[]> =>
 const queueDeleted: Fault = {
   name: 'all keys of BullMQ are deleted',
   rounds: 10,
-  mayBreak: NOTHING,
   async inject({ cluster: { queueRedis }, dice, note, violation }) {
     let deleted = 0;
     for (let turns = 0; turns < 3; turns += 1) {
@@ -89,7 +86,6 @@ const queueDeleted: Fault = {
     }
     if (deleted === 0) violation('campaign', 'BullMQ has no key under the names of the queues');
     note(`${deleted} keys`);
-    return async () => undefined;
   },
 };
 
@@ -101,7 +97,6 @@ const flushQueue: Fault = {
   async inject({ cluster: { queueRedis }, dice }) {
     await moment(dice, 600);
     await queueRedis.flushall();
-    return async () => undefined;
   },
 };
 
@@ -113,7 +108,6 @@ const wrongKeys: Fault = {
   rounds: 5,
   shortRounds: 0,
   restEvery: 3,
-  mayBreak: NOTHING,
   async inject({ cluster: { queueRedis }, note, violation }) {
     const keys = await keysOfQueues(queueRedis);
     if (keys.length === 0) violation('campaign', 'BullMQ has no key under the names of the queues');

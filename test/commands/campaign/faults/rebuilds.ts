@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRedis, PASSWORD, untilInStep } from '../../../support/redis-server.ts';
 import { type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
-import { type Fault, NOTHING } from './fault.ts';
+import type { Fault } from './fault.ts';
 import {
   expectClosed,
   LAST_BATCHES_MS,
@@ -111,7 +111,6 @@ const swapped: Fault = {
   rounds: 5,
   shortRounds: 0,
   restEvery: 3,
-  mayBreak: NOTHING,
   async inject(scene) {
     const { cluster, dice } = scene;
     const swap = (): Promise<unknown> => cluster.redis.call('SWAPDB', '0', '1');

@@ -193,7 +193,6 @@ const failover: Fault = {
     if (sequence >= settled) {
       note('the replica had everything that was settled');
       scene.lost(sequence);
-      return async () => undefined;
     }
     note(`Postgres is ${settled - sequence} events ahead of the replica`);
     await expectClosed(scene, { sequence, settled });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../support/eventually.ts';
 import type { Outcome } from '../journal.ts';
-import { type Fault, NOTHING, type Scene } from './fault.ts';
+import type { Fault, Scene } from './fault.ts';
 
 const REFUSING_MS = 1_500;
 const FLUSHES = 10;
@@ -30,7 +30,6 @@ async function expectRefusal(scene: Scene, name: string): Promise<void> {
 const noScript: Fault = {
   name: 'NOSCRIPT: the scripts are flushed',
   rounds: 5,
-  mayBreak: NOTHING,
   async inject(scene) {
     for (let flushes = 0; flushes < FLUSHES; flushes += 1) {
       await scene.cluster.redis.script('FLUSH');
@@ -39,7 +38,6 @@ const noScript: Fault = {
         scene.violation('NOSCRIPT', `an order was answered ${JSON.stringify(outcome)} after a flush`);
       await sleep(REFUSING_MS / FLUSHES);
     }
-    return async () => undefined;
   },
 };
 
@@ -49,7 +47,6 @@ const MAX_KILLS = 100;
 const busy: Fault = {
   name: 'BUSY: a script does not end',
   rounds: 5,
-  mayBreak: NOTHING,
   async inject(scene) {
     const { redis } = scene.cluster;
     await redis.config('SET', 'busy-reply-threshold', '100');
@@ -86,7 +83,6 @@ const busy: Fault = {
 const readOnly: Fault = {
   name: 'READONLY: the server becomes a replica for a moment',
   rounds: 5,
-  mayBreak: NOTHING,
   async inject(scene) {
     const { cluster } = scene;
     // A primary that nobody can reach, so the replica keeps its data.
@@ -103,7 +99,6 @@ const readOnly: Fault = {
 const misconf: Fault = {
   name: 'MISCONF: the server cannot save',
   rounds: 5,
-  mayBreak: NOTHING,
   async inject(scene) {
     const { redis, engineFolder } = scene.cluster;
     const snapshot = join(engineFolder, 'dump.rdb');
@@ -136,7 +131,6 @@ async function untilSaved(redis: Scene['cluster']['redis']): Promise<void> {
 const outOfMemory: Fault = {
   name: 'the engine Redis is out of memory',
   rounds: 10,
-  mayBreak: NOTHING,
   async inject(scene) {
     const { driver, violation } = scene;
     const { redis } = scene.cluster;

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { eventually } from '../../../support/eventually.ts';
 import { installedPostgres } from '../../../support/postgres-server.ts';
 import { APPENDED, type Cluster, engineSequence, PATIENCE_MS, settledIn } from '../cluster.ts';
-import { type Fault, NOTHING, type OwnPlan, type Scene } from './fault.ts';
+import type { Fault, Injected, OwnPlan, Scene } from './fault.ts';
 import { expectClosed } from './recovery.ts';
 
 /** @throws Error with what the program said when it fails */
@@ -95,16 +95,8 @@ const snapshots: Fault = {
   },
 };
 
-const LOOK_MS = 200;
-const MAX_LOOKS = 300;
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-    if (await holds()) return;
-    await sleep(LOOK_MS);
-  }
-  throw new Error(`${what}: not within ${(MAX_LOOKS * LOOK_MS) / 1_000} s`);
-}
+const until = (what: string, holds: () => Promise<boolean>): Promise<void> =>
+  eventually(what, holds, 60_000, 200);
 
 /** The engine's copy is older than Postgres: the engine stays closed until the newer files are put back. */
 const engineTooOld: Fault = {
@@ -193,7 +185,7 @@ const CONFIGURATION = [
 const archived = (
   name: string,
   more: Pick<Fault, 'mayBreak' | 'mayLose'>,
-  inject: (scene: Scene, tools: string) => Promise<() => Promise<void>>,
+  inject: (scene: Scene, tools: string) => Injected,
 ): Fault => {
   const home = installedPostgres();
   return {
@@ -353,7 +345,7 @@ const toTheTime = archived(
 
 const toTheEnd = archived(
   'restore: Postgres alone, recovered to the end of its archive',
-  { mayBreak: NOTHING },
+  {},
   async (scene, tools) => {
     const { cluster, dice, note } = scene;
     const base = `${cluster.postgresFolder}-base`;
@@ -370,7 +362,6 @@ const toTheEnd = archived(
     await recover(cluster, base);
     note(`Postgres came back ${before - (await settledIn(cluster))} events older, at least`);
     // The engine has every event that the archive lacks, so nothing is lost.
-    return async () => undefined;
   },
 );
 

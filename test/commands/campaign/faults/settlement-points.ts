@@ -8,7 +8,7 @@ import { loadScript } from '../../../../src/redis/lua.ts';
 import { eventually } from '../../../support/eventually.ts';
 import type { Trap } from '../../../support/link.ts';
 import { type Cluster, PATIENCE_MS, settledIn } from '../cluster.ts';
-import { type Fault, NOTHING } from './fault.ts';
+import type { Fault } from './fault.ts';
 
 export interface Pause {
   /** Sequence of the last settled event. */
@@ -103,7 +103,6 @@ export const killAtPoint: Fault = {
   name: 'kill settlement at named points of a batch',
   rounds: 60,
   restEvery: 5,
-  mayBreak: NOTHING,
   shares: 'proxied',
   plan: async (base) => ({ plan: { ...base, isProxied: true } }),
   async inject({ cluster, round, note, violation }) {

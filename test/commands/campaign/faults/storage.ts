@@ -18,7 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenOf } from '../../../support/proc.ts';
 import { openRedis, startRedisServer } from '../../../support/redis-server.ts';
 import { APPENDED, type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
-import { type Fault, NOTHING, type Scene } from './fault.ts';
+import type { Fault, Scene } from './fault.ts';
 import { signal } from './hangs.ts';
 import { expectClosed } from './recovery.ts';
 import { pauseSettlement } from './settlement-points.ts';
@@ -96,7 +96,6 @@ const rewritesKilled: Fault = {
   rounds: 10,
   shortRounds: 0,
   restEvery: 3,
-  mayBreak: NOTHING,
   async inject({ cluster: { engine, redis }, dice, note, violation }) {
     let kills = 0;
     for (let rewrites = 0; rewrites < REWRITES; rewrites += 1) {
@@ -115,7 +114,6 @@ const rewritesKilled: Fault = {
       await engine.kill();
       await engine.start();
     }
-    return async () => undefined;
   },
 };
 
@@ -167,7 +165,6 @@ const needsDisk: Fault['lacks'] = ({ hasTmpfs }) =>
 const fullEngine: Fault = {
   name: 'the disk of the engine Redis is full',
   rounds: 5,
-  mayBreak: NOTHING,
   lacks: needsDisk,
   async plan(base) {
     const { folder, close } = smallDisk(join(base.folder, 'disk'), REDIS_MB);
@@ -188,7 +185,6 @@ const fullEngine: Fault = {
 const fullPostgres: Fault = {
   name: 'the disk of Postgres is full',
   rounds: 5,
-  mayBreak: NOTHING,
   lacks: needsDisk,
   async plan(base) {
     const { folder, close } = smallDisk(join(base.folder, 'disk'), POSTGRES_MB);
@@ -215,7 +211,6 @@ const fullPostgres: Fault = {
 const limitedEngine: Fault = {
   name: 'the engine Redis may write no more (RLIMIT_FSIZE)',
   rounds: 5,
-  mayBreak: NOTHING,
   async inject({ cluster, violation }) {
     const { size } = statSync(appendedFile(cluster.engineFolder));
     const limited = spawnSync('prlimit', ['--pid', String(cluster.engine.pid()), `--fsize=${size + 200}`]);

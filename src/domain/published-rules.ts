@@ -1,7 +1,7 @@
 /** The rules of a market on the integer grid that the engine uses, made from the record that the API publishes. */
 
-import type { Market, MarketStatus } from '../../domain/market.ts';
-import { composeMarket } from '../../domain/market-rules.ts';
+import type { Market, MarketStatus } from './market.ts';
+import { composeMarket } from './market-rules.ts';
 
 /** The part of the published record that order rules come from; amounts are decimal text. */
 interface PublishedRules {

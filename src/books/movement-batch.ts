@@ -1,0 +1,122 @@
+/** Books batches of deposits and withdrawals, each by itself, within the caps of the key that asks for them. */
+
+import type { Act } from '../domain/act.ts';
+import { OperatorRefusal, Refusal } from '../domain/errors.ts';
+import type { OperatorKey } from '../domain/operator-rights.ts';
+import { formatScaled, parseDecimal, toScaled } from '../domain/units.ts';
+import { checkSameMovement, EventRefused } from '../engine/index.ts';
+import type { CappedAmount } from '../ledger/index.ts';
+import {
+  type AskedMovement,
+  findMovement,
+  moveFundsOnce,
+  type ScaledMovement,
+  scaledMovement,
+} from './movements.ts';
+import type { Servers } from './servers.ts';
+
+/** A movement that is booked now, or was booked before. */
+export interface BookedMovement {
+  /** Plain decimal. */
+  readonly amount: string;
+  readonly duplicate: boolean;
+}
+
+/** True for a refusal after which the movement is surely not booked. */
+const isCertain = (error: unknown): boolean =>
+  error instanceof OperatorRefusal ||
+  error instanceof EventRefused ||
+  (error instanceof Refusal && error.code !== 'SERVICE_UNAVAILABLE');
+
+/**
+ * Books each movement by itself.
+ * @param key whose caps hold; none for the command line
+ * @returns for each movement the booked one, or why it was not booked
+ */
+export async function bookMovements(
+  servers: Servers,
+  asked: readonly (AskedMovement & { readonly act: Act })[],
+  key?: Pick<OperatorKey, 'name' | 'caps'>,
+): Promise<PromiseSettledResult<BookedMovement>[]> {
+  const scaled = await Promise.allSettled(
+    asked.map(({ act: _, ...one }) => scaledMovement(servers.engine, one)),
+  );
+  const ready = scaled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const caps = key === undefined ? new Map<ScaledMovement, Cap>() : await reserve(servers, key, ready);
+  const booked = await Promise.allSettled(
+    scaled.map(async (one, at) => {
+      if (one.status === 'rejected') throw one.reason;
+      return book(servers, one.value, caps.get(one.value)?.isAllowed ?? true, asked[at]!.act);
+    }),
+  );
+  if (key !== undefined && caps.size > 0) await settleCaps(servers, key, scaled, booked, caps);
+  return booked;
+}
+
+async function book(
+  servers: Servers,
+  one: ScaledMovement,
+  isAllowed: boolean,
+  act: Act,
+): Promise<BookedMovement> {
+  const { scale, ...movement } = one;
+  const amount = formatScaled(movement.amountAtoms, scale);
+  if (isAllowed) return { amount, ...(await moveFundsOnce(servers, movement, scale, act)) };
+  // A repeated movement is answered as before, however much the key has moved since.
+  const earlier = await findMovement(servers, movement.kind, movement.reference);
+  if (earlier === null)
+    throw new OperatorRefusal(
+      'CAP_EXCEEDED',
+      `the key may not move as much ${movement.asset} in one day (UTC): nothing was moved`,
+    );
+  checkSameMovement(movement, earlier);
+  return { amount, duplicate: true };
+}
+
+interface Cap {
+  readonly amount: CappedAmount;
+  readonly isAllowed: boolean;
+}
+
+async function reserve(
+  { ledger }: Servers,
+  { name, caps }: Pick<OperatorKey, 'name' | 'caps'>,
+  movements: readonly ScaledMovement[],
+): Promise<Map<ScaledMovement, Cap>> {
+  const amounts = movements.flatMap((movement) => {
+    const { kind, reference, asset, amountAtoms: atoms, scale } = movement;
+    const cap = caps[asset];
+    // An amount that is not positive, or beyond every balance, is refused by the engine.
+    if (cap === undefined || atoms <= 0n || atoms >= 2n ** 63n) return [];
+    const capAtoms = toScaled(parseDecimal(cap)!, scale) ?? 0n;
+    return [[movement, { kind, reference, asset, atoms, capAtoms }] as const];
+  });
+  if (amounts.length === 0) return new Map();
+  const may = await ledger.caps.reserve(
+    name,
+    amounts.map(([, amount]) => amount),
+  );
+  return new Map(amounts.map(([movement, amount], at) => [movement, { amount, isAllowed: may[at]! }]));
+}
+
+/** Counts what was moved and gives back what surely was not. Without Postgres, all of it stays counted. */
+async function settleCaps(
+  { ledger }: Servers,
+  { name }: Pick<OperatorKey, 'name'>,
+  scaled: readonly PromiseSettledResult<ScaledMovement>[],
+  booked: readonly PromiseSettledResult<BookedMovement>[],
+  caps: ReadonlyMap<ScaledMovement, Cap>,
+): Promise<void> {
+  const moved: CappedAmount[] = [];
+  const refused: CappedAmount[] = [];
+  scaled.forEach((one, at) => {
+    const cap = one.status === 'fulfilled' ? caps.get(one.value) : undefined;
+    if (cap === undefined || !cap.isAllowed) return;
+    const result = booked[at]!;
+    if (result.status === 'rejected') {
+      if (isCertain(result.reason)) refused.push(cap.amount);
+    } else if (result.value.duplicate) refused.push(cap.amount);
+    else moved.push(cap.amount);
+  });
+  await Promise.allSettled([ledger.caps.keep(name, moved), ledger.caps.release(name, refused)]);
+}

@@ -1,0 +1,124 @@
+/** Places an order, for each route that takes one. */
+
+import { clientOrderId } from '../../contract/fields.ts';
+import { Refusal } from '../../domain/errors.ts';
+import type { Placement, PlaceOrder } from '../../engine/index.ts';
+import { findOrder } from '../../history/order-history.ts';
+import type { OrderWithFills } from '../../history/shown-fills.ts';
+import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
+import { checked } from '../checked.ts';
+import type { WalletCall } from '../endpoint.ts';
+
+/** Most lookups in Postgres. The first one counts unless it took minutes, or the engine wakes from minutes of rest. */
+const MAX_LOOKS = 2;
+const UNREADABLE = 'the order cannot be read at the moment';
+
+/** Refusals that may have left events: a halted market, or an outcome that never reached the client. */
+const MAY_HAVE_EVENTS: ReadonlySet<string> = new Set(['SETTLEMENT_FAILED', 'SERVICE_UNAVAILABLE']);
+
+/** Message for an order whose client order id cannot be looked up because Postgres is unavailable. */
+const UNKNOWN_ID =
+  'clientOrderId: the ledger is unavailable, and only the ledger can tell whether this id was used before. ' +
+  'Nothing was placed: retry later with the same id. Orders without a clientOrderId are accepted meanwhile.';
+
+/** An order that was placed, or the id of the order that already has the client order id. */
+export type Placed = Exclude<Placement, { outcome: 'unchecked' }>;
+
+/** Request that a body states. */
+export type Asked = Pick<PlaceOrder, 'request' | 'replaces'>;
+
+/**
+ * Places the order of a body. A known client order id takes precedence: the rest of a refused request is then ignored.
+ * @param read reads the body @throws Refusal if it is no order
+ * @param maxLooks most lookups in Postgres
+ */
+export async function placeOrder(
+  call: WalletCall,
+  read: (call: WalletCall) => Asked | Promise<Asked>,
+  maxLooks = MAX_LOOKS,
+): Promise<Placed> {
+  try {
+    let asked: Asked;
+    try {
+      asked = await read(call);
+    } catch (refusal) {
+      const orderId = await knownOrder(call);
+      if (orderId === null) throw refusal;
+      return { outcome: 'claimed', orderId };
+    }
+    return await place(call, asked, maxLooks);
+  } catch (error) {
+    const code = error instanceof Refusal ? error.code : 'INTERNAL_ERROR';
+    call.services.metrics.countOrder('refused', code);
+    if (MAY_HAVE_EVENTS.has(code)) call.services.wakeSettlement();
+    throw error;
+  }
+}
+
+/** @throws Refusal if the body is no order, or an order of another account than the wallet */
+export function readOrder(body: unknown, wallet: string): OrderRequest {
+  const order = checked(orderRequestSchema, body);
+  if (order.account === undefined || order.account.toLowerCase() === wallet) return order;
+  throw new Refusal('FORBIDDEN', 'account: must be the wallet of the session');
+}
+
+async function place(call: WalletCall, asked: Asked, maxLooks: number): Promise<Placed> {
+  const { services, wallet, restricted } = call;
+  const command = { wallet, restricted, ...asked };
+  let placement = await services.engine.orders.place(command);
+  for (let looks = 0; placement.outcome === 'unchecked' && looks < maxLooks; looks += 1) {
+    const orderId = await settledOrderId(call, asked.request.clientOrderId!);
+    if (orderId !== null) return { outcome: 'claimed', orderId };
+    const { moment: checked, ticket } = placement;
+    placement = await services.engine.orders.place({ ...command, checked, ticket });
+  }
+  if (placement.outcome === 'unchecked')
+    throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger took too long to look up the client order id');
+  if (placement.outcome === 'placed') {
+    services.wakeSettlement();
+    const { status, reason } = placement.order;
+    services.metrics.countOrder(status, status === 'rejected' ? reason! : '');
+  }
+  return placement;
+}
+
+/** Returns the id of the order that has the body's client order id. */
+async function knownOrder({ services, wallet, body }: WalletCall): Promise<string | null> {
+  const id = clientOrderId.safeParse((body as { clientOrderId?: unknown } | null)?.clientOrderId);
+  if (!id.success) return null;
+  const found = await services.engine.orders.find(wallet, id.data);
+  if (found.outcome === 'claimed') return found.orderId;
+  return found.outcome === 'unchecked' ? settledOrderId({ services, wallet }, id.data) : null;
+}
+
+/** Returns the id of an order that Postgres has and Redis no longer remembers. */
+async function settledOrderId(
+  { services, wallet }: Pick<WalletCall, 'services' | 'wallet'>,
+  clientOrderId: string,
+): Promise<string | null> {
+  try {
+    return await services.ledger.orders.placedId(wallet, clientOrderId);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'SERVICE_UNAVAILABLE') throw error;
+    throw new Refusal('SERVICE_UNAVAILABLE', UNKNOWN_ID, { cause: error });
+  }
+}
+
+/**
+ * Reads an order that a request repeats.
+ * @param form name of the text that `write` makes: repeated requests share the texts of one form
+ */
+export async function replayOrder<Written>(
+  { services, reads, wallet }: WalletCall,
+  orderId: string,
+  form: 'reply' | 'result',
+  write: (found: OrderWithFills) => Promise<Written>,
+): Promise<Written> {
+  const replayed = await reads.orders.read(wallet, `replay ${form} ${orderId}`, async () => {
+    const found = await findOrder(services, wallet, orderId);
+    if (found === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
+    return write(found);
+  });
+  services.metrics.countOrder('replayed');
+  return replayed;
+}

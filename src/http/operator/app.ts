@@ -1,0 +1,60 @@
+/** Builds the application for operators: their routes, each behind a key with the right for it, and the probes. */
+
+import type { RequestListener } from 'node:http';
+import type { RequestHandler } from 'express';
+import { findKey } from '../../books/operator-keys.ts';
+import { Refusal } from '../../domain/errors.ts';
+import type { OperatorKey } from '../../domain/operator-rights.ts';
+import { closeApp, enter, newApp, register } from '../app.ts';
+import type { Query } from '../endpoint.ts';
+import { readBody } from '../middleware/body.ts';
+import { unknownRoute } from '../middleware/errors.ts';
+import { jsonText, type Reply } from '../replies/reply.ts';
+import { send } from '../response/index.ts';
+import { operatorDocument } from './document.ts';
+import { OPERATOR_ROUTES, type OperatorRoute } from './routes.ts';
+import { hasRight, type OperatorServices } from './services.ts';
+
+/** A batch of 64 movements with the longest texts is smaller. */
+const BODY_LIMITS = { bytes: 256 * 1024, members: 512 };
+
+export const OPERATOR_DOCUMENT_PATH = '/operator/v1/openapi.json';
+
+/** Builds the application. It serves nothing of the public API. */
+export function createOperatorApp(services: OperatorServices): RequestListener {
+  const app = newApp();
+  for (const route of OPERATOR_ROUTES)
+    register(app, route.method, route.path, enter(route.path), serve(route, services));
+  let document: Reply | undefined;
+  register(app, 'GET', OPERATOR_DOCUMENT_PATH, enter(OPERATOR_DOCUMENT_PATH), (_request, response) => {
+    document ??= jsonText(JSON.stringify(operatorDocument(services)));
+    send(response, document);
+  });
+  return closeApp(app, services, [unknownRoute]);
+}
+
+/** Looks the key up before it reads a body: nobody else may make this process work. */
+function serve({ rights, endpoint }: OperatorRoute, services: OperatorServices): RequestHandler {
+  return async (request, response) => {
+    const key = await keyOf(services, request.headers.authorization);
+    if (!rights.some((right) => hasRight(key, right)))
+      throw new Refusal('FORBIDDEN', `the key may not do this: it needs the right ${rights.join(' or ')}`);
+    const body = endpoint.readsBody ? await readBody(request, BODY_LIMITS) : undefined;
+    const params = request.params as Record<string, string>;
+    send(response, await endpoint.handle({ services, key, params, query: request.query as Query, body }));
+  };
+}
+
+const BEARER = /^bearer +(\S+)$/i;
+
+/** @throws Refusal UNAUTHORIZED */
+async function keyOf(services: OperatorServices, authorization = ''): Promise<OperatorKey> {
+  const [, sent] = BEARER.exec(authorization) ?? [];
+  const key = sent === undefined ? undefined : await findKey(services, sent);
+  if (key === undefined)
+    throw new Refusal(
+      'UNAUTHORIZED',
+      'send a key as `Authorization: Bearer rbk_…`; this one is missing, unknown or revoked',
+    );
+  return key;
+}

@@ -1,0 +1,55 @@
+/** Route table for operators: method, path, the right that a key needs, and endpoint. */
+
+import type { OperatorRight } from '../../domain/operator-rights.ts';
+import type { Method } from '../routes.ts';
+import { getMarkets, postAsset, postClear, postMarket, postMarketChange, postVoid } from './markets.ts';
+import { getMovement, postMovements } from './movements.ts';
+import { getActs, getReconcile, getStatus, postPause, postResume, postTerms } from './service.ts';
+import type { OperatorEndpoint } from './services.ts';
+import { getWallet, getWalletStatement, postHold, postRelease } from './wallets.ts';
+
+export interface OperatorRoute {
+  readonly method: Method;
+  readonly path: string;
+  /** One of these is enough. */
+  readonly rights: readonly OperatorRight[];
+  readonly endpoint: OperatorEndpoint;
+}
+
+const read = (path: string, endpoint: OperatorEndpoint): OperatorRoute => ({
+  method: 'GET',
+  path: `/operator/v1${path}`,
+  rights: ['read'],
+  endpoint,
+});
+const write = (
+  path: string,
+  rights: readonly OperatorRight[],
+  endpoint: OperatorEndpoint,
+): OperatorRoute => ({
+  method: 'POST',
+  path: `/operator/v1${path}`,
+  rights,
+  endpoint,
+});
+
+export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
+  write('/movements', ['credit', 'debit'], postMovements),
+  { ...read('/movements/:reference', getMovement), rights: ['read', 'credit', 'debit'] },
+  read('/wallets/:wallet', getWallet),
+  read('/wallets/:wallet/statement', getWalletStatement),
+  write('/wallets/:wallet/hold', ['hold'], postHold),
+  write('/wallets/:wallet/release', ['hold'], postRelease),
+  read('/markets', getMarkets),
+  write('/markets', ['market'], postMarket),
+  write('/markets/:symbol', ['market'], postMarketChange),
+  write('/markets/:symbol/clear', ['market'], postClear),
+  write('/assets', ['market'], postAsset),
+  write('/orders/:orderId/void', ['market'], postVoid),
+  write('/trading/pause', ['pause'], postPause),
+  write('/trading/resume', ['pause'], postResume),
+  write('/terms', ['market'], postTerms),
+  read('/status', getStatus),
+  read('/reconcile', getReconcile),
+  read('/acts', getActs),
+];

@@ -1,0 +1,98 @@
+/** Makes, lists and revokes keys of the routes for operators. */
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { createKey, revokeKey } from '../books/operator-keys.ts';
+import { OPERATOR_RIGHTS, type OperatorKey, type OperatorRight } from '../domain/operator-rights.ts';
+import type { Decimal } from '../domain/units.ts';
+import { column, renderTable } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './acts.ts';
+import { readDecimal } from './arguments.ts';
+import { addNoun, type RunCommand, shortResult } from './verb.ts';
+
+function readRights(text: string): OperatorRight[] {
+  const names = text.split(',');
+  const known = OPERATOR_RIGHTS.filter((right) => names.includes(right));
+  if (known.length !== names.length)
+    throw new InvalidArgumentError(
+      `It must be a list of ${OPERATOR_RIGHTS.join(', ')}, with commas between.`,
+    );
+  return known;
+}
+
+type Caps = ReadonlyMap<string, Decimal>;
+
+function readCap(text: string, earlier: Caps = new Map()): Caps {
+  const [, asset, amount] = /^([A-Z0-9]{1,16})=([^/]+)\/day$/.exec(text) ?? [];
+  if (asset === undefined || amount === undefined)
+    throw new InvalidArgumentError('A cap is like USDC=100000/day.');
+  if (earlier.has(asset)) throw new InvalidArgumentError(`${asset} has a cap already.`);
+  return new Map([...earlier, [asset, readDecimal(amount)]]);
+}
+
+const isoTime = (timeMs: number | null): string | null =>
+  timeMs === null ? null : new Date(timeMs).toISOString();
+
+const documentOf = ({ createdAtMs, revokedAtMs, ...key }: OperatorKey): object => ({
+  ...key,
+  createdAt: isoTime(createdAtMs),
+  revokedAt: isoTime(revokedAtMs),
+});
+
+const COLUMNS = ['NAME', 'MAY', 'CAPS A DAY', 'CREATED', 'REVOKED'].map((title) => column(title));
+
+const rowOf = ({ name, rights, caps, createdAtMs, revokedAtMs }: OperatorKey): string[] => [
+  name,
+  rights.join(','),
+  Object.entries(caps)
+    .map(([asset, cap]) => `${asset}=${cap}`)
+    .join(' ') || '-',
+  isoTime(createdAtMs)!,
+  isoTime(revokedAtMs) ?? '-',
+];
+
+export function addKeyCommands(program: Command, perform: RunCommand): void {
+  const key = addNoun(program, 'key', 'manage keys of the routes on OPERATOR_PORT');
+  withAct(key.command('create'))
+    .argument('<name>', 'name of the key, by which the ledger knows who used it')
+    .requiredOption(
+      '--may <rights>',
+      `rights, with commas between: ${OPERATOR_RIGHTS.join(', ')}`,
+      readRights,
+    )
+    .option('--cap <limit>', 'most that the key may move in a day (UTC), like USDC=100000/day', readCap)
+    .addHelpText(
+      'after',
+      '\nThe key is printed once and kept nowhere. Deposits and withdrawals count to a cap together. Repeat --cap for more\nassets; an asset without a cap has no limit.',
+    )
+    .description('make a key and print it')
+    .action(
+      (name: string, { may, cap = new Map(), ...act }: ActOptions & { may: OperatorRight[]; cap?: Caps }) =>
+        perform(async (services) => {
+          const made = await createKey(services, { name, rights: may, caps: cap }, actOf(act));
+          return shortResult(made, { name, key: made });
+        }),
+    );
+  key
+    .command('list')
+    .description('list all keys, also revoked ones')
+    .action(() =>
+      perform(async ({ ledger }) => {
+        const keys = await ledger.keys.all();
+        return {
+          document: { keys: keys.map(documentOf) },
+          text: (paint) => renderTable(COLUMNS, keys.map(rowOf), paint, '(no keys)'),
+        };
+      }),
+    );
+  withAct(key.command('revoke'))
+    .argument('<name>', 'name of the key')
+    .description('revoke a key at once and for ever')
+    .action((name: string, options: ActOptions) =>
+      perform(async (services) =>
+        shortResult(
+          `the key ${name} is revoked`,
+          documentOf(await revokeKey(services, name, actOf(options))),
+        ),
+      ),
+    );
+}

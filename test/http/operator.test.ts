@@ -1,0 +1,282 @@
+/** Tests the routes for operators: keys and rights, movements, wallets, markets, switches, and their document. */
+
+import type { RequestListener } from 'node:http';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import request, { type Response } from 'supertest';
+import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
+import { openLedger } from '../../src/ledger/index.ts';
+import { openMetrics } from '../../src/process/metrics.ts';
+import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
+
+const [ALICE, BOB] = [WALLET('a'), WALLET('b')];
+const reason = 'a test';
+
+describe('the routes for operators', () => {
+  let fixture: OperatorFixture;
+  let apps: RequestListener[];
+  let other: ReturnType<typeof openLedger>;
+  let master: string;
+
+  before(async () => {
+    fixture = await openOperatorFixture();
+    await fixture.ask('asset', 'set', 'USDC', '--scale', '6');
+    await fixture.ask('market', 'create', 'ETH/USDC', ...marketRules());
+    other = openLedger({ databaseUrl: fixture.databaseUrl });
+    const { engine, ledger, networkId } = fixture.services;
+    const [logger, metrics] = [pino({ level: 'silent' }), openMetrics()];
+    const appOn = (of: typeof ledger): RequestListener =>
+      createOperatorApp({
+        ...{ engine, ledger: of, logger, metrics, networkId, serviceName: 'Redbook' },
+        ready: async () => ({ ready: true, checks: {} }),
+        wakeSettlement: () => undefined,
+      });
+    apps = [appOn(ledger), appOn(other)];
+    master = await keyOf('master', 'read,credit,debit,hold,market,pause');
+  });
+  after(async () => {
+    await other.close();
+    await fixture.close();
+  });
+
+  const keyOf = async (name: string, may: string, ...more: string[]): Promise<string> =>
+    (await fixture.ask('key', 'create', name, '--may', may, ...more)).key;
+  const get = (path: string, key = master, app = 0): Promise<Response> =>
+    request(apps[app]!).get(`/operator/v1${path}`).set('authorization', `Bearer ${key}`);
+  const post = (path: string, body: object, key = master, app = 0): Promise<Response> =>
+    request(apps[app]!).post(`/operator/v1${path}`).set('authorization', `Bearer ${key}`).send(body);
+  const movement = (reference: string, more: object = {}) => ({
+    ...{ reference, kind: 'deposit', wallet: ALICE, asset: 'USDC', amount: '5', reason },
+    ...more,
+  });
+  const book = async (movements: unknown[], key = master, app = 0) =>
+    (await post('/movements', { movements }, key, app)).body.results;
+  const sumOf = async (wallet: string, asset = 'USDC'): Promise<string | undefined> =>
+    (await get(`/wallets/${wallet}`)).body.balances.find((one: { asset: string }) => one.asset === asset)
+      ?.total;
+
+  it('reject requests without a key, and those that its rights do not cover', async () => {
+    for (const header of ['', 'Bearer rbk_x', `Bearer rbk_${'A'.repeat(43)}`, `Basic ${master}`]) {
+      const { status, body } = await request(apps[0]!)
+        .get('/operator/v1/status')
+        .set('authorization', header);
+      expect([status, body.code]).to.deep.equal([401, 'UNAUTHORIZED']);
+    }
+    const reader = await keyOf('reader', 'read');
+    expect((await get('/status', reader)).status).to.equal(200);
+    for (const [path, body] of [
+      ['/trading/pause', { reason }],
+      ['/movements', { movements: [movement('never')] }],
+      [`/wallets/${ALICE}/hold`, { reason }],
+      ['/markets/ETH%2FUSDC', { feeBps: 1, reason }],
+    ] as const) {
+      const refused = await post(path, body, reader);
+      expect([refused.status, refused.body.code], path).to.deep.equal([403, 'FORBIDDEN']);
+    }
+    const creditor = await keyOf('creditor', 'credit');
+    expect((await get('/status', creditor)).status).to.equal(403);
+    const [refused] = await book([movement('never', { kind: 'withdrawal' })], creditor);
+    expect(refused).to.include({ status: 403, code: 'FORBIDDEN' });
+  });
+
+  it('reject a revoked key on every replica', async () => {
+    const key = await keyOf('passing', 'read');
+    for (const app of [0, 1]) expect((await get('/status', key, app)).status).to.equal(200);
+    await fixture.ask('key', 'revoke', 'passing');
+    for (const app of [0, 1]) expect((await get('/status', key, app)).status).to.equal(401);
+  });
+
+  it('answer each movement by itself: new, repeated, contradicted or refused', async () => {
+    const movements = [
+      movement('m-1', { amount: '1000.5' }),
+      movement('m-2', { kind: 'withdrawal', amount: 0.25 }),
+      movement('m-3', { kind: 'withdrawal', amount: '5000' }),
+      movement('m-4', { asset: 'DOGE' }),
+      movement('m-5', { amount: '0.0000001' }),
+      { ...movement('m-6'), reason: undefined },
+      movement('m-7', { kind: 'gift' }),
+      7,
+    ];
+    const codes = (results: { status: number; code?: string }[]) =>
+      results.map(({ status, code }) => [status, code]);
+    const refused = [
+      [400, 'INSUFFICIENT_BALANCE'],
+      [400, 'UNKNOWN_ASSET'],
+      [400, 'INVALID_AMOUNT'],
+      ...Array(3).fill([400, 'VALIDATION_ERROR']),
+    ];
+    // The deposit and the withdrawal run at once; the withdrawal may come first and find nothing.
+    const [deposited] = await book(movements.slice(0, 1));
+    expect(deposited).to.deep.equal({
+      ...{ reference: 'm-1', kind: 'deposit', wallet: ALICE, asset: 'USDC', amount: '1000.5', status: 201 },
+    });
+    expect(codes(await book(movements))).to.deep.equal([[200, undefined], [201, undefined], ...refused]);
+    expect(codes(await book(movements, master, 1))).to.deep.equal([
+      ...[[200, undefined], [200, undefined], ...refused],
+    ]);
+    const [conflict] = await book([movement('m-1', { amount: '7' })]);
+    expect(conflict).to.include({ status: 409, code: 'REFERENCE_CONFLICT' });
+    expect(await sumOf(ALICE)).to.equal('1000.25');
+  });
+
+  it('find a movement by its reference, settled or not', async () => {
+    for (const settled of [false, true]) {
+      if (settled) {
+        await fixture.settle();
+        for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
+      }
+      const { body } = await get('/movements/m-1');
+      expect(body.movements, `settled: ${settled}`).to.deep.equal([
+        { reference: 'm-1', kind: 'deposit', wallet: ALICE, asset: 'USDC', amount: '1000.5' },
+      ]);
+    }
+    expect((await get('/movements/m-3')).status).to.equal(404);
+  });
+
+  it('reject batches of none and of more than 64, and bodies beyond 256 KB', async () => {
+    for (const count of [0, 65]) {
+      const movements = Array.from({ length: count }, (_none, at) => movement(`many-${at}`));
+      expect((await post('/movements', { movements })).body.code).to.equal('VALIDATION_ERROR');
+    }
+    const full = Array.from({ length: 64 }, (_none, at) => movement(`${'é'.repeat(250)}-${at}`));
+    const whole = await post('/movements', { movements: full });
+    expect(whole.status, whole.text).to.equal(200);
+    expect(whole.body.results.map(({ status }: { status: number }) => status)).to.deep.equal(
+      Array(64).fill(201),
+    );
+    const large = await post('/movements', { movements: [movement('x'.repeat(300_000))] });
+    expect([large.status, large.body.code]).to.deep.equal([413, 'EXPRESS_ERR_BODY_TOO_LARGE']);
+  });
+
+  it('keep the cap of a key to the atom, on two replicas at once and for repeated requests', async () => {
+    const capped = await keyOf('capped', 'credit,debit', '--cap', 'USDC=100.000001/day');
+    const batches = Array.from({ length: 10 }, (_none, batch) =>
+      Array.from({ length: 7 }, (_nothing, at) =>
+        movement(`cap-${batch}-${at}`, { wallet: BOB, amount: '3.000001' }),
+      ),
+    );
+    const send = () => Promise.all(batches.flatMap((batch) => [0, 1].map((app) => book(batch, capped, app))));
+    const booked = (await send()).flat();
+    const kinds = (results: { status: number; code?: string; reference?: string }[], status: number) =>
+      new Set(results.filter((one) => one.status === status).map(({ reference }) => reference));
+    expect(kinds(booked, 201).size).to.equal(33);
+    expect(new Set(booked.map(({ code = '' }) => code))).to.deep.equal(new Set(['', 'CAP_EXCEEDED']));
+    expect(await sumOf(BOB)).to.equal('99.000033');
+    // Repeated requests are answered as before, and count no second time.
+    const again = (await send()).flat();
+    expect(kinds(again, 201).size).to.equal(0);
+    expect(kinds(again, 200)).to.deep.equal(kinds(booked, 201));
+    const rest = [
+      movement('rest-1', { wallet: BOB, kind: 'withdrawal', amount: '2' }),
+      movement('rest-2', { wallet: BOB, amount: '0.999969' }),
+      movement('rest-3', { wallet: BOB, amount: '0.999968' }),
+    ];
+    // A cap gets back the amount that the engine refuses.
+    expect(await book([movement('poor', { wallet: WALLET('9'), kind: 'withdrawal', amount: '0.9' })], capped))
+      .to.have.nested.property('[0].code')
+      .that.equals('INSUFFICIENT_BALANCE');
+    const last = [];
+    for (const one of rest) last.push(...(await book([one], capped)));
+    expect(last.map(({ status }) => status)).to.deep.equal([403, 403, 201]);
+    expect(await sumOf(BOB)).to.equal('100.000001');
+  });
+
+  it('hold and release a wallet, and show its account and statement', async () => {
+    const { order } = await fixture.place({ wallet: ALICE, price: '100', size: '1' });
+    const shown = (await get(`/wallets/${ALICE.toUpperCase().replace('0X', '0x')}`)).body;
+    expect(shown.liveOrders).to.have.length(1);
+    const held = (await post(`/wallets/${ALICE}/hold`, { reason })).body;
+    expect(held).to.deep.include({ wallet: ALICE, held: true, count: 1 });
+    expect(held.cancelled[0]).to.include({ id: order.id, reason: 'custody_hold' });
+    expect((await book([movement('held', { kind: 'withdrawal' })]))[0].code).to.equal('CUSTODY_HOLD');
+    expect((await post(`/wallets/${ALICE}/release`, { reason })).body).to.include({ held: false });
+    expect((await post(`/wallets/${ALICE}/hold`, {})).body.code).to.equal('VALIDATION_ERROR');
+    await fixture.settle();
+    const today = new Date().toISOString().slice(0, 10);
+    const span = `from=${today}&to=${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}`;
+    const { body } = await get(`/wallets/${ALICE}/statement?${span}`);
+    expect(body.lines[0]).to.include({ kind: 'deposit', reference: 'm-1' });
+    expect(body.closing[0].asset).to.equal('USDC');
+  });
+
+  it('create, change, halt and clear markets', async () => {
+    const created = await post('/markets', {
+      ...{ symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.001', feeBps: 10, reason },
+    });
+    expect(created.status, created.text).to.equal(200);
+    expect(created.body).to.include({ symbol: 'BTC/USDC', networkId: '31337', minOrderSize: null });
+    const again = { symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.001', feeBps: 10, reason };
+    expect((await post('/markets', again)).body.code).to.equal('MARKET_EXISTS');
+    expect((await post('/markets/BTC%2FUSDC', { minOrderSize: '0.002', reason })).body).to.include({
+      ...{ minOrderSize: '0.002', feeBps: 10 },
+    });
+    expect((await post('/markets/BTC%2FUSDC', { reason })).body.code).to.equal('VALIDATION_ERROR');
+    expect((await post('/markets/NO%2FUSDC', { feeBps: 1, reason })).body.code).to.equal('MARKET_NOT_FOUND');
+    expect((await post('/markets/ETH%2FUSDC/clear', { reason })).body.code).to.equal('MARKET_NOT_HALTED');
+    const { order } = await fixture.place({ wallet: ALICE, price: '100', size: '1' });
+    await post('/markets/ETH%2FUSDC', { status: 'halted', reason });
+    expect((await post('/markets/ETH%2FUSDC/clear', { reason })).body.cancelled[0].id).to.equal(order.id);
+    await post('/markets/ETH%2FUSDC', { status: 'active', reason });
+    const last = await fixture.place({ wallet: ALICE, price: '100', size: '1' });
+    expect((await post(`/orders/${last.order.id}/void`, { reason })).body).to.include({ status: 'failed' });
+    expect((await get('/markets')).body.markets).to.have.length(2);
+    expect((await post('/assets', { symbol: 'EUR', scale: 2, reason })).body).to.deep.equal({
+      symbol: 'EUR',
+      scale: 2,
+    });
+    expect((await post('/assets', { symbol: 'USDC', scale: 2, reason })).body.code).to.equal('ASSET_IN_USE');
+  });
+
+  it('pause and resume trading, require terms, and tell the state', async () => {
+    expect((await post('/trading/pause', { reason })).body).to.deep.equal({ paused: true });
+    expect((await get('/status')).body.engine.paused).to.equal(true);
+    expect((await post('/trading/resume', { reason })).body).to.deep.equal({ paused: false });
+    await post('/terms', { version: '2026-01', reason });
+    expect((await get('/status')).body.engine.requiredTerms).to.equal('2026-01');
+    await post('/terms', { version: null, reason });
+    expect((await get('/reconcile')).status).to.equal(404);
+    await fixture.settle();
+    await fixture.run('ledger', 'reconcile');
+    const { body } = await get('/reconcile');
+    // A test above has made Redis forget what was used.
+    expect(body.failedChecks).to.deep.equal(['recent claims']);
+    expect(body).to.include({ holds: false });
+  });
+
+  it('list every change with the name of its key and its reason, in pages', async () => {
+    const acts = [];
+    let cursor = '';
+    do {
+      const { body } = await get(`/acts?by=master&limit=50${cursor}`);
+      expect(body.acts.length).to.be.at.most(50);
+      acts.push(...body.acts);
+      cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+    } while (cursor !== '');
+    expect(new Set(acts.map((one) => one.reason))).to.deep.equal(new Set([reason]));
+    const names = 'credit debit hold release'.split(' ').map((name) => `account ${name}`);
+    const others = [
+      'market create',
+      'market set',
+      'market clear',
+      'order void',
+      'asset set',
+      'trading pause',
+    ];
+    expect(acts.map(({ act }) => act)).to.include.members([...names, ...others, 'terms require']);
+    expect((await get(`/acts?wallet=${ALICE}&since=2000-01-01`)).body.acts[0]).to.include({ subject: 'm-1' });
+    expect((await get('/acts?limit=0')).body.code).to.equal('VALIDATION_ERROR');
+  });
+
+  it('are described by a valid document, which needs no key', async () => {
+    const { body } = await request(apps[0]!).get(OPERATOR_DOCUMENT_PATH);
+    const config = await createConfig({ extends: ['spec'] });
+    const problems = await lintFromString({ source: JSON.stringify(body), config });
+    expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).to.deep.equal([]);
+  });
+
+  it('are not those of the public API', async () => {
+    for (const path of ['/v1/markets', '/v1/openapi.json', '/', '/docs'])
+      expect((await request(apps[0]!).get(path)).status, path).to.equal(404);
+  });
+});

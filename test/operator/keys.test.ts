@@ -1,0 +1,119 @@
+/** Tests keys of the routes for operators: made once, listed, revoked, and capped to the atom. */
+
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import { findKey } from '../../src/books/operator-keys.ts';
+import { openLedger } from '../../src/ledger/index.ts';
+import { query } from '../ledger/tables.ts';
+import { type OperatorFixture, openOperatorFixture } from './fixture.ts';
+
+describe('operator: keys', () => {
+  let fixture: OperatorFixture;
+  before(async () => {
+    fixture = await openOperatorFixture();
+    await fixture.ask('asset', 'set', 'USDC', '--scale', '6');
+  });
+  after(() => fixture.close());
+
+  const sums = () =>
+    query<{ atoms: string }>(fixture.databaseUrl, 'select atoms::text as atoms from operator_key_days');
+
+  it('prints a key once, and keeps only its digest', async () => {
+    const { key } = await fixture.ask(
+      ...['key', 'create', 'custody-1', '--may', 'credit,debit', '--cap', 'USDC=100000.5/day'],
+    );
+    expect(key).to.match(/^rbk_[\w-]{43}$/);
+    const rows = await query(fixture.databaseUrl, 'select * from operator_keys');
+    expect(rows).to.have.length(1);
+    expect(rows[0]).to.deep.include({
+      digest: createHash('sha256').update(key).digest(),
+      rights: ['credit', 'debit'],
+      caps: { USDC: '100000.5' },
+    });
+    const { keys } = await fixture.ask('key', 'list');
+    expect(JSON.stringify(keys)).not.to.contain(key);
+    expect(keys[0]).to.include({ name: 'custody-1', revokedAt: null });
+    expect(await findKey(fixture, key)).to.include({ name: 'custody-1' });
+    expect(await findKey(fixture, `${key}x`)).to.equal(undefined);
+  });
+
+  it('ends a revoked key at once, and never gives its name again', async () => {
+    const { stdout } = await fixture.run('key', 'create', 'short-lived', '--may', 'read');
+    const key = stdout.trim();
+    expect(await findKey(fixture, key)).to.deep.include({ rights: ['read'], caps: {} });
+    await fixture.ask('key', 'revoke', 'short-lived');
+    expect(await findKey(fixture, key)).to.equal(undefined);
+    const [, row] = (await fixture.ask('key', 'list')).keys;
+    expect(Date.parse(row.revokedAt)).to.be.at.least(Date.parse(row.createdAt));
+    expect(await fixture.ask('key', 'revoke', 'short-lived')).to.include({ revokedAt: row.revokedAt });
+    expect(await fixture.refuse('key', 'create', 'short-lived', '--may', 'read')).to.equal('KEY_EXISTS');
+  });
+
+  for (const [why, code, ...argv] of [
+    ['a name with a blank', 'INVALID_KEY_NAME', 'two words', '--may', 'read'],
+    ['a cap of an unknown asset', 'UNKNOWN_ASSET', 'capped', '--may', 'debit', '--cap', 'DOGE=1/day'],
+    [
+      'a cap finer than the atom',
+      'INVALID_AMOUNT',
+      'capped',
+      '--may',
+      'debit',
+      '--cap',
+      'USDC=0.0000001/day',
+    ],
+    ['a cap of 0', 'INVALID_AMOUNT', 'capped', '--may', 'debit', '--cap', 'USDC=0/day'],
+  ] as const) {
+    it(`rejects ${why}`, async () => {
+      expect(await fixture.refuse('key', 'create', ...argv)).to.equal(code);
+    });
+  }
+
+  it('rejects unknown rights, malformed caps and unknown keys', async () => {
+    for (const argv of [
+      ['--may', 'read,fly'],
+      ['--may', 'debit', '--cap', 'USDC=5'],
+      ['--may', 'debit', '--cap', 'USDC=5/day', '--cap', 'USDC=6/day'],
+    ])
+      expect((await fixture.run('key', 'create', 'refused', ...argv)).status).to.equal(2);
+    expect(await fixture.refuse('key', 'revoke', 'nobody')).to.equal('UNKNOWN_KEY');
+    expect((await fixture.ask('key', 'list')).keys).to.have.length(2);
+  });
+
+  it('reserves no atom above a cap for two processes at once, and counts a reference once', async () => {
+    const other = openLedger({ databaseUrl: fixture.databaseUrl });
+    const amount = (reference: string, atoms: bigint) => ({
+      ...{ kind: 'debited', reference, asset: 'USDC', atoms, capAtoms: 1_000n },
+    });
+    const reserve = ({ caps }: typeof other, names: readonly string[]) =>
+      caps.reserve(
+        'capped',
+        names.map((name) => amount(name, 7n)),
+      );
+    const names = Array.from({ length: 200 }, (_none, at) => `w-${at}`);
+    const batches = Array.from({ length: 20 }, (_none, at) => names.slice(at * 10, at * 10 + 10));
+    const answers = await Promise.all(
+      batches.flatMap((batch) => [reserve(fixture.ledger, batch), reserve(other, batch)]),
+    );
+    const granted = new Set(
+      answers.flatMap((may, at) => batches[Math.floor(at / 2)]!.filter((_name, index) => may[index])),
+    );
+    expect(granted.size).to.equal(142);
+    expect(await sums()).to.deep.equal([{ atoms: '994' }]);
+    expect(await other.caps.reserve('capped', [amount('fits', 6n), amount('does not', 1n)])).to.deep.equal([
+      true,
+      false,
+    ]);
+
+    const [moved, refused] = [amount([...granted][0]!, 7n), amount([...granted][1]!, 7n)];
+    await other.caps.keep('capped', [moved]);
+    await other.caps.release('capped', [moved]);
+    expect(await sums()).to.deep.equal([{ atoms: '1000' }]);
+    // Two requests wait with this amount: the last one gives it back.
+    await other.caps.release('capped', [refused]);
+    expect(await sums()).to.deep.equal([{ atoms: '1000' }]);
+    await fixture.ledger.caps.release('capped', [refused]);
+    expect(await sums()).to.deep.equal([{ atoms: '993' }]);
+    expect(await fixture.ledger.caps.reserve('capped', [amount('next', 7n)])).to.deep.equal([true]);
+    await other.close();
+  });
+});
