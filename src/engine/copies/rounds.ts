@@ -188,19 +188,27 @@ export class CopyRounds {
   }
 
   /** Waits for a number of copies, and looks at all of them. */
-  async #wait(count: number, maxMs: number) {
+  async #wait(
+    count: number,
+    maxMs: number,
+  ): Promise<{ acknowledged: number; role: ReplicationRole; fullCopies: string }> {
     const waitMs = Math.max(1, Math.floor(maxMs));
     const pipeline = this.#redis.pipeline();
     if (this.#waitsForDisks) pipeline.call('WAITAOF', 1, count, waitMs);
     else pipeline.wait(count, waitMs);
     const asked = pipeline.role().info('stats').exec();
-    const [waited, role, stats] = await repliesOf(asked).catch((error) => {
-      // Its user may lack the right. The engine's settings flush a copy's file before it acknowledges in any case.
-      if (/NOPERM|unknown command/.test(String(error.cause))) this.#waitsForDisks = false;
-      throw error;
+    const replies = await repliesOf(asked).catch((error) => {
+      if (!this.#waitsForDisks || !/NOPERM|unknown command/.test(String(error.cause))) throw error;
+      return undefined;
     });
+    if (replies === undefined) {
+      // Its user may lack the right. The engine's settings flush a copy's file before it acknowledges in any case.
+      this.#waitsForDisks = false;
+      return this.#wait(count, maxMs);
+    }
+    const [waited, role, stats] = replies;
     const acknowledged = Array.isArray(waited) ? (waited[0] === 1 ? waited[1] : -1) : waited;
-    const found: { acknowledged: number; role: ReplicationRole; fullCopies: string } = {
+    const found = {
       acknowledged: acknowledged as number,
       role: readRole(role),
       fullCopies: fullCopiesIn(stats as string),

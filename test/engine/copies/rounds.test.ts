@@ -1,5 +1,6 @@
 /** Tests the rounds on real servers: nothing of the engine is handed on that a named copy lacks. */
 
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -155,6 +156,21 @@ describe('the rounds of the copies', function () {
     });
     await waiting;
     expect(engine.lifecycle.tenure).to.equal(tenure);
+  });
+
+  it('wait without WAITAOF, from the first on, where a newer server refuses it', async () => {
+    const connection = connectBeside(redis, { url: copies.url }, 'test-newer', () => undefined);
+    await once(connection, 'ready');
+    const info = connection.info.bind(connection);
+    connection.info = async () => (await info()).replace(/^redis_version:.*/m, 'redis_version:8.0.0');
+    const newer = new CopyRounds({ redis: connection, minCopies: 2 });
+    const troubles = new Set<string>();
+    await eventually('a round is whole', async () => {
+      const round = await newer.prove().catch((error: Error) => troubles.add(error.message) && undefined);
+      return round?.list.version === version;
+    });
+    connection.disconnect();
+    expect([...troubles].filter((trouble) => !trouble.endsWith('their primary is away'))).to.deep.equal([]);
   });
 
   it('carry many replies each', async () => {
