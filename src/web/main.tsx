@@ -17,6 +17,9 @@ import { startLookups } from './state/submissions.ts';
 import { startTelling } from './state/tell.ts';
 import { applyTheme } from './state/theme.ts';
 
+// The links of the document are relative to its first address, and the address changes with the market.
+for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel="icon"], link[rel="manifest"]'))
+  link.setAttribute('href', link.href);
 applyTheme();
 followAddress();
 startKeptDrafts();

@@ -42,6 +42,7 @@ describe('a page whose files come from another release', () => {
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
     expect(Object.fromEntries(replies)).to.deep.equal({
       ...{ 'main.js': 'no-store', 'style.css': 'no-store', 'demo-wallet.js': 'no-store' },
+      'icon.svg': 'no-store',
     });
   });
 });

@@ -59,6 +59,8 @@ const PAGE = {
   'part.ts': 'document.title = "part";',
   'later.ts': 'export const later = (): void => console.log("later");',
   'style.css': 'body { margin: 0 }',
+  'app.webmanifest': '{}',
+  'icon.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
 };
 
 describe('the installation before a command', () => {
@@ -185,7 +187,9 @@ describe('the installation before a command', () => {
   it('bundles the page once, and again when a source has changed or a file is missing', () => {
     present(all);
     expect(prepare()).to.deep.include({ status: 0, stdout: '', stderr: '' });
-    expect(bundledFiles()).to.deep.equal(['later.js', 'main.js', 'manifest.json', 'notice.txt', 'style.css']);
+    expect(bundledFiles()).to.deep.equal([
+      ...['app.webmanifest', 'icon.svg', 'later.js', 'main.js', 'manifest.json', 'notice.txt', 'style.css'],
+    ]);
     const [main, manifest] = [bundled('main.js'), bundled('manifest.json')];
     const { files } = JSON.parse(manifest);
     expect(main).to.include(`import("./later.js?v=${files['later.js']}")`);
@@ -200,7 +204,7 @@ describe('the installation before a command', () => {
     rmSync(join(project, 'dist/web/style.css'));
     expect(prepare().status).to.equal(0);
     expect([bundled('main.js'), bundled('manifest.json')]).to.deep.equal([main, manifest]);
-    expect(bundledFiles()).to.have.length(5);
+    expect(bundledFiles()).to.have.length(7);
   });
 
   it('bundles no page for commands that use a running service', () => {
@@ -231,7 +235,7 @@ describe('the installation before a command', () => {
     );
     expect(codes).to.deep.equal([0, 0, 0, 0]);
     expect(readdirSync(join(project, 'dist'))).to.deep.equal(['web']);
-    expect(bundledFiles()).to.have.length(5);
+    expect(bundledFiles()).to.have.length(7);
   });
 
   const NOBODY = 65_534;

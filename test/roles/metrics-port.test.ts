@@ -16,7 +16,7 @@ import { instead } from '../support/instead.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis, redisOf } from '../support/redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
-import { isReady } from '../support/service.ts';
+import { isReady, UNFLUSHED } from '../support/service.ts';
 
 const ROLES: readonly StandaloneRole[] = ['api', 'stream', 'settlement', 'snapshot'];
 const SILENT: Logger = pino({ level: 'silent' });
@@ -35,6 +35,7 @@ describe('/metrics and /readyz', () => {
       DATABASE_URL: await freshLedgerDatabase(),
       JWT_SECRET: 'x'.repeat(32),
       WEB_HOSTS: 'localhost',
+      ...UNFLUSHED,
     } as Record<string, string>;
   });
 
