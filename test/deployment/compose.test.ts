@@ -161,11 +161,11 @@ describe('docker-compose.yml', () => {
     });
 
     it('replaces the processes of docker-compose.yml, which have read the address of one engine', () => {
-    for (const role of ['api', 'stream', 'settlement', 'snapshot'])
-      expect(ha.services[role]).to.deep.equal({ labels: { 'redbook.engine': 'copies' } });
-  });
+      for (const role of ['api', 'stream', 'settlement', 'snapshot'])
+        expect(ha.services[role]).to.deep.equal({ labels: { 'redbook.engine': 'copies' } });
+    });
 
-  it('keeps the passwords of docker-compose.yml, and leads them to the copies and to the queue’s server', () => {
+    it('keeps the passwords of docker-compose.yml, and leads them to the copies and to the queue’s server', () => {
       const folder = mkdtempSync(join(tmpdir(), 'redbook-copies-'));
       const read = (path: string): string => readFileSync(join(folder, path), 'utf8').trim();
       makeKeys(folder);
