@@ -16,7 +16,7 @@ const MOCHA = 'node_modules/mocha/bin/mocha.js';
 
 /** Returns the titles of the tests that failed; undefined if the tests did not run. */
 async function failedIn(folder: string): Promise<string[] | undefined> {
-  for (const part of ['test', '.mocharc.json'])
+  for (const part of ['test', 'k8s', '.mocharc.json'])
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   symlinkSync(join(ROOT, '.cache'), join(folder, '.cache'));
   const args = [MOCHA, '--reporter', 'json', '--spec', ROUNDS];

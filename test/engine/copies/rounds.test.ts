@@ -233,6 +233,7 @@ describe('the rounds of the copies', function () {
     for (const code of await Promise.all(reads.map(codeOf))) expect(code).to.equal('SERVICE_UNAVAILABLE');
     redis.disconnect();
     await eventually('the engine is closed', () => !engine.lifecycle.isOpen());
+    await redis.connect();
     expect(await codeOf(engine.markets.all())).to.equal('SERVICE_UNAVAILABLE');
   });
 });
