@@ -10,7 +10,7 @@ import { visitOrders } from '../domain/order-life.ts';
 import type { Engine } from '../engine/index.ts';
 import { tooBusy, tooManyReads } from '../history/wallet-reads.ts';
 
-/** A waiting request takes some 2 KB beside its connection, and 30 KB with it. */
+/** Most requests that wait on a replica. Each holds a timer and its connection. */
 const MAX_WAITING = { ofWallet: 10, inAll: 20_000 };
 /** Longest wait of one command, which has to end within the time limit of its connection. */
 const BLOCK_MS = 1_000;
