@@ -45,11 +45,7 @@ export async function createKey(
   await engine.acts.note({ name: 'key create', subject: name, after: rights.join(',') }, act);
   const key = `rbk_${randomBytes(32).toString('base64url')}`;
   const written = Object.fromEntries([...caps].map(([asset, cap]) => [asset, formatDecimal(cap)]));
-  if (!(await ledger.keys.add({ name, rights, caps: written, digest: digestOf(key) })))
-    throw new OperatorRefusal(
-      'KEY_EXISTS',
-      `a key of the name ${name} exists or existed: choose another name`,
-    );
+  if (!(await ledger.keys.add({ name, rights, caps: written, digest: digestOf(key) }))) throw keyExists(name);
   return key;
 }
 

@@ -44,12 +44,21 @@ export const optional = <Schema extends z.ZodType, const Absent = undefined>(
 
 const MAX_CHARACTERS = 128;
 
-/** 1 to 128 code points that every database can store: no U+0000 and no half of a surrogate pair. */
-export const clientOrderId = z
-  .string('must be a string')
-  .refine((id) => hasCharacters(id, MAX_CHARACTERS), 'must have 1 to 128 characters')
-  .refine(isValidText, 'must be valid text without U+0000')
-  .meta({ minLength: 1, maxLength: MAX_CHARACTERS, pattern: '^[^\\u0000]*$' });
+/**
+ * 1 to `max` code points that every database can store: no U+0000 and no half of a surrogate pair.
+ * @param base reads the member
+ */
+export const validText = (max: number, base: z.ZodString = text) =>
+  base
+    .refine((value) => hasCharacters(value, max), `must have 1 to ${max} characters`)
+    .refine(isValidText, 'must be valid text without U+0000')
+    .meta({ minLength: 1, maxLength: max });
+
+export const clientOrderId = validText(MAX_CHARACTERS, z.string('must be a string')).meta({
+  minLength: 1,
+  maxLength: MAX_CHARACTERS,
+  pattern: '^[^\\u0000]*$',
+});
 
 /** Overrides the JSON Schema of a query parameter with digits: it is documented as an integer, not as text. */
 export const INTEGER_JSON = { type: 'integer', minLength: undefined, pattern: undefined };

@@ -1,25 +1,18 @@
 /** Requests and replies of the routes for operators. Amounts in replies are decimals as text. */
 
 import { z } from 'zod';
+import { MAX_REASON } from '../domain/act.ts';
 import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.ts';
 import { MARKET_STATUSES, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { MAX_SCALE } from '../domain/market-rules.ts';
 import { parseMoment } from '../domain/moment.ts';
-import { hasCharacters, isValidText } from '../domain/text.ts';
 import { formatDecimal, isWhole, toInteger } from '../domain/units.ts';
 import { cursorText, nextCursor } from './cursor.ts';
 import { decimal, positiveDecimal } from './decimals.ts';
-import { address, flag, INTEGER_JSON, oneOf, optional, queryText, text } from './fields.ts';
+import { address, flag, INTEGER_JSON, oneOf, optional, queryText, text, validText } from './fields.ts';
 import { assetSymbol, decimalText, marketSymbol, side, timestamp, wallet } from './values.ts';
 
 const MAX_MOVEMENTS = 64;
-const MAX_REASON = 256;
-
-const validText = (most: number) =>
-  text
-    .refine((value) => hasCharacters(value, most), `must have 1 to ${most} characters`)
-    .refine(isValidText, 'must be valid text without U+0000')
-    .meta({ minLength: 1, maxLength: most });
 
 const reference = validText(256).describe('counts once; `chain:txid:output` is a good one');
 const reason = validText(MAX_REASON).describe('why; kept for auditors');

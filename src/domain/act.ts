@@ -1,7 +1,7 @@
 /** Acts: changes that operators make, each with its author and the reason. */
 
 import { OperatorRefusal } from './errors.ts';
-import { hasCharacters, isValidText } from './text.ts';
+import { isTextUpTo } from './text.ts';
 
 /** Author and reason of a change. Every call of the engine that an operator makes takes one. */
 export interface Act {
@@ -28,7 +28,7 @@ export function checkAct({ by, reason }: Act): Act {
     ['name of the operator', by, MAX_BY],
     ['reason', reason, MAX_REASON],
   ] as const)
-    if (!hasCharacters(text, most) || !isValidText(text))
+    if (!isTextUpTo(text, most))
       throw new OperatorRefusal('INVALID_ACT', `the ${name} must be 1 to ${most} characters of valid text`);
   return { by, reason };
 }

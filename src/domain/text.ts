@@ -5,3 +5,7 @@ export const isValidText = (text: string): boolean => !text.includes('\0') && te
 
 /** True for 1 to `most` characters (code points). */
 export const hasCharacters = (text: string, max: number): boolean => text !== '' && [...text].length <= max;
+
+/** True for valid text of 1 to `max` characters, as names, reasons and references are. */
+export const isTextUpTo = (text: string, max: number): boolean =>
+  hasCharacters(text, max) && isValidText(text);

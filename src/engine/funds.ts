@@ -3,7 +3,7 @@
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
-import { hasCharacters, isValidText } from '../domain/text.ts';
+import { isTextUpTo } from '../domain/text.ts';
 import type { EngineAssets } from './assets.ts';
 import { checkedAtMs, type EngineMoment, movementClaim, reversalClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
@@ -103,7 +103,7 @@ export class EngineFunds {
     if (amountAtoms <= 0n || amountAtoms > SUPPLY_LIMIT) {
       throw new OperatorRefusal('INVALID_AMOUNT', 'the amount must be positive and at most 2^62 atoms');
     }
-    if (![reference, reverses].every((text) => hasCharacters(text, 256) && isValidText(text))) {
+    if (![reference, reverses].every((text) => isTextUpTo(text, 256))) {
       throw new OperatorRefusal(
         'INVALID_REFERENCE',
         'the reference must be 1 to 256 characters of valid text',

@@ -31,7 +31,7 @@ export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { CopiesRow, CopyRegister } from './copies.ts';
-export { DatabaseRefused } from './database-refused.ts';
+export { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';

@@ -8,7 +8,7 @@
 
 import { readdir } from 'node:fs/promises';
 import knex, { type Knex } from 'knex';
-import { DatabaseRefused } from './database-refused.ts';
+import { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
 import { grantRights } from './grants.ts';
 import type { Ask } from './queries.ts';
 
@@ -41,9 +41,6 @@ const nameOf = (file: string): string => file.replace(MIGRATION, '');
 function refuseDown(): never {
   throw new Error('migrations of the ledger only go forward');
 }
-
-/** SQLSTATE of a statement that its user may not run. */
-const NO_RIGHT = '42501';
 
 export interface MigrateOptions {
   /** Folder of the migrations; tests use it to imitate a later release. */

@@ -8,7 +8,7 @@ import { MAX_BY, MAX_REASON } from '../domain/act.ts';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
 import { parseMoment } from '../domain/moment.ts';
 import { isMonth } from '../domain/months.ts';
-import { hasCharacters, isValidText } from '../domain/text.ts';
+import { isTextUpTo } from '../domain/text.ts';
 import { type Decimal, isWhole, parseDecimal, toInteger } from '../domain/units.ts';
 import { type Dimension, TURNOVER_DIMENSIONS } from '../ledger/index.ts';
 
@@ -58,7 +58,7 @@ export function readSwitch(text: string): boolean {
 const readText =
   (thing: string, most: number) =>
   (text: string): string => {
-    if (!hasCharacters(text, most) || !isValidText(text))
+    if (!isTextUpTo(text, most))
       throw new InvalidArgumentError(`${thing} is 1 to ${most} characters of valid text.`);
     return text;
   };

@@ -1,5 +1,7 @@
 /** Explains in words why a server cannot be used, for the person who set its URL. */
 
+import { NO_RIGHT } from '../ledger/index.ts';
+
 const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection is refused',
   ENOTFOUND: 'no host has this name',
@@ -15,9 +17,6 @@ const BY_CODE: Readonly<Record<string, string>> = {
   '57P03': 'it is still starting',
   '53300': 'it has no connection left',
 };
-
-/** SQLSTATE of a statement that its user may not run. */
-const NO_RIGHT = '42501';
 
 const BY_TEXT: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS/, 'it refuses the user or the password of the URL'],

@@ -5,7 +5,7 @@ import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
 import { type MeasuredRequest, measureOrder, type OrderAmounts } from '../../domain/placing.ts';
-import { hasCharacters, isValidText } from '../../domain/text.ts';
+import { isTextUpTo } from '../../domain/text.ts';
 import { countOf, formatCount, isPositive, parseDecimal, toScaledDown } from '../../domain/units.ts';
 import { isAmbiguous, readAmount } from './typed-amount.ts';
 
@@ -107,7 +107,7 @@ function fieldProblem(name: 'price' | 'size' | 'amount', text: string): Problem 
 }
 
 function idProblem(id: string): Problem | null {
-  return id === '' || (hasCharacters(id, MAX_ID_CHARACTERS) && isValidText(id))
+  return id === '' || isTextUpTo(id, MAX_ID_CHARACTERS)
     ? null
     : problemAt('clientOrderId', 'VALIDATION_ERROR', 'clientOrderId must have 1 to 128 characters');
 }
