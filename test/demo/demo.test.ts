@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { getStatus, openConnection } from '../../src/client/index.ts';
 import { runDemo } from '../../src/demo/index.ts';
@@ -26,16 +27,25 @@ describe('demo', function () {
   let fixture: Fixture;
   let server: Server;
   let baseUrl: string;
-  let settling: NodeJS.Timeout;
+  let settling: Promise<void>;
+  let isOver = false;
+  /** Settles as a process does: one batch after another, and again after a failure. The last settlement must succeed. */
+  const settleOn = async (): Promise<void> => {
+    while (!isOver) {
+      await fixture.settle().catch(() => undefined);
+      await sleep(50);
+    }
+  };
   before(async () => {
     fixture = await openFixture({ webHosts: [WEB_HOST] });
     server = createHttpServer(fixture.app).listen(0, '127.0.0.1');
     await once(server, 'listening');
     baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    settling = setInterval(() => void fixture.settle(), 50);
+    settling = settleOn();
   });
   after(async () => {
-    clearInterval(settling);
+    isOver = true;
+    await settling;
     server.closeAllConnections();
     server.close();
     await fixture.settle();
