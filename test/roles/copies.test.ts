@@ -4,10 +4,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import pg from 'pg';
 import { reconcile } from '../../src/books/reconcile/index.ts';
 import { Refusal } from '../../src/domain/errors.ts';
-import { lookAt } from '../../src/engine/index.ts';
 import { runOperator } from '../../src/operator/command-line.ts';
 import type { Backends } from '../../src/roles/backends.ts';
 import { lookAtCopies } from '../../src/roles/operator.ts';
@@ -16,7 +14,7 @@ import { query } from '../ledger/tables.ts';
 import { Capture } from '../operator/fixture.ts';
 import { type CopiesStage, cutReplication, hideFromKeepers, openCopiesStage } from '../support/copies.ts';
 import { eventually } from '../support/eventually.ts';
-import { ADMIN, openRedis, PASSWORD, type RedisServer } from '../support/redis-server.ts';
+import { ADMIN, PASSWORD, type RedisServer } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 
 const M = 'ETH/USD';
@@ -172,43 +170,6 @@ describe('an engine with copies', function () {
     expect((await stage.row()).members).not.to.include(killed);
     expect(await primary()).to.equal(first);
     await serverOf(killed).start();
-    await nothingIsLost();
-  });
-
-  it('waits for a late copy until it has left the row', async () => {
-    const [first, killed] = [await primary(), await replica()];
-    const postgres = new pg.Client({ connectionString: stage.databaseUrl });
-    await postgres.connect();
-    await postgres.query('begin; select from engine_copies for update');
-    await serverOf(killed).kill();
-    await eventually('a keeper waits for the row', async () => {
-      const { rows } = await postgres.query(`select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query ~ 'update engine_copies'`);
-      return rows.length > 0;
-    });
-    const redis = openRedis(serverOf(first).url);
-    expect((await lookAt(redis)).names).to.include(killed);
-    redis.disconnect();
-    await postgres.end();
-    await goesOn();
-    await serverOf(killed).start();
-    await nothingIsLost();
-  });
-
-  it('does not count a copy that joins before a whole round', async () => {
-    const [first, killed] = [await primary(), await replica()];
-    const redis = openRedis(serverOf(first).url);
-    await serverOf(killed).kill();
-    const hasLeft = async () => !(await stage.row()).members.includes(killed);
-    await eventually('it has left', hasLeft, OUTAGE_MS);
-    await redis.call('ACL', 'SETUSER', 'engine-settlement', '-wait');
-    await serverOf(killed).start();
-    await eventually('it joins', async () => (await stage.row()).joining.includes(killed), OUTAGE_MS);
-    const { rounds } = stage.settling[0]!.copies!;
-    for (let times = 0; times < 5; times += 1) await rounds.prove().catch(() => sleep(200));
-    expect((await stage.row()).members).not.to.include(killed);
-    await redis.call('ACL', 'LOAD');
-    redis.disconnect();
     await nothingIsLost();
   });
 

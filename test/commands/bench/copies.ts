@@ -33,11 +33,11 @@ import { type Measured, median, type Table, tableOf } from './figures.ts';
 import { processorSeconds } from './redis.ts';
 
 const M = 'ETH/USD';
-const ROUNDS = 5;
+const ROUNDS = 4;
 const COPIES = 3;
-const IDLE_ROUNDS = 500;
+const IDLE_ROUNDS = 300;
 /** Orders of a round by the number that is always in flight. */
-const ORDERS = { 1: 400, 64: 6_400, 512: 20_480 } as const;
+const ORDERS = { 1: 300, 64: 3_200, 512: 10_240 } as const;
 type InFlight = keyof typeof ORDERS;
 const ALL_IN_FLIGHT = Object.keys(ORDERS).map((text) => Number(text) as InFlight);
 const UNLIMITED = 10n ** 12n;
