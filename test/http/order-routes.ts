@@ -466,25 +466,27 @@ class Run {
     this.#watchers.push({ wallet, cursor: body.cursor, told, waiting: undefined });
   }
 
+  /** Reads all pages of what is new, and mostly waits for more. */
   async #readChanges(watcher: Watcher): Promise<void> {
     if (watcher.waiting !== undefined) return;
-    const { wallet, cursor, told } = watcher;
-    const left = this.#changes.get(wallet)!.slice(told);
-    const limit = this.#dice.chance(0.5) ? 1 + this.#dice.below(6) : 100;
-    this.place = `changes of ${wallet} after ${told}, ${limit} at most`;
+    const { wallet } = watcher;
+    const all = this.#changes.get(wallet)!.length;
+    const limit = this.#dice.pick([1, 2, 3, 8, 100]);
+    this.place = `changes of ${wallet} after ${watcher.told}, ${limit} at most`;
     const read = (wait: number): Promise<Answer> =>
-      this.#call(wallet, 'GET', `/v1/orders/changes?after=${cursor}&limit=${limit}&wait=${wait}`);
-    if (left.length === 0 && this.#dice.chance(0.8)) {
-      watcher.waiting = read(25);
-      return;
+      this.#call(wallet, 'GET', `/v1/orders/changes?after=${watcher.cursor}&limit=${limit}&wait=${wait}`);
+    let isMore = watcher.told < all || this.#dice.chance(0.2);
+    while (isMore) {
+      const count = Math.min(all - watcher.told, limit);
+      const { body } = await read(0);
+      this.#checkTold(watcher, body, count);
+      isMore = watcher.told < all;
+      compare('more', body.more, isMore);
+      for (const { order } of body.changes) this.#checkShown(order, this.#numbers.get(order.id)!);
+      this.#count('changes');
+      this.#count('changes told', count);
     }
-    const { body } = await read(0);
-    const count = Math.min(left.length, limit);
-    this.#checkTold(watcher, body, count);
-    compare('more', body.more, left.length > count);
-    for (const { order } of body.changes) this.#checkShown(order, this.#numbers.get(order.id)!);
-    this.#count('changes');
-    this.#count('changes told', count);
+    if (this.#dice.chance(0.8)) watcher.waiting = read(25);
   }
 
   /** Holds the answers of requests that waited against the changes since, of which they may know only the first. */
@@ -541,8 +543,9 @@ class Run {
   /** Settles events as far as chance has it, and sometimes drops settled ones from the engine. */
   async #settle(): Promise<void> {
     const { settle, ledger, redis } = this.#fixture;
-    await settle({ behind: this.#dice.below(12) });
-    if (this.#dice.chance(0.5)) return;
+    const trims = this.#dice.chance(0.6);
+    await settle({ behind: this.#dice.below(12), trims });
+    if (!trims || this.#dice.chance(0.2)) return;
     const { epoch, sequence } = await ledger.settlement.cursor();
     await redis.xtrim(KEYS.events, 'MINID', `${epoch}-${sequence}`);
     this.#count('trimmed');
