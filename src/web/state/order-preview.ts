@@ -171,8 +171,14 @@ export function movedOrder(old: Order, price: string): Sendable | string {
   if (found === undefined) return 'the market is not known yet';
   const market = rulesOf(found);
   const texts: DraftTexts = {
-    ...{ side: old.side, type: 'limit', price, size: old.remainingSize, amount: '' },
-    ...{ timeInForce: 'GTC', postOnly: old.postOnly, clientOrderId: '' },
+    side: old.side,
+    type: 'limit',
+    price,
+    size: old.remainingSize,
+    amount: '',
+    timeInForce: 'GTC',
+    postOnly: old.postOnly,
+    clientOrderId: '',
   };
   const { amounts, problems } = readDraft(texts, market);
   if (amounts === null) return problems[0]?.message ?? 'the price cannot be read';
