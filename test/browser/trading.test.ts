@@ -185,7 +185,7 @@ describe('trading on the page', () => {
         await submit(page, 'buy');
         await cancelButton(page, `buy 0.5 FORM at ${one}`).waitFor();
       }
-      await page.getByRole('button', { name: 'Change the price of buy 0.5 FORM at 1980' }).press('Enter');
+      await page.getByRole('button', { name: 'Move buy 0.5 FORM at 1980' }).press('Enter');
       await page.getByRole('textbox', { name: 'New price of buy 0.5 FORM at 1980' }).waitFor();
       await page.keyboard.type('1985');
       await page.keyboard.press('Enter');

@@ -144,7 +144,7 @@ function OrderActions({ order }: { order: Order }) {
       <button
         type="button"
         class="button small"
-        aria-label={`Change the price of ${nameOfOrder(order)}`}
+        aria-label={`Move ${nameOfOrder(order)}`}
         onClick={() => {
           edited.value = order.id;
         }}
@@ -357,14 +357,14 @@ function StatementTool() {
       onSubmit={(event) => {
         event.preventDefault();
         const days = new FormData(event.currentTarget);
-        void downloadStatement(String(days.get('from')), String(days.get('to')));
+        void downloadStatement(String(days.get('first')), String(days.get('last')));
       }}
     >
       <label>
-        Statement from <input type="date" name="from" defaultValue={from} />
+        Statement from <input type="date" name="first" defaultValue={from} />
       </label>
       <label>
-        to <input type="date" name="to" defaultValue={to} /> (UTC)
+        to <input type="date" name="last" defaultValue={to} /> (UTC)
       </label>
       <button type="submit" class="button small" aria-busy={isDownloading.value}>
         {isDownloading.value ? 'Reading…' : 'Download CSV'}
