@@ -361,10 +361,10 @@ function StatementTool() {
       }}
     >
       <label>
-        Statement from <input type="date" name="first" defaultValue={from} />
+        Statement, first day <input type="date" name="first" defaultValue={from} />
       </label>
       <label>
-        to <input type="date" name="last" defaultValue={to} /> (UTC)
+        last day (UTC) <input type="date" name="last" defaultValue={to} />
       </label>
       <button type="submit" class="button small" aria-busy={isDownloading.value}>
         {isDownloading.value ? 'Reading…' : 'Download CSV'}
