@@ -28,10 +28,8 @@ export type OverlayName = 'short' | 'long' | 'weighted';
 export type Overlays = Readonly<Partial<Record<OverlayName, readonly LinePoint[]>>>;
 const OVERLAY_COLOURS = { short: 'link', long: 'warn', weighted: 'accent' } as const;
 
-const COLOURS = [
-  ...['muted', 'line', 'up', 'down', 'up-volume', 'down-volume', 'edge'],
-  ...Object.values(OVERLAY_COLOURS),
-];
+const PLAIN_COLOURS = ['muted', 'line', 'up', 'down', 'up-volume', 'down-volume', 'edge'];
+const COLOURS = [...PLAIN_COLOURS, ...Object.values(OVERLAY_COLOURS)];
 
 /** Returns the colours of the theme that is shown. The canvas cannot read the style sheet itself. */
 function themeColours(element: HTMLElement): (name: string) => string {
