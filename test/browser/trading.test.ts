@@ -62,6 +62,7 @@ const own = (grid: Grid, large: string): Grid & { readonly large: string } => ({
 /** Drags the line of an order in the chart, and looks at the other drawings. */
 async function dragOrder(page: Page, rest: Rest, market: string): Promise<void> {
   const { id } = await placeLimit(rest, { market, side: 'buy', price: '2000', size: '0.1' });
+  await showTab(page, 'Open orders');
   await cancelButton(page, `buy 0.1 ${market.split('/')[0]} at 2000`).waitFor();
   const chart = page.getByRole('region', { name: 'Chart' });
   await chart.getByRole('combobox', { name: 'Lines over the candles' }).selectOption('all');
