@@ -59,6 +59,41 @@ const own = (grid: Grid, large: string): Grid & { readonly large: string } => ({
   scales: { ...grid.scales, [`T${grid.symbol.split('/')[0]}`]: Object.values(grid.scales)[0]! },
 });
 
+/** Drags the line of an order in the chart, and looks at the other drawings. */
+async function dragOrder(page: Page, rest: Rest, market: string): Promise<void> {
+  const { id } = await placeLimit(rest, { market, side: 'buy', price: '2000', size: '0.1' });
+  await showTab(page, 'Open orders');
+  await cancelButton(page, `buy 0.1 ${market.split('/')[0]} at 2000`).waitFor();
+  const chart = page.getByRole('region', { name: 'Chart' });
+  await chart.getByRole('combobox', { name: 'Lines over the candles' }).selectOption('all');
+  const canvas = chart.getByRole('img', { name: /^Candles/ });
+  const box = (await canvas.boundingBox())!;
+  const x = box.x + box.width / 3;
+  const isHeld = async (y: number): Promise<boolean> => {
+    await page.mouse.move(x, y);
+    return (await canvas.getAttribute('data-grab')) !== null;
+  };
+  let y = box.y;
+  while (!(await isHeld(y)) && y < box.y + box.height) y += 4;
+  await page.mouse.down();
+  await page.mouse.move(x, y + 20);
+  await page.mouse.move(x, y + 40);
+  await page.mouse.up();
+  const asked = page.getByRole('dialog');
+  await asked.getByText(/^This cancels the order to buy 0\.1 \w+ at 2000 and places a new one/).waitFor();
+  await asked.getByRole('button', { name: 'Send it' }).click();
+  const moved = await untilRead(
+    async () => (await rest('GET', `/v1/orders/${id}`)).body.order,
+    ({ status }) => status === 'cancelled',
+  );
+  expect(moved.reason).to.equal('replaced');
+  const [live] = (await rest('GET', '/v1/orders?status=live')).body.orders;
+  expect(Number(live.price)).to.be.below(2000);
+  await rest('DELETE', `/v1/orders/${live.id}`);
+  await chart.getByRole('button', { name: 'Depth' }).click();
+  await chart.getByRole('img', { name: /^Depth of .*: bids of [\d.]+ .* down to/ }).waitFor();
+}
+
 describe('trading on the page', () => {
   let stage: Stage;
   before(async () => {
@@ -426,6 +461,7 @@ describe('trading on the page', () => {
       await other.getByRole('status').getByText('Bought 0.2 TELL at 2001 on average').waitFor();
       expect(await heard('Bought 0.2 TELL at 2001 on average for 400.2 USDC + 0.4002 fee. ')).to.equal(1);
       expect(waits).to.deep.equal([]);
+      await dragOrder(page, rest, grid.symbol);
       // The tab that stays goes on from where the closed one was.
       await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1999.5', size: '0.3' });
       await cancelButton(other, 'buy 0.3 TELL at 1999.5').waitFor();
