@@ -69,8 +69,6 @@ const UNSEEN: Readonly<Record<string, string>> = {
   '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
   '{redbook}:engine unsettled:ready_at': 'the same, for the index of unsettled events',
   '{redbook}:engine claims:ready_at': 'the same, for recent claims',
-  'epoch_starts.epoch': 'the first event of an epoch: no other row has the epoch of an event',
-  'epoch_starts.sequence': 'the same',
   '{redbook}:engine filter:generations': 'how often the filter was rebuilt: only the next rebuild reads it',
 };
 
