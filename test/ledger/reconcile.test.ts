@@ -247,7 +247,7 @@ describe('ledger check', () => {
       `set session_replication_role = replica; update chain_links set links = '${links}';
        update engine_cursor set head = '${head}'`,
     );
-    await chained.settlement.settle([3, 4, 5, 6].map(deposit));
+    await chained.settlement.settle([3, 4, 5].map(deposit));
     const named = async (): Promise<string[]> => {
       const { checks } = await chained.checks.run();
       return checks.find(({ name }) => name === 'chain of events')!.violations.map(({ subject }) => subject);
@@ -264,7 +264,7 @@ describe('ledger check', () => {
       chainedUrl,
       'set session_replication_role = replica; delete from chain_links where sequence = 3',
     );
-    expect(await named()).to.deep.equal(['chain_links of event 6']);
+    expect(await named()).to.deep.equal(['chain_links of event 5']);
   });
 
   it('still reports an order that was changed by hand after its next change', async () => {
