@@ -111,7 +111,7 @@ const KEYS: Readonly<Record<string, string>> = {
   market_versions: 'sequence',
   setting_changes: 'sequence',
   operator_acts: 'sequence',
-  chain_heads: "'chain_'",
+  chain_heads: "'chain'",
   candles: "concat_ws(' ', market, timeframe, 'at', open_ms)",
 };
 const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
