@@ -7,6 +7,12 @@ create table assets (
   constraint assets_pkey PRIMARY KEY (symbol)
 );
 
+create table backups (
+  kind text collate "C" not null,
+  at timestamp with time zone default clock_timestamp() not null,
+  constraint backups_pkey PRIMARY KEY (kind)
+);
+
 create table candles (
   market text collate "C" not null,
   open_ms bigint not null,
@@ -451,6 +457,7 @@ comment on column reconciliations.sequence is 'Engine event up to which everythi
 comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
+comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
 comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';
 comment on table chain_heads is 'A head of every 10,000 events, and of closings. The first row is where the chain begins.';
