@@ -11,10 +11,13 @@ export {
   getOrder,
   getOrders,
   getPortfolio,
+  getStatementCsv,
   getTrades,
   type NamedOrders,
   type OrdersQuery,
   requestFunds,
+  type StatementCsv,
+  type StatementQuery,
   type WalletTradesQuery,
 } from './account.ts';
 export {
