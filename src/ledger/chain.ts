@@ -11,12 +11,13 @@ export const LINK_CHARACTERS = 4;
 export const headAfter = (head: string, sequence: number, text: string): string =>
   hash('sha256', `${head}\t${sequence}\n${text}`, 'base64');
 
-/** Letters that begin the lines of an event's text, in their order. */
+/** Letters that begin the lines of an event's text, in their order. A movement begins with a digit, so `dt` is no other line. */
 export const LINES = {
   order: 'a',
   trade: 'b',
   closed: 'c',
   movement: 'd',
+  payment: 'dt',
   market: 'e',
   setting: 'f',
   reversal: 'g',

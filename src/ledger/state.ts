@@ -12,7 +12,7 @@ import { streamRows } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
 interface AccountBalance {
-  /** A wallet, `house` or `custody`. */
+  /** A wallet, `house`, `withdrawals` or `custody`. */
   readonly account: string;
   /** Zero for an account that has nothing left. */
   readonly atoms: bigint;

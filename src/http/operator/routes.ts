@@ -7,6 +7,7 @@ import { getMovement, postMovements } from './movements.ts';
 import { getActs, getReconcile, getStatus, postPause, postResume, postTerms } from './service.ts';
 import type { OperatorEndpoint } from './services.ts';
 import { getWallet, getWalletStatement, postHold, postRelease } from './wallets.ts';
+import { getWithdrawal, getWithdrawals, postConfirm, postReturn, postWithdrawal } from './withdrawals.ts';
 
 export interface OperatorRoute {
   readonly method: Method;
@@ -36,6 +37,11 @@ const write = (
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   write('/movements', ['credit', 'debit'], postMovements),
   { ...read('/movements/:reference', getMovement), rights: ['read', 'credit', 'debit'] },
+  write('/withdrawals', ['debit'], postWithdrawal),
+  write('/withdrawals/:reference/confirm', ['debit'], postConfirm),
+  write('/withdrawals/:reference/return', ['debit'], postReturn),
+  { ...read('/withdrawals', getWithdrawals), rights: ['read', 'debit'] },
+  { ...read('/withdrawals/:reference', getWithdrawal), rights: ['read', 'debit'] },
   read('/wallets/:wallet', getWallet),
   read('/wallets/:wallet/statement', getWalletStatement),
   write('/wallets/:wallet/hold', ['hold'], postHold),
