@@ -291,6 +291,27 @@ export const actsSchema = z.strictObject({
   nextCursor,
 });
 
+export const closingsSchema = z.strictObject({
+  closings: z
+    .array(
+      z.strictObject({
+        month: z.string(),
+        end: timestamp,
+        sequence: z.int().min(0).describe('the last booked event before the end; 0: none'),
+        closedAt: timestamp,
+        balances: z.int().min(0).describe('number of balances that were kept'),
+        digest: z.string().describe('SHA-256 of the balances'),
+      }),
+    )
+    .describe('oldest first'),
+});
+
+export const holdsRequest = z.object({ limit, cursor: inLowerCase.optional().describe('`nextCursor`') });
+export const holdsSchema = z.strictObject({
+  holds: z.array(z.strictObject({ wallet, since: timestamp })).describe('by wallet, as settled'),
+  nextCursor: wallet.nullable(),
+});
+
 export const tradingSchema = z.strictObject({ paused: z.boolean() });
 export const requiredTermsSchema = z.strictObject({ requiredVersion: z.string().nullable() });
 

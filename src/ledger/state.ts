@@ -84,6 +84,16 @@ export function stateQueries({ auditing }: Pick<Pools, 'auditing'>) {
       }));
     },
 
+    /** Returns the wallets on custody hold after a wallet, by wallet, as last settled. */
+    async holds(after: string, limit: number): Promise<{ wallet: string; heldAtMs: number }[]> {
+      const rows = await askOnce<{ wallet: string; held_at_ms: bigint }>(
+        auditing,
+        'select wallet, held_at_ms from holds where wallet > $1 order by wallet limit $2',
+        [after, limit],
+      );
+      return rows.map((row) => ({ wallet: row.wallet, heldAtMs: Number(row.held_at_ms) }));
+    },
+
     /** Returns every asset, as last settled. */
     assets(): Promise<Asset[]> {
       return askOnce<Asset>(auditing, 'select symbol, scale from assets order by symbol');

@@ -116,7 +116,7 @@ describe('operator: accounts', () => {
   });
 
   it('requests, confirms, returns and lists withdrawals that custody pays later', async () => {
-    const wallet = WALLET('8');
+    const wallet = WALLET('7');
     await fixture.ask(...credit(wallet, 'ETH', '3', '--reference', 'two steps'));
     const request = ['withdrawal', 'request', wallet, 'ETH', '1.5', '--reference', 'slow'];
     expect(await fixture.ask(...request)).to.include({ amount: '1.5', state: 'pending', duplicate: false });

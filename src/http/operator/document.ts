@@ -26,6 +26,8 @@ const replies = nameReplies({
   Account: contract.accountSchema,
   EndedOrder: contract.endedOrderSchema,
   Hold: contract.holdSchema,
+  Holds: contract.holdsSchema,
+  Closings: contract.closingsSchema,
   Cleared: contract.clearedSchema,
   Trading: contract.tradingSchema,
   RequiredTerms: contract.requiredTermsSchema,
@@ -140,6 +142,12 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     alsoAs: { 'text/csv': statementText },
     headers: ['Link'],
   },
+  'GET /holds': {
+    id: 'listHolds',
+    tag: 'Wallets',
+    summary: 'Lists the wallets on custody hold',
+    reply: contract.holdsSchema,
+  },
   'POST /wallets/:wallet/hold': {
     id: 'holdWallet',
     tag: 'Wallets',
@@ -230,6 +238,13 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     tag: 'Service',
     summary: 'Lists what operators and keys changed, oldest first',
     reply: contract.actsSchema,
+  },
+  'GET /closings': {
+    id: 'listClosings',
+    tag: 'Service',
+    summary: 'Lists the closed months',
+    description: '`redbook ledger close` closes a month.',
+    reply: contract.closingsSchema,
   },
   'GET /reconcile': {
     id: 'getLastReconcile',

@@ -69,7 +69,8 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
       select 'movement ' || one.sequence as subject, concat('a reversal of ', one.reverses) as expected,
         coalesce(to_jsonb(reversed)::text, 'no such movement') as found
       from movements as one
-      left join movements as reversed on reversed.reference = one.reverses and reversed.kind <> one.kind
+      left join movements as reversed on reversed.reference = one.reverses
+        and reversed.kind in ('credited', 'debited') and reversed.kind <> one.kind
       where one.reverses is not null and (reversed.sequence is null or reversed.sequence > one.sequence
         or (reversed.wallet, reversed.asset) is distinct from (one.wallet, one.asset)
         or reversed.amount_atoms < one.amount_atoms)`,

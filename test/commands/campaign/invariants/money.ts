@@ -163,7 +163,15 @@ export async function reservedIsOfLiveOrders(rest: Rest): Promise<string[]> {
   return told(found);
 }
 
-/** Each credit and debit that an operator was told of counts once, with its amount. */
+const KINDS = {
+  credit: 'credited',
+  debit: 'debited',
+  request: 'requested',
+  confirm: 'confirmed',
+  return: 'returned',
+} as const;
+
+/** Each credit, debit and step of a withdrawal that an operator was told of counts once, with its amount. */
 export async function movementsAreThere({ cluster, model, driver }: Rest): Promise<string[]> {
   const rows = await cluster.sql<{
     kind: string;
@@ -175,8 +183,9 @@ export async function movementsAreThere({ cluster, model, driver }: Rest): Promi
     select kind, wallet, reference, amount_atoms::text as atoms, scale
     from movements join assets on symbol = asset`);
   const found: string[] = [];
-  for (const [reference, { state, wallet, movement, isUnsure }] of model.movements) {
-    const kind = movement.kind === 'credit' ? 'credited' : 'debited';
+  for (const { state, wallet, movement, isUnsure } of model.movements.values()) {
+    const { reference } = movement;
+    const kind = KINDS[movement.kind];
     const row = rows.find((one) => one.kind === kind && one.reference === reference);
     if (state === 'moved' && row === undefined) found.push(`${kind} ${reference} is not in the ledger`);
     if (row === undefined) continue;
