@@ -21,18 +21,23 @@ export interface ChangesQuery {
 const ANSWER_WITHIN_MS = 10_000;
 
 /** Returns changes of the wallet's orders after a cursor, oldest first. */
-export function changes(
+export const changes = (
   session: Session,
-  { after, waitSeconds = 0, limit }: ChangesQuery = {},
+  query: ChangesQuery = {},
   options: CallOptions = {},
+): Promise<OrderChanges> => askChanges(session, query, options, true);
+
+/** @param isRepeated false when the caller repeats a read that fails */
+function askChanges(
+  session: Session,
+  { after, waitSeconds = 0, limit }: ChangesQuery,
+  options: CallOptions,
+  isRepeated: boolean,
 ): Promise<OrderChanges> {
   const query = { after, wait: waitSeconds, limit };
   const answerWithinMs = waitSeconds * 1_000 + ANSWER_WITHIN_MS;
-  return askAs(
-    session,
-    { ...options, answerWithinMs, method: 'GET', path: '/v1/orders/changes', query },
-    true,
-  );
+  const call = { ...options, answerWithinMs, method: 'GET', path: '/v1/orders/changes', query } as const;
+  return askAs(session, call, isRepeated);
 }
 
 export interface OrderWatchHandlers {
@@ -120,7 +125,8 @@ class Watching implements OrderWatch {
     const { connection } = this.#session;
     while (!signal.aborted) {
       const at = connection.clock.now();
-      const answer = await this.#read();
+      // After a failure the service is asked without a wait: it refuses to let more than ten requests of a wallet wait.
+      const answer = await this.#read(failures === 0 ? this.#waitSeconds : 0);
       if (signal.aborted) return;
       if (answer instanceof RedbookError) {
         if (isLasting(answer)) throw answer;
@@ -140,9 +146,10 @@ class Watching implements OrderWatch {
     }
   }
 
-  async #read(): Promise<OrderChanges | RedbookError> {
-    const query = { after: this.cursor!, waitSeconds: this.#waitSeconds };
-    return await changes(this.#session, query, { signal: this.#end.signal }).catch((error: unknown) => {
+  async #read(waitSeconds: number): Promise<OrderChanges | RedbookError> {
+    const query = { after: this.cursor!, waitSeconds };
+    const read = askChanges(this.#session, query, { signal: this.#end.signal }, false);
+    return await read.catch((error: unknown) => {
       if (error instanceof RedbookError) return error;
       throw error;
     });

@@ -50,6 +50,8 @@ interface Server {
   /** Last time at which it had what the primary had at the look before. */
   inStepAt: number;
   seen: SeenServer | undefined;
+  /** The reason why it was not seen. */
+  trouble: string | undefined;
   /** Milliseconds by which its clock is ahead of this process. */
   aheadMs: number;
 }
@@ -67,15 +69,15 @@ export class CopiesKeeper {
 
   constructor(options: KeeperOptions) {
     this.#options = options;
-    this.#servers = options.servers.map((endpoint) => ({
-      name: serverName(endpoint),
-      endpoint,
-      redis: options.connect(endpoint),
-      heardAt: 0,
-      inStepAt: 0,
-      seen: undefined,
-      aheadMs: 0,
-    }));
+    this.#servers = options.servers.map((endpoint) => {
+      const redis = options.connect(endpoint);
+      const unseen = { heardAt: 0, inStepAt: 0, seen: undefined, trouble: undefined, aheadMs: 0 };
+      const server: Server = { name: serverName(endpoint), endpoint, redis, ...unseen };
+      redis.on('error', ({ message }: Error) => {
+        server.trouble = message;
+      });
+      return server;
+    });
     this.#running = this.#run();
   }
 
@@ -106,6 +108,7 @@ export class CopiesKeeper {
   async #tick(): Promise<void> {
     const row = await this.#options.register.read();
     await this.#look(row);
+    this.#tellSilent();
     this.#row = row;
     if (row === undefined) return this.#begin();
     const primary = this.#named(row.server);
@@ -131,7 +134,11 @@ export class CopiesKeeper {
     const hasSlept = begun - this.#lastTickAt > SLEPT_MS;
     await Promise.all(
       this.#servers.map(async (server) => {
-        server.seen = await lookAt(server.redis).catch(() => undefined);
+        server.seen = await lookAt(server.redis).catch(({ message }: Error) => {
+          server.trouble ??= message;
+          return undefined;
+        });
+        if (server.seen !== undefined) server.trouble = undefined;
         const now = performance.now();
         const isHeard = server.seen !== undefined && !hasLostItsData(server, row);
         if (isHeard || hasSlept) server.heardAt = now;
@@ -144,13 +151,8 @@ export class CopiesKeeper {
 
   /** Names the first primary: the server that has the engine, or the first one of an engine that begins now. */
   async #begin(): Promise<void> {
-    const away = this.#servers.filter(({ seen }) => seen === undefined);
-    const silent = away.filter(({ heardAt }) => performance.now() - heardAt > this.#options.downAfterMs);
-    if (silent.length > 0)
-      this.#tell('the first start with copies waits for all of them', {
-        away: silent.map(({ name }) => name),
-      });
-    if (away.length > 0) return;
+    // The first start waits for all of them.
+    if (this.#servers.some(({ seen }) => seen === undefined)) return;
     const owners = this.#servers.filter(({ seen }) => seen!.epoch > 0);
     const primaries = owners.filter(({ seen }) => seen!.isPrimary);
     if (primaries.length > 1)
@@ -271,6 +273,12 @@ export class CopiesKeeper {
       `a copy ${what}`,
     );
     await giveList(this.#named(row.server)!.redis, listOf(changed));
+  }
+
+  #tellSilent(): void {
+    for (const { name, seen, heardAt, trouble } of this.#servers)
+      if (seen === undefined && performance.now() - heardAt > this.#options.downAfterMs)
+        this.#tell(`${name} of REDIS_URL does not answer as a Redis of the engine`, { why: trouble });
   }
 
   #tell(message: string, fields: object): void {

@@ -1,12 +1,14 @@
 /** Tests the page while parts of the service hang, die, or lose answers. */
 
 import { expect } from 'chai';
+import { parseDecimal } from '../../src/domain/units.ts';
 import { watchOverMachine } from '../support/machine.ts';
 import { newWallet, placeLimit } from './grids.ts';
 import {
   bookState,
   cancelButton,
   fillForm,
+  hearing,
   readTable,
   signIn,
   submit,
@@ -128,12 +130,15 @@ describe('the page during outages', () => {
     ],
   );
 
-  browserTest('finds an order whose answer was lost with the api, and has placed it once', async (open) => {
+  browserTest('finds an order whose answer was lost with the api, and tells its fill once', async (open) => {
     const wallet = createWallet();
+    const taker = newWallet();
     await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
+    await stage.credit(taker, { LOST: '10' });
     const { page, tolerate } = await open(url, { wallets: [wallet] });
     tolerate(...NETWORK_NOISE);
     await signIn(page, wallet);
+    const heard = await hearing(page);
     await fillForm(page, { side: 'buy', price: '2000', size: '0.5' });
     const killed = stage.gateway.loseNextReply('POST', '/v1/orders', async () => {
       await stage.process('api').end('SIGKILL');
@@ -144,12 +149,21 @@ describe('the page during outages', () => {
       .getByText(/no answer: looking it up/i)
       .first()
       .waitFor();
+    // The order is filled in part while nothing answers the page.
+    const rules = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null } as const;
+    const [size, price] = [parseDecimal('0.2')!, parseDecimal('2000')!];
+    const order = { ...rules, market: SYMBOL, side: 'sell', type: 'limit', clientOrderId: null } as const;
+    await stage.engine.orders.place({ wallet: taker.toLowerCase(), request: { ...order, size, price } });
     await stage.restart('api');
-    await cancelButton(page, 'buy 0.5 LOST at 2000').waitFor({ timeout: PATIENCE_MS });
+    await cancelButton(page, 'buy 0.3 LOST at 2000').waitFor({ timeout: PATIENCE_MS });
     const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
     expect(body.orders.map(({ status, size }: Record<string, string>) => [status, size])).to.deep.equal([
-      ['resting', '0.5'],
+      ['partially_filled', '0.5'],
     ]);
+    await untilRead(
+      () => heard('Bought 0.2 LOST at 2000 on average for 400 USDC.'),
+      (count) => count === 1,
+    );
     expect((await readTable(page, 'Open orders')).rows).to.have.length(1);
   });
 

@@ -130,3 +130,28 @@ export async function showTab(page: Page, name: string): Promise<void> {
   if (await tab.isVisible()) await tab.click();
   await tableNamed(page, name).waitFor();
 }
+
+/** Records what the status line says from now on. @returns a function that counts the sentences that match */
+export async function hearing(page: Page): Promise<(sentence: string) => Promise<number>> {
+  await page.evaluate(() => {
+    const heard: string[] = [];
+    Object.assign(window, { redbookTestHeard: heard });
+    const line = document.querySelector('.status-line')!;
+    new MutationObserver(() => heard.push(line.textContent ?? '')).observe(line, {
+      ...{ childList: true, characterData: true, subtree: true },
+    });
+  });
+  return (sentence) =>
+    page.evaluate((wanted) => {
+      const { redbookTestHeard: heard } = window as unknown as { redbookTestHeard: readonly string[] };
+      const isNew = (text: string, at: number): boolean => text !== heard[at - 1] && text.includes(wanted);
+      return heard.filter(isNew).length;
+    }, sentence);
+}
+
+/** Makes the page believe that nobody, or somebody, sees it. */
+export const setVisibility = (page: Page, state: 'hidden' | 'visible'): Promise<void> =>
+  page.evaluate((value) => {
+    Object.defineProperty(document, 'visibilityState', { value, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, state);

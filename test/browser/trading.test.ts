@@ -10,7 +10,9 @@ import {
   columnOf,
   type Draft,
   fillForm,
+  hearing,
   readTable,
+  setVisibility,
   showTab,
   signIn,
   submit,
@@ -325,56 +327,79 @@ describe('trading on the page', () => {
     },
   );
 
-  browserTest('tells fills and endings as they happen, in a hidden tab too', async (open) => {
-    const funds = { TELL: '10', USDC: '100000' };
-    const grid: Grid = { ...MIDDLE, symbol: 'TELL/USDC', scales: { TELL: 8, USDC: 6 }, funds };
-    const { wallet, url } = await openMarket(grid);
-    const rest = stage.as(wallet.addresses[0]!);
-    const taker = newWallet();
-    await stage.credit(taker, funds);
-    const sell = (size: string) =>
-      placeLimit(stage.as(taker), { market: grid.symbol, side: 'sell', price: '1999.5', size });
-    const { page } = await open(url, { wallets: [wallet] });
-    await bookState(page, 'live').waitFor();
-    await signIn(page, wallet);
-    await fillForm(page, { side: 'buy', type: 'Limit', price: '1999.5', size: '1' });
-    await submit(page, 'buy');
-    await cancelButton(page, 'buy 1 TELL at 1999.5').waitFor();
-    const told = page.getByRole('status');
-    await sell('0.4');
-    await told.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC.').waitFor();
-    const sent = page.getByRole('list', { name: 'Orders you sent' });
-    await sent.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC, resting 0.6').waitFor();
-    await page.getByRole('tab', { name: 'Fills 1 new' }).waitFor();
-    await untilRead(
-      () => page.title(),
-      (title) => title.startsWith('(1) 1999.5 · '),
-    );
-    await page.evaluate(() => {
-      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
-      document.dispatchEvent(new Event('visibilitychange'));
-    });
-    await sell('0.6');
-    const whole = 'Bought 1 TELL at 1999.5 on average for 1999.5 USDC';
-    await told.getByText(`Your order to buy 1 TELL at 1999.5 has ended: ${whole}.`).waitFor();
-    expect(await page.title()).to.equal('(2) TELL/USDC · Redbook');
-    await page.evaluate(() => {
-      Object.defineProperty(document, 'visibilityState', { value: 'visible', configurable: true });
-      document.dispatchEvent(new Event('visibilitychange'));
-    });
-    await sent.getByText(whole).waitFor();
-    const { id } = await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1500', size: '1' });
-    await cancelButton(page, 'buy 1 TELL at 1500').waitFor();
-    await rest('DELETE', `/v1/orders/${id}`);
-    await told.getByText('Your order to buy 1 TELL at 1500 has ended: cancelled: the wallet').waitFor();
-    await page.getByRole('button', { name: 'Close the message' }).click();
-    await showTab(page, 'History');
-    const history = await untilRead(
-      () => readTable(page, 'History'),
-      ({ rows }) => rows.length === 2,
-    );
-    expect(columnOf(history, /average/i)).to.deep.equal(['–', '1999.5']);
-    await page.getByRole('button', { name: '1: fills of the order to buy 1 TELL/USDC' }).click();
-    await page.getByText(/0\.4 at 1999\.5, fee 0/).waitFor();
-  });
+  browserTest(
+    'tells fills and endings once in each tab, hidden or not, by one waiting request',
+    async (open) => {
+      const funds = { TELL: '10', USDC: '100000' };
+      const grid: Grid = { ...MIDDLE, symbol: 'TELL/USDC', scales: { TELL: 8, USDC: 6 }, funds };
+      const { wallet, url } = await openMarket(grid);
+      const rest = stage.as(wallet.addresses[0]!);
+      const taker = newWallet();
+      await stage.credit(taker, funds);
+      const sell = (size: string) =>
+        placeLimit(stage.as(taker), { market: grid.symbol, side: 'sell', price: '1999.5', size });
+      const { page, context } = await open(url, { wallets: [wallet] });
+      await bookState(page, 'live').waitFor();
+      await signIn(page, wallet);
+      const other = await context.newPage();
+      const waits: string[] = [];
+      other.on('request', (request) => {
+        if (request.url().includes('/v1/orders/changes?')) waits.push(request.url());
+      });
+      await other.goto(url);
+      await signIn(other, wallet);
+      const [heard, otherHeard] = [await hearing(page), await hearing(other)];
+      await fillForm(page, { side: 'buy', type: 'Limit', price: '1999.5', size: '1' });
+      await submit(page, 'buy');
+      await cancelButton(page, 'buy 1 TELL at 1999.5').waitFor();
+      const told = page.getByRole('status');
+      await sell('0.4');
+      await told.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC.').waitFor();
+      const sent = page.getByRole('list', { name: 'Orders you sent' });
+      await sent.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC, resting 0.6').waitFor();
+      await page.getByRole('tab', { name: 'Fills 1 new' }).waitFor();
+      await untilRead(
+        () => page.title(),
+        (title) => title.startsWith('(1) 1999.5 · '),
+      );
+      await setVisibility(page, 'hidden');
+      await sell('0.6');
+      const whole = 'Bought 1 TELL at 1999.5 on average for 1999.5 USDC';
+      await told.getByText(`Your order to buy 1 TELL at 1999.5 has ended: ${whole}.`).waitFor();
+      expect(await page.title()).to.equal('(2) TELL/USDC · Redbook');
+      await setVisibility(page, 'visible');
+      await sent.getByText(whole).waitFor();
+      const { id } = await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1500', size: '1' });
+      await cancelButton(page, 'buy 1 TELL at 1500').waitFor();
+      await rest('DELETE', `/v1/orders/${id}`);
+      await told.getByText('Your order to buy 1 TELL at 1500 has ended: cancelled: the wallet').waitFor();
+      await page.getByRole('button', { name: 'Close the message' }).click();
+      await showTab(page, 'History');
+      const history = await untilRead(
+        () => readTable(page, 'History'),
+        ({ rows }) => rows.length === 2,
+      );
+      expect(columnOf(history, /average/i)).to.deep.equal(['–', '1999.5']);
+      await page.getByRole('button', { name: '1: fills of the order to buy 1 TELL/USDC' }).click();
+      await page.getByText(/0\.4 at 1999\.5, fee 0/).waitFor();
+      for (const one of [heard, otherHeard]) {
+        expect(await one('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC.')).to.equal(1);
+        expect(await one(`has ended: ${whole}.`)).to.equal(1);
+        expect(await one('Your order to buy 1 TELL at 1500 has ended')).to.equal(1);
+      }
+      // The fills that the answer of an order tells are no news in the tab that sent it.
+      await setVisibility(other, 'visible');
+      await fillForm(page, { side: 'buy', type: 'Limit', price: '2001', size: '0.2' });
+      await submit(page, 'buy');
+      await other.getByRole('status').getByText('Bought 0.2 TELL at 2001 on average').waitFor();
+      expect(await heard('Bought 0.2 TELL at 2001 on average for 400.2 USDC + 0.4002 fee. ')).to.equal(1);
+      expect(waits).to.deep.equal([]);
+      // The tab that stays goes on from where the closed one was.
+      await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1999.5', size: '0.3' });
+      await cancelButton(other, 'buy 0.3 TELL at 1999.5').waitFor();
+      await Promise.all([page.close(), sell('0.3')]);
+      await other.getByRole('status').getByText('has ended: Bought 0.3 TELL').waitFor();
+      expect(await otherHeard('has ended: Bought 0.3 TELL')).to.equal(1);
+    },
+  );
 });

@@ -35,6 +35,10 @@ const TOOLS = {
     does: 'plants faults into the copies of the engine, which the tests of the rounds must find',
     run: ['--quiet', 'test/commands/copies/main.ts'],
   },
+  'order-routes': {
+    does: 'compares batches, replacements and changes with a naive exchange: --cases N, --seed S, --broken',
+    run: ['--quiet', 'test/commands/order-routes/main.ts'],
+  },
   growth: {
     does: 'places N orders and compares the engine’s memory with a model of live state: --orders N',
     run: ['--quiet', 'test/commands/growth/main.ts'],

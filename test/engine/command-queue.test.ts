@@ -50,7 +50,7 @@ const MUTATIONS = [
   [
     'waits for a timer',
     'setImmediate(() => this.#begin())',
-    'setTimeout(() => this.#begin(), 5)',
+    'setTimeout(() => this.#begin(), 60_000).unref()',
     'nothing was sent',
   ],
   [

@@ -96,6 +96,13 @@ export class Generator {
     return this.#dice.chance(0.1) ? { do: 'void', order: this.#someOrder() } : this.#cancel();
   }
 
+  /** Returns the replacement of an order; another order while none is live. */
+  replacement(): Operation {
+    this.#made += 1;
+    const operation = this.#replace();
+    return operation.do === 'place' ? this.#polish(operation) : operation;
+  }
+
   /** Kinds of operations with their relative weights. */
   #plan(): readonly (readonly [number, () => Operation])[] {
     return [

@@ -25,7 +25,8 @@ import { marketSpec } from '../support/market-spec.ts';
 import { openRedis } from '../support/redis-server.ts';
 import type { SettleOptions } from '../support/settle-all.ts';
 
-const SECRET = 'a secret of the tests, 32 bytes or more';
+/** Signs the sessions of every replica. */
+export const SECRET = 'a secret of the tests, 32 bytes or more';
 
 const MARKET = marketSpec('ETH/USDC', { minOrderSize: '0.002', maxOrderSize: '1000', networkId: '8453' });
 

@@ -12,6 +12,7 @@ export type Proof =
   | 'campaign'
   | 'hostile'
   | 'copies'
+  | 'order-routes'
   | 'growth';
 
 export interface Change {

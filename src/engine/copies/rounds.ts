@@ -193,12 +193,14 @@ export class CopyRounds {
     maxMs: number,
   ): Promise<{ acknowledged: number; role: ReplicationRole; fullCopies: string }> {
     const waitMs = Math.max(1, Math.floor(maxMs));
-    const pipeline = this.#redis.pipeline();
-    if (this.#waitsForDisks) pipeline.call('WAITAOF', 1, count, waitMs);
-    else pipeline.wait(count, waitMs);
+    const asksDisks = this.#waitsForDisks;
+    const pipeline = this.#redis.pipeline().wait(count, waitMs);
+    // A copy that reads a write together with the question tells of its disk as it was before. After WAIT it tells anew;
+    // WAITAOF alone would wait for a second.
+    if (asksDisks) pipeline.call('WAITAOF', 1, count, LOOK_AGAIN_MS);
     const asked = pipeline.role().info('stats').exec();
     const replies = await repliesOf(asked).catch((error) => {
-      if (!this.#waitsForDisks || !/NOPERM|unknown command/.test(String(error.cause))) throw error;
+      if (!asksDisks || !/NOPERM|unknown command/.test(String(error.cause))) throw error;
       return undefined;
     });
     if (replies === undefined) {
@@ -206,12 +208,12 @@ export class CopyRounds {
       this.#waitsForDisks = false;
       return this.#wait(count, maxMs);
     }
-    const [waited, role, stats] = replies;
-    const acknowledged = Array.isArray(waited) ? (waited[0] === 1 ? waited[1] : -1) : waited;
+    const [onDisks] = asksDisks ? (replies.splice(1, 1) as [[own: number, copies: number]]) : [];
+    const [waited, role, stats] = replies as [number, unknown, string];
     const found = {
-      acknowledged: acknowledged as number,
+      acknowledged: onDisks === undefined ? waited : onDisks[0] === 1 ? onDisks[1] : -1,
       role: readRole(role),
-      fullCopies: fullCopiesIn(stats as string),
+      fullCopies: fullCopiesIn(stats),
     };
     if (!found.role.isPrimary) throw unknown('this server is no primary');
     return found;

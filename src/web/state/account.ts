@@ -1,4 +1,4 @@
-/** Orders, fills and balances of the signed-in wallet. There is no private stream, so they are polled. */
+/** Orders, fills and balances of the signed-in wallet: read at each change of its orders, and now and then. */
 
 import {
   batch,
@@ -33,7 +33,6 @@ import {
 } from '../figures/paged-list.ts';
 import { announce } from './announcements.ts';
 import { visible } from './clock.ts';
-import { frame } from './market-feed.ts';
 import { endAfter, session } from './session.ts';
 
 export type ListName = 'orders' | 'history' | 'fills';
@@ -199,11 +198,17 @@ export async function loadMore(name: ListName): Promise<void> {
   }
 }
 
-/** Orders that were cancelled by a click on this page. */
-export const cancelledHere: Set<string> = new Set();
+/** Orders that a click on this page has ended. */
+const endedHere = new Set<string>();
+/** Number of requests under way that cancel orders without naming them. */
+let unnamedCancels = 0;
+
+/** True for an order that a click on this page has ended, or is about to. */
+export const isEndedHere = ({ id, reason }: Order): boolean =>
+  endedHere.has(id) || cancelling.peek().has(id) || (reason === 'user_cancelled' && unnamedCancels > 0);
 
 function forget(ids: readonly string[]): void {
-  for (const id of ids) cancelledHere.add(id);
+  for (const id of ids) endedHere.add(id);
   lists.orders.pages.value = without(lists.orders.pages.peek(), new Set(ids));
 }
 
@@ -246,6 +251,7 @@ export async function cancelEvery(market?: string): Promise<void> {
   const asked = session.peek();
   if (asked === null) return;
   const what = market === undefined ? 'all orders' : `all orders of ${market}`;
+  unnamedCancels += 1;
   try {
     const { cancelled, count } = await cancelAll(asked, market === undefined ? {} : { market });
     forget(cancelled.map(({ id }) => id));
@@ -253,13 +259,30 @@ export async function cancelEvery(market?: string): Promise<void> {
   } catch (thrown) {
     reportCancel(thrown, asked, what);
   } finally {
+    unnamedCancels -= 1;
     void refreshAccount();
   }
 }
 
-const HIDDEN_PAUSE_MS = 10_000;
-/** Pause between reads while no frames come, as on the list of markets. */
-const FRAMELESS_PAUSE_MS = 5_000;
+/** Most time between two reads: balances also change by deposits, and their worth by prices. */
+const [SHOWN_PAUSE_MS, HIDDEN_PAUSE_MS] = [10_000, 60_000];
+const CHECK_MS = 5_000;
+/** Least time between two reads that changes of orders cause. */
+const CHANGE_PAUSE_MS = 1_000;
+
+let willRefresh = false;
+
+/** Reads after a change of an order: at once, unless many follow each other or nobody sees the page. */
+export function refreshSoon(): void {
+  if (!visible.peek()) lastReadAt = 0;
+  if (!visible.peek() || willRefresh) return;
+  willRefresh = true;
+  const pauseMs = Math.max(0, lastReadAt + CHANGE_PAUSE_MS - Date.now());
+  setTimeout(() => {
+    willRefresh = false;
+    void refreshAccount();
+  }, pauseMs);
+}
 
 function clear(): void {
   batch(() => {
@@ -269,10 +292,10 @@ function clear(): void {
     cancelling.value = new Set();
     readAt.value = null;
   });
-  cancelledHere.clear();
+  endedHere.clear();
 }
 
-/** Polls while the page is open and somebody is signed in. */
+/** Reads while the page is open and somebody is signed in. */
 export function startAccount(): void {
   effect(() => {
     const { value: opened } = session;
@@ -281,16 +304,13 @@ export function startAccount(): void {
   });
   effect(() => {
     if (session.value === null) return;
-    const pause = visible.value ? FRAMELESS_PAUSE_MS : HIDDEN_PAUSE_MS;
-    const timer = setInterval(() => {
+    const pause = visible.value ? SHOWN_PAUSE_MS : HIDDEN_PAUSE_MS;
+    const refreshIfOld = (): void => {
       if (Date.now() - lastReadAt >= pause) void refreshAccount();
-    }, FRAMELESS_PAUSE_MS);
+    };
+    queueMicrotask(refreshIfOld);
+    const timer = setInterval(refreshIfOld, CHECK_MS);
     return () => clearInterval(timer);
-  });
-  effect(() => {
-    if (frame.value !== null && session.value !== null && visible.value) {
-      queueMicrotask(() => void refreshAccount());
-    }
   });
   effect(() => {
     if (shownTable.value === 'history' && session.value !== null) queueMicrotask(() => void refreshAccount());

@@ -1,12 +1,14 @@
 /** Orders that were sent, with their outcomes. */
 
 import { effect, type Signal, signal } from '@preact/signals';
+import { randomId } from '../../client/connection.ts';
 import { type Order, type OrderUnknown, type Placed, place, RedbookError } from '../../client/index.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
 import { fieldOf, type Problem } from '../figures/draft-request.ts';
 import { progressOf } from '../figures/progress-words.ts';
 import { readAt, refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
+import { connection } from './connection.ts';
 import { marketOf } from './markets.ts';
 import { clearSent, typedAt } from './order-draft.ts';
 import type { Sendable } from './order-preview.ts';
@@ -22,8 +24,7 @@ interface Submission {
   readonly likeness: string;
   readonly stage: 'sending' | 'looking-up' | 'placed' | 'refused' | 'unknown';
   readonly text: string;
-  /** The order as the service knows it; absent until it is known. */
-  readonly orderId?: string;
+  readonly clientOrderId: string;
   /** Acts that can end an unknown outcome. */
   readonly open: Open | null;
 }
@@ -57,14 +58,17 @@ let answeredAt = Number.NEGATIVE_INFINITY;
 export const isSecondPress = (): boolean =>
   performance.now() - answeredAt < DOUBLE_CLICK_MS && typedAt() < answeredAt;
 
-/** True for an order that was sent from this page, and whose result is on the screen. */
-export const isSubmitted = (orderId: string): boolean =>
-  submissions.peek().some((one) => one.orderId === orderId);
+const sentAs = ({ clientOrderId }: Order): Submission | undefined =>
+  submissions.peek().find((one) => one.clientOrderId === clientOrderId && one.stage !== 'refused');
+
+/** True for an order that was sent from this page, and whose result is on the screen or will be. */
+export const isSubmitted = (order: Order): boolean => sentAs(order) !== undefined;
 
 /** Shows the present progress of an order with its sentence, as long as that is on the screen. */
-export function followSubmission({ id }: Order, text: string): void {
-  const shown = submissions.peek().find((one) => one.orderId === id);
-  if (shown !== undefined && !shown.text.endsWith(text)) show(shown.key, { text });
+export function followSubmission(order: Order, text: string): void {
+  const shown = sentAs(order);
+  if (shown?.stage === 'unknown') void shown.open?.lookUpQuietly();
+  if (shown?.stage === 'placed' && !shown.text.endsWith(text)) show(shown.key, { text });
 }
 
 /** Returns an order of the same draft whose outcome is not known yet. */
@@ -102,15 +106,18 @@ export async function submitOrder(sendable: Sendable): Promise<void> {
   serverProblem.value = null;
   sent += 1;
   const key = sent;
-  const { words, likeness, order } = sendable;
-  const first: Submission = { key, words, likeness, stage: 'sending', text: 'sending…', open: null };
-  submissions.value = [first, ...kept()];
+  const { words, likeness } = sendable;
+  // A change of the order may be told before the answer, and is recognised by this id.
+  const order = { ...sendable.order, clientOrderId: sendable.order.clientOrderId ?? randomId(connection) };
+  const { clientOrderId } = order;
+  const shown = { key, words, likeness, clientOrderId, open: null };
+  submissions.value = [{ ...shown, stage: 'sending', text: 'sending…' }, ...kept()];
   const startedAt = performance.now();
   const took = (): string => `answered in ${Math.max(1, Math.round(performance.now() - startedAt))} ms`;
   let isLookedUp = false;
   try {
     const placed = await place(asked, order, {
-      onLookup({ clientOrderId, error }) {
+      onLookup({ error }) {
         if (isLookedUp) return;
         isLookedUp = true;
         release();
@@ -143,7 +150,7 @@ function settle(one: Sent, placed: Placed, how: string): void {
     case 'placed': {
       const market = marketOf(placed.order.market);
       const text = `${how}: ${progressOf(placed.order, market && rulesOf(market))}`;
-      show(one.key, { stage: 'placed', text, orderId: placed.order.id, open: null });
+      show(one.key, { stage: 'placed', text, open: null });
       announce(`${capital(text)}. ${one.words}`);
       clearSent(one.typed);
       break;

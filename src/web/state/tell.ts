@@ -3,18 +3,18 @@
  * and in the title, and by a sound and a notification of the system if the reader wants those.
  */
 
-import { effect, type Signal, signal, untracked } from '@preact/signals';
-import { getOrder, type Order, type Session, type WalletTrade } from '../../client/index.ts';
+import { effect, type Signal, signal } from '@preact/signals';
+import type { Order, OrderChange } from '../../client/index.ts';
 import type { Market } from '../../domain/market.ts';
 import { isLive } from '../../domain/order.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
-import { type AccountState, newsBetween } from '../figures/account-news.ts';
 import { fillsWords, progressOf } from '../figures/progress-words.ts';
-import { cancelledHere, fills, nameOfOrder, openOrders, readAt, shownTable } from './account.ts';
+import { isEndedHere, nameOfOrder, refreshSoon, shownTable } from './account.ts';
 import { announce } from './announcements.ts';
 import { visible } from './clock.ts';
 import { kept } from './kept-choice.ts';
 import { marketOf } from './markets.ts';
+import { followOrders } from './order-changes.ts';
 import { session } from './session.ts';
 import { followSubmission, isSubmitted } from './submissions.ts';
 
@@ -26,59 +26,73 @@ export const signs: Signal<(typeof SIGNALS)[number]> = kept('signs', SIGNALS, 'n
 /** Number of fills that the reader has not seen in their table yet. */
 export const unseenFills: Signal<number> = signal(0);
 
-/** Most ended orders that are read one by one after one read, and most sentences that are told together. */
-const MAX_READ = 10;
+/** Most sentences that are told together. */
 const MAX_TOLD = 3;
+
+/** Orders whose ending was told: changes that led to it may follow. The oldest are forgotten. */
+const told = new Set<string>();
+const MAX_REMEMBERED = 1_000;
 
 const rulesFor = (symbol: string): Market | undefined => {
   const market = marketOf(symbol);
   return market && rulesOf(market);
 };
 
+/** True for the placement of an order. Its fills are those that it took. */
+const isPlacement = ({ at, order, fills }: OrderChange): boolean =>
+  at === order.createdAt && fills.every(({ role }) => role === 'taker');
+
+/** Words an order that has ended, or its new fills. Null when the page has said so, or says so elsewhere. */
+function sentenceOf(changes: readonly OrderChange[]): string | null {
+  const { order } = changes.at(-1)!;
+  if (told.has(order.id)) return null;
+  if (!isLive(order.status) && !changes.every(isPlacement)) {
+    told.add(order.id);
+    for (const oldest of told) if (told.size > MAX_REMEMBERED) told.delete(oldest);
+    // The answer to a click of this page tells of it.
+    return isEndedHere(order) ? null : endSentence(order);
+  }
+  const answered = isSubmitted(order) ? changes.filter((change) => !isPlacement(change)) : changes;
+  const fills = answered.flatMap((change) => change.fills);
+  return fills.length === 0 ? null : fillSentence(order, fills);
+}
+
 /** Words new fills of an order that is still open, or of one that was placed elsewhere. */
-function fillSentence(trades: readonly WalletTrade[]): string {
-  const [{ market, side, price, size }] = trades as [WalletTrade];
+function fillSentence({ market, side }: Order, fills: OrderChange['fills']): string {
   const rules = rulesFor(market);
-  return `${(rules && fillsWords(side, trades, rules)) ?? `A ${side} order was filled: ${size} at ${price}`}.`;
+  const [{ size, price }] = fills as [OrderChange['fills'][number]];
+  return `${(rules && fillsWords(side, fills, rules)) ?? `A ${side} order was filled: ${size} at ${price}`}.`;
 }
 
 const endSentence = (order: Order): string =>
   `Your order to ${nameOfOrder({ ...order, remainingSize: order.size })} has ended: ` +
   `${progressOf(order, rulesFor(order.market))}.`;
 
-/** Reads the present state of orders that are no longer listed. Those that cannot be read are left out. */
-async function readGone(asked: Session, gone: readonly Order[]): Promise<Order[]> {
-  const read = await Promise.all(
-    gone.slice(0, MAX_READ).map(({ id }) => getOrder(asked, id).catch(() => null)),
-  );
-  return read.flatMap((order) => (order === null || isLive(order.status) ? [] : [order]));
-}
-
-async function tellNews(asked: Session, before: AccountState, after: AccountState): Promise<void> {
-  const news = newsBetween(before, after);
-  for (const order of after.openOrders) followSubmission(order, progressOf(order, rulesFor(order.market)));
-  if (news.fills.size === 0 && news.gone.length === 0) return;
-  const ended = await readGone(asked, news.gone);
-  if (session.peek() !== asked) return;
-  for (const order of ended) followSubmission(order, progressOf(order, rulesFor(order.market)));
-  // The answer to a click of this page has told of it already.
-  const endings = ended.filter(({ id }) => !cancelledHere.has(id));
-  const filled = [...news.fills.values()].filter(
-    ([first]) =>
-      !endings.some(({ id }) => id === first!.orderId) &&
-      !(first!.role === 'taker' && isSubmitted(first!.orderId)),
-  );
-  const count = [...news.fills.values()].reduce((sum, trades) => sum + trades.length, 0);
+/** @param isSigned true in the one tab of the browser that gives the further signs */
+function takeChanges(changes: readonly OrderChange[], isSigned: boolean): void {
+  refreshSoon();
+  const byOrder = new Map<string, OrderChange[]>();
+  for (const change of changes) {
+    const { order } = change;
+    byOrder.set(order.id, [...(byOrder.get(order.id) ?? []), change]);
+  }
+  const sentences: string[] = [];
+  for (const ofOrder of byOrder.values()) {
+    const { order } = ofOrder.at(-1)!;
+    const sentence = sentenceOf(ofOrder);
+    if (sentence !== null) sentences.push(sentence);
+    followSubmission(order, progressOf(order, rulesFor(order.market)));
+  }
+  const count = changes.reduce((sum, { fills }) => sum + fills.length, 0);
   if (shownTable.peek() !== 'fills' || !visible.peek()) unseenFills.value += count;
-  const sentences = [...endings.map(endSentence), ...filled.map(fillSentence)];
-  if (news.gone.length > MAX_READ) sentences.push(`${news.gone.length - MAX_READ} more orders have ended.`);
-  if (sentences.length > 0) tell(sentences);
+  if (sentences.length > 0) tell(sentences, isSigned);
 }
 
-function tell(sentences: readonly string[]): void {
+function tell(sentences: readonly string[], isSigned: boolean): void {
   const more = sentences.length - MAX_TOLD;
   const text = [...sentences.slice(0, MAX_TOLD), ...(more > 0 ? [`And ${more} more.`] : [])].join(' ');
   announce(text);
+  if (!isSigned) return;
   if (signs.peek() === 'sound' || signs.peek() === 'both') beep();
   if (signs.peek() === 'notice' || signs.peek() === 'both') notify(text);
 }
@@ -111,20 +125,7 @@ export function chooseSigns(chosen: (typeof SIGNALS)[number]): void {
 
 /** Tells what happens for as long as the page is open. */
 export function startTelling(): void {
-  let before: (AccountState & { readonly of: Session }) | null = null;
-  effect(() => {
-    const asked = session.value;
-    if (readAt.value === null || asked === null) {
-      before = null;
-      return;
-    }
-    untracked(() => {
-      const after = { of: asked, openOrders: openOrders.value, fills: fills.value };
-      // The first read after signing in tells nothing new.
-      if (before?.of === asked) void tellNews(asked, before, after);
-      before = after;
-    });
-  });
+  followOrders(takeChanges);
   effect(() => {
     if (shownTable.value === 'fills' && visible.value) unseenFills.value = 0;
   });
