@@ -171,7 +171,7 @@ describe('operator: statements', () => {
     ]);
     const { stdout } = await fixture.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--csv');
     expect(stdout).to.include(
-      'time,kind,asset,amount,market,side,role,price,size,fee,counter_asset,counter_amount,order_id,trade_id,reference,sequence\n',
+      'time,kind,asset,amount,market,side,role,price,size,fee,counter_asset,counter_amount,order_id,trade_id,reference,sequence,txid\n',
     );
     expect(stdout).to.match(/^2100-01-01T00:00:00\.000Z,closing,BTC,1000000\.603,/m);
     expect(stdout).to.include(',withdrawal,BTC,-1,,,,,,,,,,,"out, ""quoted""\nand broken",');
