@@ -22,10 +22,11 @@ export interface Withdrawal {
   readonly held: boolean;
 }
 
-const scaleFinder = async ({ engine }: Servers): Promise<(asset: string) => number> => {
+/** Returns a function that finds the decimals of an asset. */
+async function scaleFinder({ engine }: Servers): Promise<(asset: string) => number> {
   const assets = await engine.assets.all();
   return (asset) => assets.find(({ symbol }) => symbol === asset)!.scale;
-};
+}
 
 /** @throws OperatorRefusal UNKNOWN_WITHDRAWAL */
 async function requestOf(servers: Servers, reference: string): Promise<AccountMoved> {

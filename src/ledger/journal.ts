@@ -165,6 +165,22 @@ const SHARING: Readonly<Record<MovementKind, readonly MovementKind[]>> = {
   returned: ['confirmed', 'returned'],
 };
 
+const BY_REFERENCE = `
+  select sequence, kind, wallet, asset, amount_atoms, reverses, txid, time_ms from movements
+  where kind = any($1::text[]) and reference = $2`;
+
+const settledMovementOf = (row: MovementRow, reference: string): SettledMovement => ({
+  kind: row.kind,
+  wallet: row.wallet,
+  asset: row.asset,
+  amountAtoms: row.amount_atoms,
+  reference,
+  sequence: Number(row.sequence),
+  timeMs: Number(row.time_ms),
+  ...(row.reverses !== null && { reverses: row.reverses }),
+  ...(row.txid !== null && { txid: row.txid }),
+});
+
 export type Journal = ReturnType<typeof journal>;
 
 /** Reads of the books of account. */
@@ -212,25 +228,8 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
 
     /** Returns the movement that has a reference, of the kind or of one that shares its references; or null. */
     async movement(kind: MovementKind, reference: string): Promise<SettledMovement | null> {
-      const [row] = await askOnce<MovementRow>(
-        reading,
-        `select sequence, kind, wallet, asset, amount_atoms, reverses, txid, time_ms from movements
-         where kind = any($1::text[]) and reference = $2`,
-        [SHARING[kind], storable(reference)],
-      );
-      if (row === undefined) return null;
-      const { wallet, asset, amount_atoms: amountAtoms, reverses, txid } = row;
-      return {
-        kind: row.kind,
-        wallet,
-        asset,
-        amountAtoms,
-        reference,
-        sequence: Number(row.sequence),
-        timeMs: Number(row.time_ms),
-        ...(reverses !== null && { reverses }),
-        ...(txid !== null && { txid }),
-      };
+      const [row] = await askOnce<MovementRow>(reading, BY_REFERENCE, [SHARING[kind], storable(reference)]);
+      return row === undefined ? null : settledMovementOf(row, reference);
     },
 
     /** True if a movement of this kind reverses the movement of the other kind that has the reference. */

@@ -422,7 +422,7 @@ describe('the routes for operators', () => {
   });
 
   it('are not those of the public API', async () => {
-    for (const path of ['/v1/markets', '/v1/openapi.json', '/', '/docs'])
+    for (const path of ['/v1/markets', '/v1/openapi.json', '/web/main.js', '/docs'])
       expect((await request(apps[0]!).get(path)).status, path).to.equal(404);
   });
 });

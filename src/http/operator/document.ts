@@ -59,9 +59,9 @@ type Described = Omit<Documented['operation'], 'tag'> & { readonly tag: keyof ty
 
 const { symbolRequest, orderRequest, walletRequest } = contract;
 const OF_ENDS: readonly OperatorCode[] = ['UNKNOWN_WITHDRAWAL', 'REFERENCE_CONFLICT'];
-const OF_REQUESTS: readonly OperatorCode[] = [
-  ...(['INVALID_AMOUNT', 'INVALID_REFERENCE', 'UNKNOWN_ASSET', 'CAP_EXCEEDED'] as const),
-  ...(['REFERENCE_CONFLICT', 'SCALE_CHANGED'] as const),
+const OF_REQUESTS = [
+  ...(['INVALID_AMOUNT', 'INVALID_REFERENCE', 'UNKNOWN_ASSET', 'INSUFFICIENT_BALANCE'] as const),
+  ...(['CUSTODY_HOLD', 'CAP_EXCEEDED', 'REFERENCE_CONFLICT', 'SCALE_CHANGED'] as const),
 ];
 const OF_MARKETS: readonly OperatorCode[] = ['INVALID_MARKET', 'INVALID_ASSET', 'BOOK_NOT_EMPTY'];
 
