@@ -248,7 +248,7 @@ describe('settle', () => {
     } finally {
       pg.Client.prototype.query = ask;
     }
-    expect(await ledger.settlement.cursor()).to.include({ sequence: 600 });
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 700 });
   });
 
   it('settles each event once when several processes settle at the same time', async () => {

@@ -128,7 +128,7 @@ describe('operator: statements', () => {
     expect(none).to.deep.include({ balances: [], trialBalance: [] });
     const { stdout } = await fixture.run('ledger', 'balances', '--as-of', '2100-01-01');
     expect(stdout).to.match(/^ACCOUNT +ASSET +TOTAL +RESERVED +AVAILABLE$/m);
-    expect(stdout).to.match(/^ETH +2000000 +0 +-2000000 +0$/m);
+    expect(stdout).to.match(/^ETH +2000000 +0 +0 +-2000000 +0$/m);
   });
 
   it('shows one wallet and one asset', async () => {
@@ -162,11 +162,20 @@ describe('operator: statements', () => {
           counterAsset: 'USDC',
           counterAmount: '-2001',
           reference: null,
+          txid: null,
         },
       },
       {
         ...{ kind: 'trade', asset: 'USDC', amount: '-2001', market: 'ETH/USDC', side: 'buy', role: 'taker' },
-        ...{ price: '2001', size: '1', fee: null, counterAsset: 'ETH', counterAmount: '1', reference: null },
+        ...{
+          price: '2001',
+          size: '1',
+          fee: null,
+          counterAsset: 'ETH',
+          counterAmount: '1',
+          reference: null,
+          txid: null,
+        },
       },
     ]);
     const { stdout } = await fixture.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--csv');
