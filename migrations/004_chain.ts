@@ -3,8 +3,8 @@
 import type { Knex } from 'knex';
 
 /**
- * The head of an event is the SHA-256 of the head before it and of all rows that the event wrote. Ledger entries and
- * candles are left out: they follow from trades and movements, and a reconcile recomputes them.
+ * The head after a batch is the SHA-256 of the head before it and of digests of the rows that each event wrote. Ledger
+ * entries and candles are left out: they follow from trades and movements, and a reconcile recomputes them.
  */
 export const up = (knex: Knex) =>
   knex.raw(`
@@ -15,14 +15,14 @@ create table chain_heads (
   sequence bigint primary key,
   head     text collate "C" not null
 );
-comment on table chain_heads is 'Heads of every 10,000th event and of closings. The first row is where the chain begins.';
+comment on table chain_heads is 'A head of every 10,000 events, and of closings. The first row is where the chain begins.';
 insert into chain_heads (sequence, head) select sequence, head from engine_cursor;
 
 create table chain_links (
   sequence bigint primary key,
   links    text collate "C" not null
 );
-comment on table chain_links is 'The first four characters of the head of each event, those of one batch in a row.';
+comment on table chain_links is 'The beginning of the digest of each event, those of one batch in a row.';
 comment on column chain_links.sequence is 'The last event of the batch.';
 
 create table market_versions (

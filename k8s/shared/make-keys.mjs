@@ -1,6 +1,6 @@
 /**
  * Makes random passwords and keys, and the addresses, of a cluster. Each reader has a folder below FOLDER: the roles,
- * `admin`, `redis`, `postgres`, `grafana`, and `queue-redis` where the queues have a server of their own.
+ * `admin`, `backup`, `redis`, `postgres`, `grafana`, and `queue-redis` where the queues have a server of their own.
  *
  *   node k8s/shared/make-keys.mjs FOLDER [--redis host:port] [--queue-redis host:port] [--database URL]
  *   node k8s/shared/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
@@ -43,7 +43,7 @@ if (hasCopies && values['queue-redis'] === undefined) throw new Error('copies ne
 
 const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator-api', 'operator'];
 const USERS = 'users.acl';
-/** The user of Postgres of each role; `backup` has no process yet. */
+/** The user of Postgres of each role. */
 const DATABASE_USERS = {
   migrate: 'redbook_owner',
   settlement: 'redbook_settlement',
@@ -193,7 +193,12 @@ function makeDatabaseUrls() {
   const shared = `postgres://redbook:${read('postgres/password')}@`;
   for (const [role, username] of Object.entries(DATABASE_USERS)) {
     const file = `${role}/database-url`;
-    if (role === 'backup' || (has(file) && !read(file).startsWith(shared))) continue;
+    // pgBackRest takes no URL.
+    if (role === 'backup') {
+      write('backup/postgres-password', passwords.get(username) ?? '');
+      continue;
+    }
+    if (has(file) && !read(file).startsWith(shared)) continue;
     // A URL with a user is the one of every role.
     const own = database.username === '' ? { username, password: passwords.get(username) } : {};
     write(file, Object.assign(new URL(database), own).href);
@@ -208,6 +213,8 @@ function makeAll() {
   keep('grafana/password', random);
   const isShared = queueRedis === redis && !has(`queue-redis/${USERS}`);
   keepUsers(`redis/${USERS}`, isShared ? ['engine', 'queue'] : ['engine']);
+  // The copy of the engine keeps Redis from rewriting its files meanwhile.
+  if (has('admin/redis-password')) write('backup/redis-password', read('admin/redis-password'));
   // A user has one password for both servers.
   const digests = digestsIn(read(`redis/${USERS}`));
   if (!isShared) keepUsers(`queue-redis/${USERS}`, ['queue'], (name) => digests.get(name) ?? newDigest(name));

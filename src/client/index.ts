@@ -11,10 +11,13 @@ export {
   getOrder,
   getOrders,
   getPortfolio,
+  getStatementCsv,
   getTrades,
   type NamedOrders,
   type OrdersQuery,
   requestFunds,
+  type StatementCsv,
+  type StatementQuery,
   type WalletTradesQuery,
 } from './account.ts';
 export {
@@ -84,6 +87,7 @@ export type * from './replies.ts';
 export { renew, restoreSession, type Session, signIn, signInWithMessage, signOut } from './session.ts';
 export type { MessageSigner, TypedDataSigner } from './sign-in.ts';
 export { type SignInMessageOptions, walletTypedData } from './sign-in-message.ts';
+export { type StatementSpan, statement, statementCsv } from './statement.ts';
 export {
   type FeedState,
   type MarketWatchQuery,

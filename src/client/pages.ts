@@ -10,7 +10,8 @@ interface Page<Item> {
   readonly nextCursor: string | null;
 }
 
-async function* pages<Item>(
+/** Yields the items of all pages. */
+export async function* pages<Item>(
   read: (from: { readonly cursor?: string }) => Promise<Page<Item>>,
 ): AsyncGenerator<Item, void, undefined> {
   let from: { readonly cursor?: string } = {};

@@ -28,6 +28,7 @@ import type {
   tickerSchema,
 } from '../contract/market-data.ts';
 import type { balanceSchema, portfolioSchema } from '../contract/portfolio.ts';
+import type { statementSchema } from '../contract/statement.ts';
 import type { statusSchema } from '../contract/status.ts';
 import type { Amount as WireAmount } from '../contract/values.ts';
 import type {
@@ -93,6 +94,7 @@ export type ClosedOrders = Read<typeof closedOrdersSchema>;
 export type CancelAfter = Read<typeof cancelAfterSchema>;
 export type WalletTrade = Read<typeof walletTradeSchema>;
 export type WalletTradePage = Read<typeof walletTradesSchema>;
+export type StatementPage = Read<typeof statementSchema>;
 export type FaucetCredit = Read<typeof faucetCreditSchema>;
 
 export type BookLevel = Read<typeof bookLevelSchema>;
@@ -125,6 +127,7 @@ export type PlainNumber = NamesOfNumbers<
   | ClosedOrders
   | CancelAfter
   | WalletTradePage
+  | StatementPage
   | FaucetCredit
   | MarketFrame
   | SnapshotFrame

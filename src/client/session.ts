@@ -259,10 +259,11 @@ export const askAs = async <Value extends object>(
   session: Session,
   call: Call,
   repeatable: boolean,
-): Promise<Value> =>
-  replyOf<Value>(
-    await ask(session.connection, call, { repeatable }, (signal) => exchangeAs(session, { ...call, signal })),
-  );
+): Promise<Value> => replyOf<Value>(await answerAs(session, call, repeatable));
+
+/** Asks with a session, and returns an answer that is not JSON as it came. */
+export const answerAs = (session: Session, call: Call, repeatable: boolean): Promise<Answer> =>
+  ask(session.connection, call, { repeatable }, (signal) => exchangeAs(session, { ...call, signal }));
 
 /** Sends a request with a session, once. */
 export async function sendAs<Value extends object>(session: Session, call: Call): Promise<Value> {

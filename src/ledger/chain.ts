@@ -1,15 +1,78 @@
-/** The chain of events: each head is a digest of the head before it and of the rows that an event wrote. */
+/**
+ * The chain of events: the head after a batch is a digest of the head before it and of the rows that its events wrote. A
+ * digest for each event would cost settlement a tenth of its time. Each event has a short link instead, which only tells
+ * the first event that differs.
+ */
 
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Progress } from '../order/fields.ts';
+import { reasonOf } from './order-rows.ts';
 
-/** Events between two heads that are kept. */
+/** Least events between two heads that are kept whole. */
 const HEADS_KEPT_EVERY = 10_000;
-/** Characters of each head that tell which event is the first that differs. */
-export const LINK_CHARACTERS = 4;
+/** Half a link is of the order that the event placed, half of its other rows. */
+const HALF_LINK = 4;
+export const LINK_CHARACTERS = 2 * HALF_LINK;
+const NO_ROWS = '-'.repeat(HALF_LINK);
+/** Leaves 20 bits of a checksum, four characters of five bits. */
+const CHECKSUM_SHIFT = 12;
 
 /** Returns the head after an event. */
-export const headAfter = (head: string, sequence: number, text: string): string =>
-  hash('sha256', `${head}\t${sequence}\n${text}`, 'base64');
+export const headAfter = (head: string, sequence: number, content: string): string =>
+  hash('sha256', `${head}\t${sequence}\n${content}`, 'base64');
+
+/** Rows of one event. */
+export interface EventContent {
+  /** Digest of the order that it placed. */
+  readonly order: string | undefined;
+  /** Rows of its trades, as COPY takes them. */
+  readonly trades: Buffer;
+  /** Lines of its other rows. */
+  readonly text: string;
+}
+
+const linkOf = ({ order, trades, text }: EventContent): string => {
+  const placed = order === undefined ? NO_ROWS : order.slice(0, HALF_LINK);
+  if (trades.length === 0 && text === '') return placed + NO_ROWS;
+  const checksum = text === '' ? crc32(trades) : crc32(text, crc32(trades));
+  return placed + (checksum >>> CHECKSUM_SHIFT).toString(32).padStart(HALF_LINK, '0');
+};
+
+/** Collects the contents of the events of a batch. */
+export class BatchContent {
+  #links = '';
+  #text = '';
+  #events = 0;
+  readonly #trades: Buffer[] = [];
+
+  get events(): number {
+    return this.#events;
+  }
+
+  /** The links of all events, in a row. */
+  get links(): string {
+    return this.#links;
+  }
+
+  /** Adds the next event, and returns its link. */
+  add(event: EventContent, keepsTrades = true): string {
+    const link = linkOf(event);
+    const { order, trades, text } = event;
+    this.#events += 1;
+    this.#links += link;
+    this.#text += `${order === undefined ? '' : `${LINES.order}${order}\n`}${text}\n`;
+    if (keepsTrades && trades.length > 0) this.#trades.push(trades);
+    return link;
+  }
+
+  /** Returns what the head of the batch takes. @param trades rows of all trades, unless each event kept its own */
+  digest(trades: readonly Buffer[] = this.#trades): string {
+    const digest = createHash('sha256').update(this.#text);
+    for (const rows of trades) digest.update(rows);
+    return digest.digest('base64');
+  }
+}
 
 /** Letters that begin the lines of an event's text, in their order. A movement begins with a digit, so `dt` is no other line. */
 export const LINES = {
@@ -24,6 +87,14 @@ export const LINES = {
   act: 'h',
 } as const;
 
+/** Returns the content of an order that an event ended before it was filled: the end of a filled one follows from trades. */
+export const closedText = (
+  id: string,
+  status: string,
+  timeMs: number | string,
+  reason: string | null | undefined,
+): string => `${id}/${status}/${timeMs}/${reason ?? ''}`;
+
 interface PlacedOrder {
   readonly digest: string;
 }
@@ -32,12 +103,14 @@ interface PlacedOrder {
 export class EventTexts {
   readonly #texts: string[] = [];
   /** The order that each event placed. Its digest is made with its row, after the event. */
-  readonly #placed: (PlacedOrder | null)[] = [];
-  #order: PlacedOrder | null = null;
+  readonly #placed: (PlacedOrder | undefined)[] = [];
+  /** Characters of all rows of trades up to each event. */
+  readonly #tradesUpTo: number[] = [];
+  #order: PlacedOrder | undefined;
   #text = '';
   #closed: string[] = [];
 
-  add(line: keyof typeof LINES, content: string): void {
+  add(line: Exclude<keyof typeof LINES, 'order' | 'trade'>, content: string): void {
     this.#text += `${LINES[line]}${content}\n`;
   }
 
@@ -46,47 +119,54 @@ export class EventTexts {
     this.#order = order;
   }
 
-  /** Adds an order that the event ended; several stand in the order of their ids, with which each content begins. */
-  close(content: string): void {
-    this.#closed.push(content);
+  /** Adds an order that the event ended. Several stand in the order of their ids. */
+  close(id: string, progress: Progress): void {
+    if (progress.status !== 'filled')
+      this.#closed.push(closedText(id, progress.status, progress.updatedAtMs, reasonOf(progress)));
   }
 
-  /** Ends the text of an event. */
-  end(): void {
+  /** Ends the text of an event. @param tradeCharacters characters of all rows of trades so far */
+  end(tradeCharacters: number): void {
     if (this.#closed.length > 0) {
-      if (this.#closed.length > 1) this.#closed.sort();
-      for (const content of this.#closed) this.add('closed', content);
+      for (const content of this.#closed.sort()) this.add('closed', content);
       this.#closed = [];
     }
     this.#texts.push(this.#text);
     this.#placed.push(this.#order);
+    this.#tradesUpTo.push(tradeCharacters);
     this.#text = '';
-    this.#order = null;
+    this.#order = undefined;
   }
 
   /**
-   * Continues the chain.
-   * @param head after the event before the first one
+   * Makes the part of the chain before it is known which head it follows, once the rows of the orders are made.
+   * @param rows of all trades; their characters are bytes, because no symbol has others
    */
-  continue(head: string, firstSequence: number): ChainPart {
-    const kept: [sequence: number, head: string][] = [];
-    let [last, links] = [head, ''];
+  part(rows: readonly Buffer[], first: number): (head: string) => ChainPart {
+    const trades = rows.length === 1 ? rows[0]! : Buffer.concat(rows);
+    const content = new BatchContent();
+    let from = 0;
     this.#texts.forEach((text, at) => {
-      const sequence = firstSequence + at;
-      const order = this.#placed[at];
-      last = headAfter(last, sequence, order ? `${LINES.order}${order.digest}\n${text}` : text);
-      links += last.slice(0, LINK_CHARACTERS);
-      if (sequence % HEADS_KEPT_EVERY === 0) kept.push([sequence, last]);
+      const to = this.#tradesUpTo[at]!;
+      const order = this.#placed[at]?.digest;
+      content.add({ order, text, trades: to === from ? NO_TRADES : trades.subarray(from, to) }, false);
+      from = to;
     });
-    return { head: last, links, kept };
+    const last = first + content.events - 1;
+    const digest = content.digest([trades]);
+    const isKept = Math.floor(last / HEADS_KEPT_EVERY) > Math.floor((first - 1) / HEADS_KEPT_EVERY);
+    return (head) => ({ head: headAfter(head, last, digest), links: content.links, isKept });
   }
 }
 
+const NO_TRADES = Buffer.alloc(0);
+
+/** The part of the chain that a batch adds. */
 export interface ChainPart {
   /** After the last event. */
   readonly head: string;
-  /** The beginnings of all heads, in a row. */
+  /** The links of all events, in a row. */
   readonly links: string;
-  /** Heads that are kept whole. */
-  readonly kept: readonly (readonly [sequence: number, head: string])[];
+  /** True if the head is kept whole. */
+  readonly isKept: boolean;
 }

@@ -23,6 +23,7 @@ export interface LedgerCheckpoint {
   readonly closings: RecordsDigest;
   readonly reconciliations: RecordsDigest;
   readonly epochs: RecordsDigest;
+  readonly starts: RecordsDigest;
 }
 
 /** Rows in their order. No function of the database is used, and no text that depends on a setting. */
@@ -31,6 +32,7 @@ const RECORDS = {
   reconciliations: `select concat_ws('/', id, extract(epoch from finished_at), sequence, checks, differences,
     failed_checks) from reconciliations order by id`,
   epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from engine_epochs order by epoch`,
+  starts: `select concat_ws('/', epoch, sequence) from epoch_starts order by epoch`,
 } as const;
 
 export const RECORD_NAMES = Object.keys(RECORDS) as readonly (keyof typeof RECORDS)[];
@@ -71,5 +73,6 @@ export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
     closings: await digestOfRecords(ask, 'closings'),
     reconciliations: await digestOfRecords(ask, 'reconciliations'),
     epochs: await digestOfRecords(ask, 'epochs'),
+    starts: await digestOfRecords(ask, 'starts'),
   };
 }

@@ -18,15 +18,22 @@ export class CopyRows {
   readonly #buffers: Buffer[] = [];
   #text = '';
   #count = 0;
+  #characters = 0;
 
   get count(): number {
     return this.#count;
+  }
+
+  /** Characters of all rows. */
+  get characters(): number {
+    return this.#characters;
   }
 
   /** @param row Fields in the order of the columns, with tabs between them. */
   add(row: string): void {
     this.#text += `${row}\n`;
     this.#count += 1;
+    this.#characters += row.length + 1;
     if (this.#text.length >= BUFFER_CHARACTERS) this.#flush();
   }
 

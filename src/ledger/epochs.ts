@@ -1,5 +1,6 @@
 /** Epochs of the engine that began, as Postgres remembers them: no server begins one again. */
 
+import { Refusal } from '../domain/errors.ts';
 import type { BegunEpoch } from '../domain/event.ts';
 import { CURSOR_COLUMNS, type CursorRow, cursorOf, type SettledCursor } from './cursor.ts';
 import { FLUSHED } from './flushing.ts';
@@ -25,11 +26,18 @@ const READ_POSITION = prepared(`
 /** Waits for the disk also where other commits do not: a note that is lost lets an epoch begin twice. */
 const NOTE = prepared(`
   with durably as materialized (select ${FLUSHED}),
+    -- An engine that had copies goes on alone once they have left. Its row follows, or no copy could ever join again.
+    alone as (
+      update engine_copies set version = version + 1, epoch = $1, begun_on = server from durably
+      where shard = 0 and epoch < $1 and members = array[server] and joining = '{}'
+    ),
     added as (
       insert into engine_epochs (epoch, server) select $1::integer, $2::text from durably
+      where not exists (select from engine_copies where members <> array[server] or joining <> '{}')
       on conflict do nothing returning server
     )
   select server from added union all select server from engine_epochs where epoch = $1`);
+const HAS_COPIES = prepared(`select from engine_copies where members <> array[server] or joining <> '{}'`);
 
 /** The start of an epoch is noted with its first event, and nothing else begins a later one. */
 const START_AFTER = prepared('select sequence from epoch_starts where epoch > $1 order by epoch limit 1');
@@ -57,12 +65,15 @@ export function epochRegister({ public: pool }: Pick<Pools, 'public'>) {
      * Notes that an epoch began on a server.
      * @param server run id of the server
      * @returns the run id under which the epoch is noted: another server's when the epoch began there before
+     * @throws Refusal SERVICE_UNAVAILABLE where the engine has copies: its epochs begin on the named primary alone
      */
     async note({ epoch, server }: BegunEpoch): Promise<string> {
       for (;;) {
         const [noted] = await askOnce<{ server: string }>(pool, NOTE, [epoch, server]);
         // A row that another process adds at this moment is seen by the next statement.
         if (noted !== undefined) return noted.server;
+        if ((await askOnce(pool, HAS_COPIES)).length > 0)
+          throw new Refusal('SERVICE_UNAVAILABLE', 'the engine has copies, and REDIS_URL names one server');
       }
     },
   };

@@ -20,7 +20,7 @@ import { EventTexts } from './chain.ts';
 import { CopyRows, nullableField as field, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
-import { type NewOrderRow, witnessOfProgress } from './order-rows.ts';
+import type { NewOrderRow } from './order-rows.ts';
 import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 
@@ -87,7 +87,7 @@ class Fold implements OrderVisitor {
   readonly batch: FoldedBatch = {
     newOrders: [],
     changedOrders: new Map(),
-    traded: new TradeRows(this.#texts),
+    traded: new TradeRows(),
     movements: new CopyRows(),
     requested: new Map(),
     ended: [],
@@ -113,7 +113,7 @@ class Fold implements OrderVisitor {
     if (!epochStarts.has(event.epoch)) epochStarts.set(event.epoch, event.sequence);
     this.#write(event);
     if (event.act !== undefined) this.#act({ ...event, act: event.act });
-    this.#texts.end();
+    this.#texts.end(this.batch.traded.trades.characters);
   }
 
   #write(event: EngineEvent): void {
@@ -176,7 +176,7 @@ class Fold implements OrderVisitor {
     this.batch.newOrders.push(row);
     this.#texts.place(row);
     this.batch.traded.add(event.trades);
-    if (progress.closedSequence !== null) this.#texts.close(`${terms.id}${witnessOfProgress(progress)}`);
+    if (progress.closedSequence !== null) this.#texts.close(terms.id, progress);
   }
 
   filled(trade: Trade, event: PlacedEvent): void {
@@ -205,7 +205,7 @@ class Fold implements OrderVisitor {
   #stamp(id: string, progress: Progress, { sequence }: EngineEvent): void {
     progress.updatedSequence = sequence;
     progress.closedSequence = isLive(progress.status) ? null : sequence;
-    if (progress.closedSequence !== null) this.#texts.close(`${id}${witnessOfProgress(progress)}`);
+    if (progress.closedSequence !== null) this.#texts.close(id, progress);
   }
 
   #changeMarket({ market, sequence, timeMs }: EngineEvent & { readonly market: Market }): void {

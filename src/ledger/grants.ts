@@ -14,11 +14,13 @@ interface Writes {
   readonly api: string;
   /** Statements of `redbook_operator_api`, if they differ from those of `redbook_api`. */
   readonly operators?: string;
+  readonly backup?: string;
 }
 
 /** Statements of each user beside SELECT. Nobody but the owner may truncate a table. */
 export const WRITES: Readonly<Record<string, Writes>> = {
   assets: { settlement: 'insert update', api: '' },
+  backups: { settlement: '', api: '', backup: 'insert update' },
   cap_reservations: { settlement: 'insert update delete', api: '', operators: 'insert update delete' },
   candles: { settlement: 'insert update', api: '' },
   chain_heads: { settlement: 'insert', api: '' },
@@ -67,11 +69,11 @@ interface Granted {
 const rightsOf = (writes: string): string[] => ['select', ...writes.split(' ').filter(Boolean)];
 
 const GRANTED: readonly Granted[] = Object.entries(WRITES).flatMap(
-  ([relation, { settlement, api, operators = api }]) => [
+  ([relation, { settlement, api, operators = api, backup = '' }]) => [
     { user: 'redbook_settlement', relation, rights: rightsOf(settlement) },
     { user: 'redbook_api', relation, rights: rightsOf(api) },
     { user: 'redbook_operator_api', relation, rights: rightsOf(operators) },
-    { user: 'redbook_backup', relation, rights: rightsOf('') },
+    { user: 'redbook_backup', relation, rights: rightsOf(backup) },
   ],
 );
 

@@ -65,7 +65,8 @@ const COMPUTED: Partial<Record<FieldName, (order: NewOrderRow) => unknown>> = {
   reason: ({ progress }) => reasonOf(progress),
 };
 
-const reasonOf = (progress: Progress): Progress['reason'] =>
+/** Returns the column `reason`. */
+export const reasonOf = (progress: Progress): Progress['reason'] =>
   rejectReasonOf(progress) === null ? progress.reason : null;
 
 /** @param names fields of which the text follows the same rule */
@@ -121,9 +122,6 @@ const digestText = writer(partsOf(OTHERS, 'terms', '', (name) => witnessOf(name,
 const changingText = writer(partsOf(CHANGING, 'progress', '', (name) => witnessOf(name, '/', '-'))) as (
   order: Pick<NewOrderRow, 'progress'>,
 ) => string;
-
-/** Returns the second half of a witness, a second copy of the columns that change. */
-export const witnessOfProgress = (progress: Progress): string => changingText({ progress });
 
 /** Returns the digest of all that never changes of an order. */
 export const digestOfOrder = (content: string): string =>

@@ -8,6 +8,8 @@ export interface PostgresFigures {
   readonly maxConnections: number;
   /** Seconds since the log was archived, while the newest attempt failed; otherwise 0. Null where nothing archives. */
   readonly archiveAgeSeconds: number | null;
+  /** Seconds since the last backup of each kind. */
+  readonly backupAges: Readonly<Record<string, number>>;
 }
 
 const READ = prepared(`
@@ -18,7 +20,8 @@ const READ = prepared(`
       when last_failed_time > coalesce(last_archived_time, '-infinity')
         then extract(epoch from now() - coalesce(last_archived_time, stats_reset))
       else 0
-    end)::float8 as "archiveAgeSeconds"
+    end)::float8 as "archiveAgeSeconds",
+    (select coalesce(jsonb_object_agg(kind, extract(epoch from clock_timestamp() - at)), '{}') from backups) as "backupAges"
   from pg_stat_archiver`);
 
 /** Errors as in `askOnce`. */

@@ -2,7 +2,6 @@
 
 import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 import { CandleRows } from './candle-rows.ts';
-import type { EventTexts } from './chain.ts';
 import { CopyRows, textField } from './copy.ts';
 import { bookTrade, type Entry, type Exchanged, transactionOfTrade } from './entries.ts';
 import { unitFields } from './market-units.ts';
@@ -35,11 +34,6 @@ export class TradeRows {
   readonly trades = new CopyRows();
   readonly entries = new CopyRows();
   readonly candles = new CandleRows();
-  readonly #texts: EventTexts;
-
-  constructor(texts: EventTexts) {
-    this.#texts = texts;
-  }
 
   /** Adds the trades of one event, in the order of execution. */
   add(trades: readonly Trade[]): void {
@@ -54,7 +48,6 @@ export class TradeRows {
         trade.takerWallet
       }\t${trade.makerWallet}\t${timeMs}\t${unitFields(trade.units)}`;
       this.trades.add(row);
-      this.#texts.add('trade', row);
       this.candles.add(trade, notional);
       const transactionId = transactionOfTrade(trade);
       const moved = {

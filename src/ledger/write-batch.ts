@@ -28,10 +28,11 @@ export interface BatchStatements {
  */
 export function writeBatch(batch: FoldedBatch, first: number, last: EngineEvent): BatchStatements {
   const rows = rowsOf(batch);
+  const partAfter = batch.texts.part(batch.traded.trades.buffers(), first);
   return {
     after: ({ epoch }, head) => {
-      const part = batch.texts.continue(head, first);
-      return [...rows, ...noteStarts(batch, epoch), ...keepHeads(part.kept), moveCursor(batch, last, part)];
+      const part = partAfter(head);
+      return [...rows, ...noteStarts(batch, epoch), ...keepHead(part, last), moveCursor(batch, last, part)];
     },
   };
 }
@@ -67,16 +68,16 @@ function noteStarts({ epochStarts }: FoldedBatch, epoch: number): Statement[] {
   ];
 }
 
-const keepHeads = (kept: ChainPart['kept']): Statement[] =>
-  kept.length === 0
-    ? []
-    : [
+const keepHead = ({ isKept, head }: ChainPart, { sequence }: EngineEvent): Statement[] =>
+  isKept
+    ? [
         {
-          name: 'keep heads',
-          text: 'insert into chain_heads (sequence, head) select * from unnest($1::bigint[], $2::text[])',
-          values: [numberArray(kept.map(([sequence]) => sequence)), textArray(kept.map(([, head]) => head))],
+          name: 'keep head',
+          text: 'insert into chain_heads (sequence, head) values ($1::bigint, $2)',
+          values: [`${sequence}`, head],
         },
-      ];
+      ]
+    : [];
 
 function writeCandles(candles: CandleRows): Statement[] {
   const statement = candles.statement();

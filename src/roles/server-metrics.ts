@@ -30,6 +30,12 @@ export function addServerMetrics({ metrics, engineRedis, queueRedis, names, ledg
     'Time since Postgres archived its log, while the newest attempt failed; else 0. Absent where nothing archives.',
     ({ archiveAgeSeconds }) => archiveAgeSeconds,
   );
+  metrics.gauge(
+    'redbook_backup_age_seconds',
+    'Time since the last backup of Postgres, copy of the engine, and rehearsal of a restore. Absent before the first.',
+    async () => (await read()).backupAges,
+    'kind',
+  );
 }
 
 function addRedisMetrics(metrics: Metrics, servers: Readonly<Record<string, Redis>>): void {

@@ -74,6 +74,8 @@ describe('access to the page', () => {
         await showTab(page, tab);
         for (const line of await violationsOf(page, rules, '[role=tabpanel]')) found.push(`${tab}: ${line}`);
       }
+      await page.getByRole('button', { name: 'Depth', exact: true }).click();
+      for (const line of await violationsOf(page, rules, '.chart')) found.push(`depth: ${line}`);
       await page.goto(`${stage.url}/`);
       await page.getByRole('table', { name: 'Markets' }).waitFor();
       await page.getByRole('cell', { name: '1235' }).waitFor();

@@ -1,5 +1,6 @@
 /** Tests orders from the form: the estimated figures, refusals next to their fields, fills and cancels. */
 
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { formatScaled, parseDecimal, toScaled } from '../../src/domain/units.ts';
@@ -57,6 +58,41 @@ const own = (grid: Grid, large: string): Grid & { readonly large: string } => ({
   ...{ large, symbol: `T${grid.symbol}` },
   scales: { ...grid.scales, [`T${grid.symbol.split('/')[0]}`]: Object.values(grid.scales)[0]! },
 });
+
+/** Drags the line of an order in the chart, and looks at the other drawings. */
+async function dragOrder(page: Page, rest: Rest, market: string): Promise<void> {
+  const { id } = await placeLimit(rest, { market, side: 'buy', price: '2000', size: '0.1' });
+  await showTab(page, 'Open orders');
+  await cancelButton(page, `buy 0.1 ${market.split('/')[0]} at 2000`).waitFor();
+  const chart = page.getByRole('region', { name: 'Chart' });
+  await chart.getByRole('combobox', { name: 'Lines over the candles' }).selectOption('all');
+  const canvas = chart.getByRole('img', { name: /^Candles/ });
+  const box = (await canvas.boundingBox())!;
+  const x = box.x + box.width / 3;
+  const isHeld = async (y: number): Promise<boolean> => {
+    await page.mouse.move(x, y);
+    return (await canvas.getAttribute('data-grab')) !== null;
+  };
+  let y = box.y;
+  while (!(await isHeld(y)) && y < box.y + box.height) y += 4;
+  await page.mouse.down();
+  await page.mouse.move(x, y + 20);
+  await page.mouse.move(x, y + 40);
+  await page.mouse.up();
+  const asked = page.getByRole('dialog');
+  await asked.getByText(/^This cancels the order to buy 0\.1 \w+ at 2000 and places a new one/).waitFor();
+  await asked.getByRole('button', { name: 'Send it' }).click();
+  const moved = await untilRead(
+    async () => (await rest('GET', `/v1/orders/${id}`)).body.order,
+    ({ status }) => status === 'cancelled',
+  );
+  expect(moved.reason).to.equal('replaced');
+  const [live] = (await rest('GET', '/v1/orders?status=live')).body.orders;
+  expect(Number(live.price)).to.be.below(2000);
+  await rest('DELETE', `/v1/orders/${live.id}`);
+  await chart.getByRole('button', { name: 'Depth' }).click();
+  await chart.getByRole('img', { name: /^Depth of .*: bids of [\d.]+ .* down to/ }).waitFor();
+}
 
 describe('trading on the page', () => {
   let stage: Stage;
@@ -136,6 +172,13 @@ describe('trading on the page', () => {
       );
       await page.getByRole('checkbox', { name: `Only ${grid.symbol}` }).check();
       expect(columnOf(await readTable(page, 'Fills'), /fee/i)).to.have.length(trades.length);
+      await page.getByRole('button', { name: 'Size', exact: true }).click();
+      const sizes = columnOf(await readTable(page, 'Fills'), /size/i);
+      expect(sizes).to.deep.equal(sizes.toSorted((one, other) => Number(one) - Number(other)));
+      await page.getByRole('searchbox', { name: 'Filter the rows' }).fill('sell');
+      const sold = trades.filter(({ side }: Record<string, string>) => side === 'sell');
+      expect(columnOf(await readTable(page, 'Fills'), /fee/i)).to.have.length(sold.length);
+      await page.getByRole('searchbox', { name: 'Filter the rows' }).fill('');
       await showTab(page, 'Results');
       expect(columnOf(await readTable(page, 'Results'), /market/i)[0]).to.match(
         new RegExp(`^${grid.symbol}`),
@@ -145,51 +188,66 @@ describe('trading on the page', () => {
       await page.getByText(`Worth ${equity}`).waitFor();
     });
 
-  browserTest('refuses beside the field, cancels one order, and cancels all of the market', async (open) => {
-    const grid: Grid = {
-      ...{ symbol: 'FORM/USDC', tickSize: '0.01', sizeStep: '0.0001', scales: { FORM: 8, USDC: 6 } },
-      ...{ price: '2000', asks: ['2001'], bids: ['1999'], size: '1', funds: { FORM: '10', USDC: '10000' } },
-    };
-    const { wallet, url } = await openMarket(grid);
-    const { page, tolerate } = await open(url, { wallets: [wallet] });
-    tolerate(/status of 400/);
-    await signIn(page, wallet);
-    const price = page.getByRole('textbox', { name: 'Price', exact: true });
-    const size = page.getByRole('textbox', { name: 'Size', exact: true });
-    await fillForm(page, { side: 'buy', price: '1990.005', size: '0.5' });
-    await submit(page, 'buy');
-    await untilRead(
-      () => price.getAttribute('aria-invalid'),
-      (value) => value === 'true',
-    );
-    await fillForm(page, { side: 'buy', price: '1990.05', size: '50' });
-    await submit(page, 'buy');
-    await untilRead(
-      () => size.getAttribute('aria-invalid'),
-      (value) => value === 'true',
-    );
-    await page.getByText(/refused, INSUFFICIENT_BALANCE/).waitFor();
-    expect((await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body.orders).to.deep.equal([]);
-    for (const one of ['1990.05', '1980', '1970.5']) {
-      await fillForm(page, { side: 'buy', price: one, size: '0.5' });
+  browserTest(
+    'refuses beside the field, moves an order, cancels one, and cancels all of the market',
+    async (open) => {
+      const grid: Grid = {
+        ...{ symbol: 'FORM/USDC', tickSize: '0.01', sizeStep: '0.0001', scales: { FORM: 8, USDC: 6 } },
+        ...{ price: '2000', asks: ['2001'], bids: ['1999'], size: '1', funds: { FORM: '10', USDC: '10000' } },
+      };
+      const { wallet, url } = await openMarket(grid);
+      const { page, tolerate } = await open(url, { wallets: [wallet] });
+      tolerate(/status of 400/);
+      await signIn(page, wallet);
+      const price = page.getByRole('textbox', { name: 'Price', exact: true });
+      const size = page.getByRole('textbox', { name: 'Size', exact: true });
+      await fillForm(page, { side: 'buy', price: '1990.005', size: '0.5' });
       await submit(page, 'buy');
-      await cancelButton(page, `buy 0.5 FORM at ${one}`).waitFor();
-    }
-    await cancelButton(page, 'buy 0.5 FORM at 1980').click();
-    await cancelButton(page, 'buy 0.5 FORM at 1980').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Cancel all FORM/USDC' }).click();
-    await page.getByRole('button', { name: 'Cancel them' }).click();
-    await cancelButton(page, 'buy 0.5 FORM at 1970.5').waitFor({ state: 'detached' });
-    const { orders } = (await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body;
-    expect(orders.map(({ status }: Record<string, string>) => status)).to.deep.equal(
-      Array(3).fill('cancelled'),
-    );
-    await showTab(page, 'History');
-    await untilRead(
-      async () => columnOf(await readTable(page, 'History'), /status/i),
-      (shown) => shown.join() === Array(3).fill('cancelled: the wallet cancelled it').join(),
-    );
-  });
+      await untilRead(
+        () => price.getAttribute('aria-invalid'),
+        (value) => value === 'true',
+      );
+      await fillForm(page, { side: 'buy', price: '1990.05', size: '50' });
+      await submit(page, 'buy');
+      await untilRead(
+        () => size.getAttribute('aria-invalid'),
+        (value) => value === 'true',
+      );
+      await page.getByText(/refused, INSUFFICIENT_BALANCE/).waitFor();
+      expect((await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body.orders).to.deep.equal([]);
+      for (const one of ['1990.05', '1980', '1970.5']) {
+        await fillForm(page, { side: 'buy', price: one, size: '0.5' });
+        await submit(page, 'buy');
+        await cancelButton(page, `buy 0.5 FORM at ${one}`).waitFor();
+      }
+      await page.getByRole('button', { name: 'Move buy 0.5 FORM at 1980' }).press('Enter');
+      await page.getByRole('textbox', { name: 'New price of buy 0.5 FORM at 1980' }).waitFor();
+      await page.keyboard.type('1985');
+      await page.keyboard.press('Enter');
+      const asked = page.getByRole('dialog');
+      await asked
+        .getByText(/^This cancels the order to buy 0\.5 FORM at 1980 and places a new one/)
+        .waitFor();
+      await asked.getByRole('button', { name: 'Send it' }).click();
+      await cancelButton(page, 'buy 0.5 FORM at 1985').waitFor();
+      const [moved] = (await stage.as(wallet.addresses[0])('GET', '/v1/orders?status=closed')).body.orders;
+      expect([moved.price, moved.reason]).to.deep.equal(['1980', 'replaced']);
+      await cancelButton(page, 'buy 0.5 FORM at 1985').click();
+      await cancelButton(page, 'buy 0.5 FORM at 1985').waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Cancel all FORM/USDC' }).click();
+      await page.getByRole('button', { name: 'Cancel them' }).click();
+      await cancelButton(page, 'buy 0.5 FORM at 1970.5').waitFor({ state: 'detached' });
+      const { orders } = (await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body;
+      expect(orders.map(({ status }: Record<string, string>) => status)).to.deep.equal(
+        Array(4).fill('cancelled'),
+      );
+      await showTab(page, 'History');
+      await untilRead(
+        async () => columnOf(await readTable(page, 'History'), /status/i),
+        (shown) => shown.filter((text) => text === 'cancelled: the wallet cancelled it').length === 3,
+      );
+    },
+  );
 
   browserTest('says that a used id stands for another order, and that nothing was placed', async (open) => {
     const grid: Grid = {
@@ -382,6 +440,15 @@ describe('trading on the page', () => {
       expect(columnOf(history, /average/i)).to.deep.equal(['–', '1999.5']);
       await page.getByRole('button', { name: '1: fills of the order to buy 1 TELL/USDC' }).click();
       await page.getByText(/0\.4 at 1999\.5, fee 0/).waitFor();
+      await stage.settled();
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download CSV' }).click(),
+      ]);
+      expect(file.suggestedFilename()).to.match(/^statement-.*\.csv$/);
+      const lines = readFileSync(await file.path(), 'utf8').split(/\r?\n/);
+      expect(lines.filter((line) => line.includes(',trade,TELL,'))).to.have.length(2);
+      expect(lines.filter((line) => line.startsWith('time,'))).to.have.length(1);
       for (const one of [heard, otherHeard]) {
         expect(await one('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC.')).to.equal(1);
         expect(await one(`has ended: ${whole}.`)).to.equal(1);
@@ -394,6 +461,7 @@ describe('trading on the page', () => {
       await other.getByRole('status').getByText('Bought 0.2 TELL at 2001 on average').waitFor();
       expect(await heard('Bought 0.2 TELL at 2001 on average for 400.2 USDC + 0.4002 fee. ')).to.equal(1);
       expect(waits).to.deep.equal([]);
+      await dragOrder(page, rest, grid.symbol);
       // The tab that stays goes on from where the closed one was.
       await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1999.5', size: '0.3' });
       await cancelButton(other, 'buy 0.3 TELL at 1999.5').waitFor();

@@ -58,6 +58,27 @@ describe('a watch of orders', function () {
     expect([none, cursor]).to.deep.equal([[], watch.cursor]);
   });
 
+  it('tells each change once where ten requests of the wallet wait already', async () => {
+    const alice = await fixture.wallet({ USDC: '10000' });
+    let refused = 0;
+    const tellings: OrderChange[][] = Array.from({ length: 11 }, () => []);
+    const watches = await Promise.all(
+      tellings.map((told) =>
+        watchOrders(alice, {
+          onChange: (change) => void told.push(change),
+          onFault: ({ status }) => {
+            refused += Number(status === 503);
+          },
+        }),
+      ),
+    );
+    await eventually('the eleventh is refused', () => refused > 0);
+    await place(alice, { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '1000', size: '1' });
+    await eventually('all tell it', () => tellings.every((told) => told.length > 0));
+    for (const watch of watches) await watch.close();
+    for (const told of tellings) expect(told).to.have.length(1);
+  });
+
   it('ends with the refusal of a cursor, and with what a handler throws', async () => {
     const [alice, bob] = [await fixture.wallet({ USDC: '10000' }), await fixture.wallet()];
     const foreign = await watchOrders(

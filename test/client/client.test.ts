@@ -28,8 +28,11 @@ import {
   renew,
   replace,
   restoreSession,
+  type StatementPage,
   signIn,
   signInWithMessage,
+  statement,
+  statementCsv,
   subtract,
   trades,
 } from '../../src/client/index.ts';
@@ -184,6 +187,32 @@ describe('the client', () => {
       expect(size).to.equal(read.shift());
       if (read.length === 1) break;
     }
+  });
+
+  it('reads all pages of a statement, as values and as CSV', async () => {
+    const [maker, taker] = await Promise.all([
+      fixture.wallet({ ETH: '5' }),
+      fixture.wallet({ USDC: '5000' }),
+    ]);
+    const asks = Array.from({ length: 50 }, () => ({ ...ASK, price: '100', size: '0.01' }));
+    for (let batch = 0; batch < 6; batch += 1) await placeMany(maker, asks);
+    await place(taker, { ...BID, price: '100', size: '3', timeInForce: 'IOC' });
+    await fixture.settle();
+    const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
+    const span = { from: day(-1), to: day(1) };
+    const [read, texts]: [StatementPage[], string[]] = [[], []];
+    for await (const page of statement(maker, span, { timeoutMs: 9_000 })) read.push(page);
+    for await (const text of statementCsv(maker, span)) texts.push(text);
+    expect(read.map(({ opening, closing }) => [opening?.length, closing?.length])).to.deep.equal([
+      [0, undefined],
+      [undefined, 2],
+    ]);
+    const sold = read.flatMap(({ lines }) => lines).filter(({ asset }) => asset === 'ETH');
+    expect(sold.map(({ amount }) => amount)).to.deep.equal(['5', ...Array(300).fill('-0.01')]);
+    const rows = texts.join('').trim().split(/\r?\n/);
+    expect(texts).to.have.length(2);
+    expect(rows.filter((row) => row.startsWith('time,'))).to.have.length(1);
+    expect(rows.filter((row) => row.includes(',trade,ETH,-0.01,'))).to.have.length(300);
   });
 
   it('accepts terms', async () => {

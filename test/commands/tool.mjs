@@ -39,6 +39,10 @@ const TOOLS = {
     does: 'compares batches, replacements and changes with a naive exchange: --cases N, --seed S, --broken',
     run: ['--quiet', 'test/commands/order-routes/main.ts'],
   },
+  ccxt: {
+    does: 'installs CCXT into a temporary folder, and checks its Redbook class against a service',
+    run: ['--quiet', 'test/commands/ccxt/main.ts'],
+  },
   growth: {
     does: 'places N orders and compares the engine’s memory with a model of live state: --orders N',
     run: ['--quiet', 'test/commands/growth/main.ts'],

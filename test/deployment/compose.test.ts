@@ -161,8 +161,9 @@ describe('docker-compose.yml', () => {
     });
 
     it('replaces the processes of docker-compose.yml, which have read the address of one engine', () => {
-      for (const role of ['api', 'stream', 'settlement', 'snapshot'])
-        expect(ha.services[role]).to.deep.equal({ labels: { 'redbook.engine': 'copies' } });
+      for (const [role, { command }] of processes)
+        if (command![0] !== 'migrate')
+          expect(ha.services[role], role).to.deep.equal({ labels: { 'redbook.engine': 'copies' } });
     });
 
     it('keeps the passwords of docker-compose.yml, and leads them to the copies and to the queue’s server', () => {
@@ -186,6 +187,42 @@ describe('docker-compose.yml', () => {
       expect(read('redis/users.acl')).to.include(`\nuser replica on #${digest} `);
       expect(read('redis/copy.conf')).to.match(/^replicaof 127\.0\.0\.1 1$/m);
       rmSync(folder, { recursive: true });
+    });
+  });
+
+  describe('docker-compose.backup.yml', () => {
+    const [backup] = readYaml(join(ROOT, 'docker-compose.backup.yml')) as [
+      { services: Record<string, Service & { networks?: unknown }> },
+    ];
+
+    it('runs Postgres as docker-compose.yml does, and archives its log', () => {
+      const own = compose.services.postgres!.command!;
+      expect(backup.services.postgres!.command!.slice(0, own.length)).to.deep.equal(own);
+      expect(backup.services.postgres!.command).to.include('archive_command=pgbackrest archive-push %p');
+    });
+
+    it('gives a backup its own passwords, and lets only a restore write to the servers', () => {
+      const { backup: reader, restore: writer } = backup.services;
+      expect(reader!.volumes!.filter((volume) => /-keys:/.test(volume))).to.deep.equal([
+        'backup-keys:/run/secrets:ro',
+      ]);
+      const data = ({ volumes }: Service): string[] => volumes!.filter((volume) => /-data:/.test(volume));
+      for (const volume of data(reader!)) expect(volume).to.match(/:ro$/);
+      expect(data(writer!).map((volume) => `${volume}:ro`)).to.deep.equal(data(reader!));
+    });
+
+    it('rehearses in a network of its own', () => {
+      const rehearsed = Object.entries(backup.services).filter(([, { profiles }]) =>
+        profiles?.includes('rehearsal'),
+      );
+      expect(rehearsed).to.have.length(4);
+      for (const [name, { networks, volumes }] of rehearsed) {
+        expect(
+          [networks].flat().flatMap((one) => (typeof one === 'string' ? one : Object.keys(one as object))),
+          name,
+        ).to.deep.equal(['rehearsal']);
+        for (const volume of volumes!) expect(volume, name).to.match(/:ro$/);
+      }
     });
   });
 

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
@@ -108,9 +108,25 @@ const POD_NAME = 'statefulset.kubernetes.io/pod-name';
 const podsOf = ({ kind, metadata, spec }: Resource): string[] =>
   kind === 'StatefulSet' ? Array.from({ length: spec.replicas }, (_, at) => `${metadata.name}-${at}`) : [];
 
+/** Builds an overlay that adds a component to another one. */
+function withComponent(overlay: string, component: string): Resource[] {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-overlay-'));
+  const paths = [`${K8S}overlays/${overlay}`, `${K8S}components/${component}`].map((path) =>
+    relative(folder, path),
+  );
+  writeFileSync(
+    join(folder, 'kustomization.yaml'),
+    `namespace: redbook\nresources: [${paths[0]}]\ncomponents: [${paths[1]}]\n`,
+  );
+  const built = build(folder);
+  rmSync(folder, { recursive: true });
+  return built;
+}
+
 /** All installations that the parts can form. */
 const installations: Record<string, () => Resource[]> = {
   demo: () => build(`${K8S}overlays/demo`),
+  'demo with backups': () => withComponent('demo', 'backup'),
   production: () => build(`${K8S}overlays/production`),
   ha: () => build(`${K8S}overlays/ha`),
   'production with KEDA': () => [
@@ -211,7 +227,9 @@ for (const [name, made] of Object.entries(installations))
 
     it('list every image for a private registry, with a Secret to pull it', () => {
       const overlays =
-        name === 'ha' ? ['overlays/production', 'overlays/ha'] : [`overlays/${name.split(' ')[0]}`];
+        name === 'ha'
+          ? ['overlays/production', 'overlays/ha']
+          : [`overlays/${name.split(' ')[0]}`, ...(name.endsWith('backups') ? ['components/backup'] : [])];
       const listed = ['base', ...overlays].flatMap((folder) => {
         const [{ images = [] }] = readYaml(`${K8S}${folder}/kustomization.yaml`) as [
           { images?: { name: string; newName?: string }[] },
@@ -222,7 +240,7 @@ for (const [name, made] of Object.entries(installations))
         for (const { image } of containersOf(one)) expect(listed).to.include(image.split(':')[0]);
         expect(podOf(one).serviceAccountName, titleOf(one)).to.equal('redbook');
       }
-      if (name !== 'demo')
+      if (!name.startsWith('demo'))
         expect(find('ServiceAccount', 'redbook')!.imagePullSecrets).to.deep.equal([{ name: 'registry' }]);
     });
 
@@ -238,7 +256,7 @@ for (const [name, made] of Object.entries(installations))
         expect(rankOf(engine), titleOf(one)).to.be.above(rankOf(one)).and.to.be.above(0);
     });
 
-    if (name !== 'demo')
+    if (!name.startsWith('demo'))
       it('keep replicas of a role on different nodes, and the Redis servers apart', () => {
         for (const one of ofKind('Deployment')) {
           const [nodes] = podOf(one).topologySpreadConstraints;

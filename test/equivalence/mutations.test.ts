@@ -8,7 +8,7 @@ import { freshRedis } from '../support/servers.ts';
 import { Divergence } from './divergence.ts';
 import { type RunOptions, runEquivalence } from './equivalence.ts';
 
-const SEEDS = [1, 2, 3] as const;
+const SEEDS = [7, 25] as const;
 const LONG = { operations: 700, turns: 0 };
 /** Many turns. At the end, every event must be among the unsettled ones. */
 const TURNS = { operations: 60, turns: 0.5 };

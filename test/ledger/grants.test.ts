@@ -85,12 +85,12 @@ describe('the users of Postgres', function () {
     for (const user of OTHERS) {
       const client = await connect(asUser(user, databaseUrl));
       for (const { table, name } of columns) {
-        const { settlement, api, operators = api } = WRITES[table]!;
+        const { settlement, api, operators = api, backup = '' } = WRITES[table]!;
         const writes = {
           redbook_settlement: settlement,
           redbook_api: api,
           redbook_operator_api: operators,
-          redbook_backup: '',
+          redbook_backup: backup,
         }[user];
         const allowed: string[] = [];
         for (const [kind, sql] of Object.entries(CLASSES))
@@ -114,6 +114,24 @@ describe('the users of Postgres', function () {
       `select rolname from pg_roles where rolname ~ '^redbook_' and (rolsuper or rolcreaterole or rolcreatedb or rolbypassrls)`,
     );
     expect(high).to.deep.equal([]);
+  });
+
+  it('may take a base backup as redbook_backup alone', async () => {
+    const databaseUrl = await freshLedgerDatabase();
+    for (const user of OTHERS) {
+      const client = await connect(asUser(user, databaseUrl));
+      for (const sql of [
+        "select pg_create_restore_point('a test')",
+        'select pg_switch_wal()',
+        "select current_setting('data_directory')",
+      ])
+        expect(await may(client, sql), `${user}: ${sql}`).to.equal(user === 'redbook_backup');
+    }
+    const replication = await connect(
+      `${asUser('redbook_backup', databaseUrl)}?replication=database`.replace('??', '?'),
+    );
+    const { rows } = await replication.query('IDENTIFY_SYSTEM');
+    expect(rows[0]).to.have.property('xlogpos');
   });
 
   it('are made twice over, on a managed server by a user who is no superuser, and take over older tables', async () => {

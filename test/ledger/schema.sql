@@ -7,6 +7,12 @@ create table assets (
   constraint assets_pkey PRIMARY KEY (symbol)
 );
 
+create table backups (
+  kind text collate "C" not null,
+  at timestamp with time zone default clock_timestamp() not null,
+  constraint backups_pkey PRIMARY KEY (kind)
+);
+
 create table candles (
   market text collate "C" not null,
   open_ms bigint not null,
@@ -463,10 +469,11 @@ comment on column reconciliations.sequence is 'Engine event up to which everythi
 comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
+comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
 comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';
-comment on table chain_heads is 'Heads of every 10,000th event and of closings. The first row is where the chain begins.';
-comment on table chain_links is 'The first four characters of the head of each event, those of one batch in a row.';
+comment on table chain_heads is 'A head of every 10,000 events, and of closings. The first row is where the chain begins.';
+comment on table chain_links is 'The beginning of the digest of each event, those of one batch in a row.';
 comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
 comment on table closings is 'Months (UTC) that were closed.';
 comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';

@@ -78,6 +78,22 @@ describe('epochs that Postgres has noted', function () {
   const epochNow = async (): Promise<number> => (await engine.reads.state()).epoch;
   const sell = async (): Promise<string> => (await place(engine, ALICE, limit(M, 'sell', 10, 1))).order.id;
 
+  it('go into the row of an engine whose copies have left, and begin on no server alone while it has copies', async () => {
+    const rowNow = async () => (await ledger.copies.read())!;
+    await ledger.copies.begin('one:6379');
+    const before = await rowNow();
+    await guard();
+    await kill();
+    await startAgain();
+    const after = await rowNow();
+    expect([after.epoch, after.begunOn]).to.deep.equal([await epochNow(), 'one:6379']);
+    expect(after.version).to.be.above(before.version);
+    await ledger.copies.startJoining(after, 'two:6379');
+    const refused = await codeOf(ledger.epochs.note({ epoch: after.epoch + 1, server: 'another run' }));
+    expect(refused).to.equal('SERVICE_UNAVAILABLE');
+    expect((await noted()).map(({ epoch }) => epoch)).not.to.include(after.epoch + 1);
+  });
+
   it('never begin again on a server that has forgotten them, and their lost orders are reported once', async () => {
     await guard();
     await publishPlain(engine, M);

@@ -8,11 +8,19 @@ import { pino } from 'pino';
 import { readConfig, requireFor } from '../../src/config.ts';
 import type { CopiesRow } from '../../src/ledger/index.ts';
 import { type Backends, openBackends } from '../../src/roles/backends.ts';
-import { type CopiesKeeper, keepCopies } from '../../src/roles/copies-keeper.ts';
+import { keepCopies } from '../../src/roles/copies-keeper.ts';
 import { createSettlementWorker } from '../../src/workers/settlement.ts';
 import { type Link, openLink } from './link.ts';
 import { freePort } from './ports.ts';
-import { ADMIN, asReplica, asUser, PASSWORD, type RedisServer, startRedisServer } from './redis-server.ts';
+import {
+  ADMIN,
+  asReplica,
+  asUser,
+  openRedis,
+  PASSWORD,
+  type RedisServer,
+  startRedisServer,
+} from './redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from './servers.ts';
 
 const SETTLE_EVERY_MS = 50;
@@ -24,32 +32,77 @@ export interface Copies {
   readonly links: ReadonlyMap<string, Link>;
   /** The administrator's URL of all. */
   readonly url: string;
+  /** Folder of the data of a server. */
+  folderOf(name: string): string;
   stop(): Promise<void>;
 }
 
-/** Starts servers like those of an operator: as replicas of nobody, until keepers tell them what they are. */
-export async function startCopies(count = 3): Promise<Copies> {
-  const folder = mkdtempSync(join(tmpdir(), 'redbook-copies-'));
+/** Ports of a server and of the way to it. */
+export interface CopyPorts {
+  readonly server: number;
+  readonly link: number;
+}
+
+export async function freeCopyPorts(count = 3): Promise<CopyPorts[]> {
+  const ports: CopyPorts[] = [];
+  while (ports.length < count) ports.push({ server: await freePort(), link: await freePort() });
+  return ports;
+}
+
+/**
+ * Starts servers like those of an operator: as replicas of nobody, until keepers tell them what they are.
+ * @param given folder and ports of an earlier run; the folder stays then
+ */
+export async function startCopies(given?: {
+  readonly folder: string;
+  readonly ports: readonly CopyPorts[];
+}): Promise<Copies> {
+  const folder = given?.folder ?? mkdtempSync(join(tmpdir(), 'redbook-copies-'));
   const settings = [...asReplica, 'replicaof 127.0.0.1 1', 'repl-ping-replica-period 1'];
   const [servers, links] = [new Map<string, RedisServer>(), new Map<string, Link>()];
-  for (let at = 0; at < count; at += 1) {
-    const port = await freePort();
-    const link = await openLink(`redis://127.0.0.1:${port}`);
-    const { host, port: announced } = new URL(link.url);
-    const own = { port, settings: [...settings, `replica-announce-port ${announced}`] };
-    servers.set(host, await startRedisServer(join(folder, `copy-${at}`), own));
-    links.set(host, link);
+  for (const [at, ports] of (given?.ports ?? (await freeCopyPorts())).entries()) {
+    const link = await openLink(`redis://127.0.0.1:${ports.server}`, ports.link);
+    const name = new URL(link.url).host;
+    const own = { port: ports.server, settings: [...settings, `replica-announce-port ${ports.link}`] };
+    servers.set(name, await startRedisServer(folderOf(folder, at), own));
+    links.set(name, link);
   }
   return {
     servers,
     links,
     url: `redis+copies://${ADMIN}:${PASSWORD}@${[...servers.keys()].join(',')}`,
+    folderOf: (name) => folderOf(folder, [...servers.keys()].indexOf(name)),
     async stop() {
       for (const link of links.values()) link.close();
       await Promise.all([...servers.values()].map((server) => server.kill()));
-      rmSync(folder, { recursive: true, force: true });
+      if (given === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+const folderOf = (folder: string, at: number): string => join(folder, `copy-${at}`);
+
+/** Keepers and copies no longer reach a server, while all other clients do. @returns what undoes it */
+export async function hideFromKeepers(server: RedisServer): Promise<() => Promise<void>> {
+  const users = ['replica', 'engine-settlement'];
+  const redis = openRedis(server.url);
+  for (const user of users) await redis.call('ACL', 'SETUSER', user, 'off');
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
+  await redis.call('CLIENT', 'KILL', 'USER', 'engine-settlement');
+  redis.disconnect();
+  return async () => {
+    const again = openRedis(server.url);
+    for (const user of users) await again.call('ACL', 'SETUSER', user, 'on');
+    again.disconnect();
+  };
+}
+
+/** No copy gets anything from a server any more, until it is started again. */
+export async function cutReplication(server: RedisServer): Promise<void> {
+  const redis = openRedis(server.url);
+  await redis.call('ACL', 'SETUSER', 'replica', 'off');
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
+  redis.disconnect();
 }
 
 export interface CopiesStage {
@@ -62,7 +115,45 @@ export interface CopiesStage {
   row(): Promise<CopiesRow>;
   /** Waits until all servers are members, and every process may trade. */
   whole(): Promise<void>;
+  /** Ends all processes, and starts them with other settings. */
+  restart(plan: ProcessPlan): Promise<void>;
   stop(): Promise<void>;
+}
+
+interface ProcessPlan {
+  /** All copies unless given. */
+  readonly redisUrl?: string;
+  readonly minCopies?: number;
+  /** False where settlement runs alone. */
+  readonly takesOrders?: boolean;
+}
+
+type Open = (role: string) => Backends;
+
+/** Opens the parts of processes, and settles as the first one of them. */
+function startProcesses(open: Open, takesOrders: boolean) {
+  const apis = takesOrders ? [open('all'), open('all')] : [];
+  const settling = [open('settlement'), open('settlement')] as const;
+  const keepers = settling.map(keepCopies);
+  const [{ engine, ledger, logger }] = settling;
+  const worker = createSettlementWorker({ engine, ledger: ledger.settlement, log: logger });
+  let isStopped = false;
+  const settles = (async () => {
+    while (!isStopped) {
+      if (engine.lifecycle.isOpen()) await worker.run().catch(() => undefined);
+      await sleep(SETTLE_EVERY_MS);
+    }
+  })();
+  return {
+    apis,
+    settling,
+    async stop() {
+      isStopped = true;
+      await settles;
+      await Promise.all(keepers.map((keeper) => keeper?.stop()));
+      await Promise.all([...apis, ...settling].map((one) => one.close()));
+    },
+  };
 }
 
 /** Starts copies, two processes that take orders, one that settles, and two keepers. */
@@ -72,49 +163,45 @@ export async function openCopiesStage(): Promise<CopiesStage> {
     await freshRedis(),
     await freshLedgerDatabase(),
   ];
-  const open = (role: string): Backends => {
-    const config = readConfig({
-      REDIS_URL: asUser(`engine-${role}`, copies.url),
-      QUEUE_REDIS_URL: asUser(`queue-${role}`, queueUrl),
-      DATABASE_URL: databaseUrl,
-      CLAIM_FILTER_BYTES: String(64 * 1024),
-      ENGINE_DOWN_AFTER_MS: '2500',
-      ENGINE_COPY_LATE_MS: '3000',
-    });
-    return openBackends(role, requireFor('settlement', config), pino({ level: 'silent' }));
+  const start = ({ redisUrl = copies.url, minCopies = 2, takesOrders = true }: ProcessPlan) => {
+    const open: Open = (role) => {
+      const config = readConfig({
+        REDIS_URL: asUser(`engine-${role}`, redisUrl),
+        QUEUE_REDIS_URL: asUser(`queue-${role}`, queueUrl),
+        DATABASE_URL: databaseUrl,
+        CLAIM_FILTER_BYTES: String(64 * 1024),
+        ENGINE_LEAST_COPIES: String(minCopies),
+        ENGINE_DOWN_AFTER_MS: '2500',
+        ENGINE_COPY_LATE_MS: '3000',
+      });
+      return openBackends(role, requireFor('settlement', config), pino({ level: 'silent' }));
+    };
+    return startProcesses(open, takesOrders);
   };
-  const [apis, settling] = [
-    [open('all'), open('all')],
-    [open('settlement'), open('settlement')],
-  ];
-  const keepers = settling.map((one) => keepCopies(one) as CopiesKeeper);
-  const [{ engine, ledger, logger }] = settling as [Backends, Backends];
-  const worker = createSettlementWorker({ engine, ledger: ledger.settlement, log: logger });
-  let isStopped = false;
-  const settles = (async () => {
-    while (!isStopped) {
-      if (engine.lifecycle.isOpen()) await worker.run().catch(() => undefined);
-      await sleep(SETTLE_EVERY_MS);
-    }
-  })();
-  const row = async (): Promise<CopiesRow> => (await ledger.copies.read())!;
+  let running = start({});
+  const row = async (): Promise<CopiesRow> => (await running.settling[0].ledger.copies.read())!;
   return {
     copies,
     databaseUrl,
-    apis,
-    settling,
+    get apis() {
+      return running.apis;
+    },
+    get settling() {
+      return running.settling;
+    },
     row,
     async whole() {
       const isWhole = async (): Promise<boolean> =>
         (await row()).members.length === copies.servers.size &&
-        [...apis, ...settling].every((one) => one.engineState() === 'ok');
+        [...running.apis, ...running.settling].every((one) => one.engineState() === 'ok');
       while (!(await isWhole().catch(() => false))) await sleep(SETTLE_EVERY_MS);
     },
+    async restart(plan) {
+      await running.stop();
+      running = start(plan);
+    },
     async stop() {
-      isStopped = true;
-      await settles;
-      await Promise.all(keepers.map((keeper) => keeper.stop()));
-      await Promise.all([...apis, ...settling].map((one) => one.close()));
+      await running.stop();
       await copies.stop();
     },
   };

@@ -47,9 +47,10 @@ export interface Trap {
   readonly reply?: string;
 }
 
-export async function openLink(target: string): Promise<Link> {
+/** @param own port to listen on; a free one unless given */
+export async function openLink(target: string, own?: number): Promise<Link> {
   const { hostname, port: targetPort } = new URL(target);
-  const port = await freePort();
+  const port = own ?? (await freePort());
   const pairs = new Set<Pair>();
   let isStalled = false;
   let lameness: Lameness | undefined;

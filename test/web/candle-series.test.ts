@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { addHistory, type ChartCandle, drawingStep, joinFrame } from '../../src/web/figures/candle-series.ts';
+import { movingAverage, volumeWeighted } from '../../src/web/figures/indicators.ts';
 
 const candle = (time: number, close: string, volume = '1'): ChartCandle => ({
   time,
@@ -69,5 +70,17 @@ describe('the candles of the chart', () => {
     expect(drawingStep(series, addHistory(series, [candle(0, '9')]))).to.equal('all');
     expect(drawingStep(series, addHistory(series, [candle(60, '9')]))).to.equal('all');
     expect(drawingStep(series, series.slice(0, 1))).to.equal('all');
+  });
+
+  it('have averages of the last closes, and average prices by volume that begin again each day', () => {
+    const day = 86_400;
+    const series = [candle(0, '9', '1'), candle(60, '12', '3'), candle(day, '15', '2')];
+    expect(movingAverage(series, 2)).to.deep.equal([
+      { time: 60, value: 10.5 },
+      { time: day, value: 13.5 },
+    ]);
+    // The middles of high, low and close are 10, 11 and 12.
+    expect(volumeWeighted(series, '1m').map(({ value }) => value)).to.deep.equal([10, 10.75, 12]);
+    expect(volumeWeighted(series, '1D').at(-1)?.value).to.be.closeTo((10 + 33 + 24) / 6, 1e-9);
   });
 });

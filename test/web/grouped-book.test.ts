@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { gridOf } from '../../src/domain/units.ts';
+import { depthCurves } from '../../src/web/figures/depth-curve.ts';
 import { groupBook, groupingFactors, ownRows, spreadOf } from '../../src/web/figures/grouped-book.ts';
 
 const grid = (tick: string, step: string) => ({ tick: gridOf(tick)!, step: gridOf(step)! });
@@ -13,6 +14,18 @@ const cells = (rows: readonly { price: string; size: string; total: string }[]):
 describe('the rows of the order book', () => {
   const bids = [level('1999.99', '0.5'), level('1999.95', '1.25'), level('1999.9', '0.0001')];
   const asks = [level('2000.01', '0.1'), level('2000.05', '0.2'), level('2000.1', '3')];
+
+  it('have a curve of each side, which a far order does not flatten', () => {
+    const far = [...bids, level('0.01', '1000')];
+    const curves = depthCurves({
+      bids: [...far.slice(0, 3), ...Array(12).fill(level('1999', '1')), far[3]!],
+      asks,
+    });
+    const figures = [curves!.bids.total, ...curves!.prices].map((figure) => figure.toFixed(4));
+    expect(figures).to.deep.equal(['13.7501', '1990.0000', '2000.0000', '2010.0000']);
+    expect(curves!.asks.points).to.match(/^500,1000 .* 1000,1000$/);
+    expect(depthCurves({ bids, asks: [] })).to.equal(null);
+  });
 
   it('show ungrouped levels as the stream wrote them, with cumulative sizes', () => {
     const book = groupBook({ bids, asks }, cents, 1n);

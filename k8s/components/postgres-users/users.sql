@@ -5,7 +5,8 @@
 --   redbook_settlement    settlement and the operator's command line
 --   redbook_api           api and snapshot
 --   redbook_operator_api  operator-api
---   redbook_backup        reads everything, for pg_dump and, where a superuser runs this file, for base backups
+--   redbook_backup        reads everything, for pg_dump, and notes backups; where a superuser runs this file, it may also take
+--                         base backups by pg_basebackup and pgBackRest
 --
 -- `redbook migrate` grants the rights on each table, as src/ledger/grants.ts lists them.
 
@@ -27,6 +28,15 @@ begin
   end loop;
   if (select rolsuper from pg_roles where rolname = current_user) then
     alter role redbook_backup replication;
+    grant pg_read_all_settings to redbook_backup;
+    -- Their names differ between versions of Postgres.
+    for object in
+      select oid::regprocedure::text as name from pg_proc
+      where pronamespace = 'pg_catalog'::regnamespace
+        and proname in ('pg_backup_start', 'pg_backup_stop', 'pg_start_backup', 'pg_stop_backup', 'pg_switch_wal', 'pg_create_restore_point')
+    loop
+      execute format('grant execute on function %s to redbook_backup', object.name);
+    end loop;
   else
     execute format('grant redbook_owner to %I', current_user); -- otherwise it cannot hand anything over
   end if;

@@ -1,7 +1,7 @@
 /** Recomputes the chain of events from the rows that they wrote, and compares it with every head that was kept. */
 
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
-import { headAfter, LINES, LINK_CHARACTERS } from '../chain.ts';
+import { BatchContent, closedText, type EventContent, headAfter, LINES, LINK_CHARACTERS } from '../chain.ts';
 import { digestOfOrder } from '../order-rows.ts';
 import type { Ask } from '../queries.ts';
 import { cursorRows } from '../stream-rows.ts';
@@ -17,6 +17,9 @@ interface NotedHead {
 }
 
 const MAX_VIOLATIONS = 100;
+const BATCHES_OF_PAGE = 1_000;
+/** Characters of a link of a batch that settlement wrote when each event had a head of its own. */
+const OLD_LINK_CHARACTERS = 4;
 const TAB = `E'\\t'`;
 
 /**
@@ -64,9 +67,13 @@ interface EventRow {
   time_ms: bigint;
 }
 
-/** Returns a line as settlement wrote it. */
-function contentOf({ line, text }: EventRow): string {
+/** Returns a line as settlement wrote it; null for one that it did not write. @param isOld for a batch of the old form */
+function contentOf({ line, text }: EventRow, isOld: boolean): string | null {
   if (line === LINES.order) return digestOfOrder(text);
+  if (line === LINES.closed && !isOld) {
+    const [id, , , status, timeMs, , , reason] = text.split('/');
+    return status === 'filled' ? null : closedText(id!, status!, timeMs!, reason);
+  }
   if (line === LINES.setting || line === LINES.act) return JSON.stringify(JSON.parse(text));
   if (line !== LINES.market) return text;
   const [symbol, feeBps, timeMs, ...record] = text.split('\t');
@@ -77,24 +84,37 @@ function contentOf({ line, text }: EventRow): string {
   }
 }
 
-/** Yields the text of every event from the first one on, also of events without rows. */
-async function* textsOf(
+/** Rows of one event, as lines. */
+interface EventRows {
+  readonly sequence: number;
+  readonly lines: string[];
+}
+
+/** Yields every event from the first one on, also events without rows. */
+async function* eventsOf(
   rows: AsyncIterable<EventRow>,
   first: number,
   last: number,
-): AsyncGenerator<readonly [sequence: number, text: string]> {
-  let [sequence, text] = [first, ''];
+  isOld: () => boolean,
+): AsyncGenerator<EventRows> {
+  let event: EventRows = { sequence: first, lines: [] };
   for await (const row of rows) {
-    for (const of = Number(row.sequence); sequence < of && sequence <= last; sequence += 1) {
-      yield [sequence, text];
-      text = '';
+    for (const of = Number(row.sequence); event.sequence < of && event.sequence <= last; ) {
+      yield event;
+      event = { sequence: event.sequence + 1, lines: [] };
     }
-    text += `${row.line}${contentOf(row)}\n`;
+    const content = contentOf(row, isOld());
+    if (content !== null) event.lines.push(`${row.line}${content}\n`);
   }
-  for (; sequence <= last; sequence += 1) {
-    yield [sequence, text];
-    text = '';
-  }
+  for (; event.sequence <= last; event = { sequence: event.sequence + 1, lines: [] }) yield event;
+}
+
+/** Returns the rows of an event as settlement adds them to a batch. */
+function contentOfEvent(lines: readonly string[]): EventContent {
+  const [placed] = lines.filter((line) => line.startsWith(LINES.order));
+  const trades = lines.filter((line) => line.startsWith(LINES.trade)).map((line) => line.slice(1));
+  const others = lines.filter((line) => line !== placed && !line.startsWith(LINES.trade));
+  return { order: placed?.slice(1, -1), trades: Buffer.from(trades.join('')), text: others.join('') };
 }
 
 /** Compares heads as they are recomputed, in the order of events. */
@@ -112,13 +132,13 @@ class HeadComparison {
       this.#kept.set(sequence, [...(this.#kept.get(sequence) ?? []), [subject, head]]);
   }
 
-  link(sequence: number, expected: string | undefined, head: string): void {
-    if (this.#differs || expected === head.slice(0, LINK_CHARACTERS)) return;
+  link(sequence: number, expected: string, digest: string): void {
+    if (this.#differs || digest.startsWith(expected)) return;
     this.#differs = true;
     this.violations.push({
       subject: `event ${sequence}`,
-      expected: `rows of a head that begins with ${expected ?? 'nothing: no link was kept'}`,
-      found: head,
+      expected: `rows of a link ${expected}`,
+      found: digest,
     });
   }
 
@@ -142,8 +162,96 @@ class HeadComparison {
         this.violations.push({
           subject: `${subject} at event ${sequence}`,
           expected,
-          found: 'no such event',
+          found: 'no such event, or one within a batch',
         });
+  }
+}
+
+/** Links of the events of one batch. */
+interface LinkedBatch {
+  readonly last: number;
+  readonly links: string;
+  /** Characters of each link; undefined if the row has not one link for each event. */
+  readonly width: number | undefined;
+}
+
+/** Yields the batches that wrote the events, in pages, because a cursor is open meanwhile. */
+async function* batchesAfter(ask: Ask, first: number): AsyncGenerator<LinkedBatch> {
+  let before = first;
+  for (;;) {
+    const page = await ask<{ sequence: bigint; links: string }>(
+      'select sequence, links from chain_links where sequence > $1 order by sequence limit $2',
+      [before, BATCHES_OF_PAGE],
+    );
+    for (const { sequence, links } of page) {
+      const last = Number(sequence);
+      const width = links.length / (last - before);
+      yield { last, links, width: [LINK_CHARACTERS, OLD_LINK_CHARACTERS].find((one) => one === width) };
+      before = last;
+    }
+    if (page.length < BATCHES_OF_PAGE) return;
+  }
+}
+
+/** Recomputes the chain, event by event, from where it begins. */
+class ChainWalk {
+  readonly #batches: AsyncGenerator<LinkedBatch>;
+  readonly #comparison: HeadComparison;
+  #head: string;
+  /** The batch of the next event; undefined when its links are wrong, so that nothing after it can be recomputed. */
+  #batch: LinkedBatch | undefined;
+  /** The event before that batch. */
+  #before: number;
+  #content = new BatchContent();
+
+  constructor(batches: AsyncGenerator<LinkedBatch>, comparison: HeadComparison, first: NotedHead) {
+    this.#batches = batches;
+    this.#comparison = comparison;
+    this.#head = first.head;
+    this.#before = first.sequence;
+  }
+
+  get isWhole(): boolean {
+    return this.#batch !== undefined;
+  }
+
+  /** True if the batch of the next event has the old form. */
+  get isOld(): boolean {
+    return this.#batch?.width === OLD_LINK_CHARACTERS;
+  }
+
+  /** Opens the batch of the next event. */
+  async open(): Promise<void> {
+    const { value: batch } = (await this.#batches.next()) as { value: LinkedBatch | undefined };
+    this.#batch = batch?.width === undefined ? undefined : batch;
+    if (this.#batch === undefined)
+      this.#comparison.violations.push({
+        subject: `chain_links of event ${batch?.last ?? this.#before + 1}`,
+        expected: `links of the events from ${this.#before + 1} on`,
+        found: batch === undefined ? 'no row' : `${batch.links.length} characters`,
+      });
+  }
+
+  /** @param end the last event of the ledger */
+  async add({ sequence, lines }: EventRows, end: number): Promise<void> {
+    if (this.#batch === undefined) return;
+    const { last, links } = this.#batch;
+    const width = this.#batch.width!;
+    const at = (sequence - this.#before - 1) * width;
+    const link = links.slice(at, at + width);
+    if (this.isOld) {
+      this.#head = headAfter(this.#head, sequence, lines.join(''));
+      this.#comparison.link(sequence, link, this.#head);
+    } else {
+      this.#comparison.link(sequence, link, this.#content.add(contentOfEvent(lines)));
+      if (sequence < last) return;
+      this.#head = headAfter(this.#head, sequence, this.#content.digest());
+      this.#content = new BatchContent();
+    }
+    this.#comparison.whole(sequence, this.#head);
+    if (sequence < last || sequence === end) return;
+    this.#before = last;
+    await this.open();
   }
 }
 
@@ -208,51 +316,15 @@ export async function checkChain(ask: Ask, noted: readonly NotedHead[]): Promise
         found: `it begins after event ${first}`,
       });
   comparison.whole(first, begin.head);
-  const links = await readLinks(ask, first, comparison);
-  let head = begin.head;
   const early: Violation[] = [];
+  const walk = new ChainWalk(batchesAfter(ask, first), comparison, { sequence: first, head: begin.head });
+  if (last > first) await walk.open();
   const rows = inTime(cursorRows<EventRow>(ask, ROWS, [first]), early);
-  for await (const [sequence, text] of textsOf(rows, first + 1, last)) {
-    head = headAfter(head, sequence, text);
-    comparison.link(sequence, links(sequence), head);
-    comparison.whole(sequence, head);
-  }
-  comparison.missing();
+  for await (const event of eventsOf(rows, first + 1, last, () => walk.isOld)) await walk.add(event, last);
+  if (walk.isWhole) comparison.missing();
   const { violations } = comparison;
   return [
     { ...CHAIN_CHECK, count: violations.length, violations },
     { ...TIMES_CHECK, count: early.length, violations: early },
   ];
-}
-
-/** Returns the links by event. They take four bytes an event, so all of them are held. */
-async function readLinks(
-  ask: Ask,
-  first: number,
-  { violations }: HeadComparison,
-): Promise<(sequence: number) => string | undefined> {
-  const parts: string[] = [];
-  let next = first + 1;
-  for await (const row of cursorRows<{ sequence: bigint; links: string }>(
-    ask,
-    'select sequence, links from chain_links where sequence > $1 order by sequence',
-    [first],
-  )) {
-    const sequence = Number(row.sequence);
-    if (row.links.length !== (sequence - next + 1) * LINK_CHARACTERS) {
-      violations.push({
-        subject: `chain_links of event ${sequence}`,
-        expected: `links of the events from ${next} on`,
-        found: `${row.links.length / LINK_CHARACTERS} links`,
-      });
-      return () => undefined;
-    }
-    parts.push(row.links);
-    next = sequence + 1;
-  }
-  const all = Buffer.from(parts.join(''), 'latin1');
-  return (sequence) => {
-    const at = (sequence - first - 1) * LINK_CHARACTERS;
-    return at + LINK_CHARACTERS > all.length ? undefined : all.toString('latin1', at, at + LINK_CHARACTERS);
-  };
 }

@@ -21,7 +21,8 @@ export async function checkNoted(ask: Ask, noted: readonly Partial<LedgerCheckpo
     }
   return {
     name: 'records of the checkpoint',
-    meaning: 'closings, earlier reconciles and epochs are those that the checkpoint noted',
+    meaning:
+      'closings, earlier reconciles, epochs and their first events are those that the checkpoint noted',
     count: violations.length,
     violations,
   };

@@ -1,6 +1,7 @@
 /** Digests of the texts of all guards. `npm run -s tool -- schema` writes this file anew. */
 export const SCHEMA_DIGESTS: Readonly<Record<string, string>> = {
   'constraint assets_pkey on assets': '29b9a2cce71602da',
+  'constraint backups_pkey on backups': 'f3d883dda575aea1',
   'constraint candles_pkey on candles': '5861ddd166056313',
   'constraint cap_reservations_pkey on cap_reservations': 'ef131782d2898ecd',
   'constraint chain_heads_pkey on chain_heads': '098825dd4b7b2819',
@@ -54,6 +55,7 @@ export const SCHEMA_DIGESTS: Readonly<Record<string, string>> = {
   'function witness_of(reconciliations)': 'b4f7302e6bd65dcc',
   'function witness_of(wallet_terms)': 'a6b5ada59162b237',
   'index assets_pkey on assets': 'add0899b23465c13',
+  'index backups_pkey on backups': '47a89f3456b75327',
   'index candles_pkey on candles': '24a2671f3d8d4024',
   'index cap_reservations_pkey on cap_reservations': '3d4c78636b23c065',
   'index chain_heads_pkey on chain_heads': '8e8345ce9a794a5f',

@@ -12,7 +12,7 @@ import type { Walk } from './preview.ts';
 export const ASK_AT = ['always', '0.5', '1', '2', '5', '10', 'never'] as const;
 export type AskAt = (typeof ASK_AT)[number];
 
-interface Question {
+export interface Question {
   readonly title: string;
   readonly text: string;
   readonly action: string;

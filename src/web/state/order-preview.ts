@@ -1,20 +1,23 @@
 /** The effect of the form's order on the book that is shown, computed again with each frame and each key. */
 
 import { computed } from '@preact/signals';
+import type { NewOrder, Order } from '../../client/index.ts';
 import type { Market as Rules } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import type { Side } from '../../domain/order.ts';
+import type { OrderAmounts } from '../../domain/placing.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
 import { countOf, formatScaled, parseDecimal, toScaled } from '../../domain/units.ts';
 import { type DraftTexts, readDraft } from '../figures/draft-request.ts';
-import { questionBefore } from '../figures/guard.ts';
+import { type AskAt, type Question, questionBefore } from '../figures/guard.ts';
 import { impactOf, referenceOf } from '../figures/impact.ts';
 import { planOrder } from '../figures/order-plan.ts';
 import { describeOrder } from '../figures/order-words.ts';
 import { type OtherSide, previewOrder } from '../figures/preview.ts';
-import { balances, openOrders, portfolio } from './account.ts';
+import { balances, nameOfOrder, openOrders, portfolio } from './account.ts';
 import { currentMarket, frame, streamState } from './market-feed.ts';
-import { draft } from './order-draft.ts';
+import { marketOf } from './markets.ts';
+import { draft, type Typed } from './order-draft.ts';
 import { askAt, slippage } from './order-settings.ts';
 
 /** Rules of the selected market; null until they are known. */
@@ -46,19 +49,25 @@ function ownSteps(market: Rules, side: Side): Map<bigint, bigint> {
   return own;
 }
 
-/** The side of the book that the order would meet. */
-export const otherSide = computed<OtherSide>(() => {
-  const [market, book] = [rules.value, frame.value?.book];
-  if (market === null || book === undefined) return { levels: [], isCut: false, own: new Map() };
+/** Returns the side of the book that an order would meet; without levels when the book is not on the screen. */
+function sideThatMeets(market: Rules, side: Side): OtherSide {
+  const book = currentMarket.value?.symbol === market.symbol ? frame.value?.book : undefined;
+  if (book === undefined) return { levels: [], isCut: false, own: new Map() };
   const { tick, step } = marketGrid(market);
-  const side = draft.side.value;
   const shown = side === 'buy' ? book.asks : book.bids;
   const levels = shown.map(({ price, size }) => ({
     priceTicks: countOf(parseDecimal(price)!, tick)!,
     sizeSteps: countOf(parseDecimal(size)!, step)!,
   }));
   return { levels, isCut: levels.length >= MAX_LEVELS, own: ownSteps(market, side) };
-});
+}
+
+/** The side of the book that the order would meet. */
+export const otherSide = computed<OtherSide>(() =>
+  rules.value === null
+    ? { levels: [], isCut: false, own: new Map() }
+    : sideThatMeets(rules.value, draft.side.value),
+);
 
 /** Available atoms of the asset that the order pays with; null while they are not known. */
 export const availableAtoms = computed<bigint | null>(() => {
@@ -74,24 +83,34 @@ export const reading = computed(() =>
   rules.value === null ? null : readDraft(draftTexts.value, rules.value),
 );
 
-/** The price that the order is compared with; null when the frame has none. */
-const reference = computed(() => {
-  const [market, shown] = [rules.value, frame.value];
-  if (market === null || shown === null) return null;
+/** The price that an order is compared with; null when the frame has none, or is of another market. */
+function referenceFor(market: Rules) {
+  const shown = frame.value;
+  if (shown === null || currentMarket.value?.symbol !== market.symbol) return null;
   return referenceOf(shown.book, shown.trades[0]?.price, marketGrid(market).tick);
-});
+}
 
-/** The order as it would be sent, and what it would do; null while the form cannot be read. */
+/** Returns an order as it would be sent, and what it would do. @param available null where it is not to be checked */
+function planFor(
+  market: Rules,
+  texts: DraftTexts,
+  amounts: OrderAmounts,
+  other: OtherSide,
+  available: bigint | null,
+) {
+  const preview = previewOrder(market, texts, amounts, other, available);
+  const plan = planOrder(market, texts, amounts, preview.walk, bpsOf(slippage.value));
+  const fair = referenceFor(market);
+  const impact = plan && fair && impactOf(market, texts, preview.walk, plan, fair);
+  const described = { market, texts, preview, plan, impact, availableAtoms: available };
+  return { ...described, words: describeOrder({ ...described, slippage: slippage.value }) };
+}
+
+/** The order of the form; null while the form cannot be read. */
 const planned = computed(() => {
   const [market, read] = [rules.value, reading.value];
   if (market === null || read === null || read.amounts === null) return null;
-  const texts = draftTexts.value;
-  const preview = previewOrder(market, texts, read.amounts, otherSide.value, availableAtoms.value);
-  const plan = planOrder(market, texts, read.amounts, preview.walk, bpsOf(slippage.value));
-  const fair = reference.value;
-  const impact = plan && fair && impactOf(market, texts, preview.walk, plan, fair);
-  const described = { market, texts, preview, plan, impact, availableAtoms: availableAtoms.value };
-  return { ...described, words: describeOrder({ ...described, slippage: slippage.value }) };
+  return planFor(market, draftTexts.value, read.amounts, otherSide.value, availableAtoms.value);
 });
 
 const bpsOf = (percent: string): bigint => BigInt(Math.round(Number(percent) * 100));
@@ -109,28 +128,69 @@ export const worth = computed(() => {
 /** Words and figures of the order; null while the order cannot be read or the book is not known. */
 export const orderWords = computed(() => (frame.value === null ? null : (planned.value?.words ?? null)));
 
-/** The order that the button sends, and the question before it; null while there is none to send. */
-export const sendable = computed(() => {
-  if (planned.value === null || planned.value.plan === null) return null;
-  const { market, texts, preview, plan, impact, words } = planned.value;
+/** An order that can be sent, and the question before it. */
+export interface Sendable {
+  readonly order: NewOrder;
+  /** The order as a sentence. */
+  readonly words: string;
+  readonly typed: Typed;
+  /** The same for orders of the same draft. */
+  readonly likeness: string;
+  readonly question: Question | null;
+  /** The live order that it replaces. */
+  readonly replaces?: Order;
+}
+
+function sendableFor(
+  { market, texts, preview, plan, impact, words: { sentence: words } }: ReturnType<typeof planFor>,
+  isBookLive: boolean,
+  asked: AskAt,
+): Sendable | null {
+  if (plan === null) return null;
   const { type, side, size, amount } = texts;
-  const guarded = {
-    market,
-    type,
-    plan,
-    impact,
-    walk: preview.walk,
-    words: words.sentence,
-    isBookLive: streamState.value === 'live',
-  };
+  const guarded = { market, type, plan, impact, walk: preview.walk, words, isBookLive };
   return {
     order: plan.order,
-    words: words.sentence,
+    words,
     typed: { size, amount },
     // Two market orders of the same draft may have other prices.
     likeness: [market.symbol, side, type, type === 'limit' && plan.order.price, size, amount].join(' '),
-    question: questionBefore(guarded, askAt[type].value),
+    question: questionBefore(guarded, asked),
   };
-});
+}
 
-export type Sendable = NonNullable<typeof sendable.value>;
+/** The order that the button sends; null while there is none to send. */
+export const sendable = computed(
+  () =>
+    planned.value && sendableFor(planned.value, streamState.value === 'live', askAt[draft.type.value].value),
+);
+
+/** Returns the order that takes the place of a live one at another price, or the reason why there is none. */
+export function movedOrder(old: Order, price: string): Sendable | string {
+  const found = marketOf(old.market);
+  if (found === undefined) return 'the market is not known yet';
+  const market = rulesOf(found);
+  const texts: DraftTexts = {
+    side: old.side,
+    type: 'limit',
+    price,
+    size: old.remainingSize,
+    amount: '',
+    timeInForce: 'GTC',
+    postOnly: old.postOnly,
+    clientOrderId: '',
+  };
+  const { amounts, problems } = readDraft(texts, market);
+  if (amounts === null) return problems[0]?.message ?? 'the price cannot be read';
+  const plan = planFor(market, texts, amounts, sideThatMeets(market, old.side), null);
+  const isShown = currentMarket.value?.symbol === old.market;
+  const sent = sendableFor(plan, isShown && streamState.value === 'live', 'always');
+  if (sent === null) return 'the order is not complete';
+  const text = `This cancels the order to ${nameOfOrder(old)} and places a new one, as one change. ${sent.question!.text}`;
+  return {
+    ...sent,
+    question: { ...sent.question!, title: 'Move the order?', text },
+    likeness: `${old.id} ${sent.likeness}`,
+    replaces: old,
+  };
+}

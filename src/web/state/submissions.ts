@@ -2,16 +2,25 @@
 
 import { effect, type Signal, signal } from '@preact/signals';
 import { randomId } from '../../client/connection.ts';
-import { type Order, type OrderUnknown, type Placed, place, RedbookError } from '../../client/index.ts';
+import {
+  type Order,
+  type OrderUnknown,
+  type Placed,
+  type PlaceOptions,
+  place,
+  RedbookError,
+  replace,
+} from '../../client/index.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
 import { fieldOf, type Problem } from '../figures/draft-request.ts';
 import { progressOf } from '../figures/progress-words.ts';
-import { readAt, refreshAccount } from './account.ts';
+import { nameOfOrder, readAt, refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
 import { connection } from './connection.ts';
 import { marketOf } from './markets.ts';
 import { clearSent, typedAt } from './order-draft.ts';
-import type { Sendable } from './order-preview.ts';
+import { movedOrder, type Sendable } from './order-preview.ts';
+import { confirmed } from './question.ts';
 import { endAfter, session } from './session.ts';
 import { askForTerms } from './terms.ts';
 
@@ -25,6 +34,8 @@ interface Submission {
   readonly stage: 'sending' | 'looking-up' | 'placed' | 'refused' | 'unknown';
   readonly text: string;
   readonly clientOrderId: string;
+  /** Id of the live order that it replaces; null for an order of the form. */
+  readonly replaces: string | null;
   /** Acts that can end an unknown outcome. */
   readonly open: Open | null;
 }
@@ -58,11 +69,16 @@ let answeredAt = Number.NEGATIVE_INFINITY;
 export const isSecondPress = (): boolean =>
   performance.now() - answeredAt < DOUBLE_CLICK_MS && typedAt() < answeredAt;
 
+/** Returns the order that the page has sent under this id. */
 const sentAs = ({ clientOrderId }: Order): Submission | undefined =>
   submissions.peek().find((one) => one.clientOrderId === clientOrderId && one.stage !== 'refused');
 
 /** True for an order that was sent from this page, and whose result is on the screen or will be. */
 export const isSubmitted = (order: Order): boolean => sentAs(order) !== undefined;
+
+/** True for an order that another one of this page has replaced, or is about to. */
+export const isReplacedHere = ({ id, reason }: Order): boolean =>
+  reason === 'replaced' && submissions.peek().some(({ replaces }) => replaces === id);
 
 /** Shows the present progress of an order with its sentence, as long as that is on the screen. */
 export function followSubmission(order: Order, text: string): void {
@@ -106,17 +122,17 @@ export async function submitOrder(sendable: Sendable): Promise<void> {
   serverProblem.value = null;
   sent += 1;
   const key = sent;
-  const { words, likeness } = sendable;
+  const { words, likeness, replaces } = sendable;
   // A change of the order may be told before the answer, and is recognised by this id.
   const order = { ...sendable.order, clientOrderId: sendable.order.clientOrderId ?? randomId(connection) };
   const { clientOrderId } = order;
-  const shown = { key, words, likeness, clientOrderId, open: null };
+  const shown = { key, words, likeness, clientOrderId, replaces: replaces?.id ?? null, open: null };
   submissions.value = [{ ...shown, stage: 'sending', text: 'sending…' }, ...kept()];
   const startedAt = performance.now();
   const took = (): string => `answered in ${Math.max(1, Math.round(performance.now() - startedAt))} ms`;
   let isLookedUp = false;
   try {
-    const placed = await place(asked, order, {
+    const options: PlaceOptions = {
       onLookup({ error }) {
         if (isLookedUp) return;
         isLookedUp = true;
@@ -125,7 +141,10 @@ export async function submitOrder(sendable: Sendable): Promise<void> {
         show(key, { stage: 'looking-up', text });
         announce(`${words} ${text}`, 'alert');
       },
-    });
+    };
+    const placed = await (replaces === undefined
+      ? place(asked, order, options)
+      : replace(asked, { orderId: replaces.id }, order, options));
     settle({ key, ...sendable }, placed, isLookedUp ? 'found' : took());
     if (placed.outcome === 'refused') endAfter(placed.error, asked);
   } catch (thrown) {
@@ -152,7 +171,7 @@ function settle(one: Sent, placed: Placed, how: string): void {
       const text = `${how}: ${progressOf(placed.order, market && rulesOf(market))}`;
       show(one.key, { stage: 'placed', text, open: null });
       announce(`${capital(text)}. ${one.words}`);
-      clearSent(one.typed);
+      if (one.replaces === undefined) clearSent(one.typed);
       break;
     }
     case 'refused':
@@ -211,9 +230,15 @@ export function startLookups(): void {
   });
 }
 
-function refuse({ key, typed }: Sent, { code, message }: RedbookError, how: string): void {
+function refuse({ key, typed, replaces }: Sent, { code, message }: RedbookError, how: string): void {
   if (code === 'DEADLINE_PASSED') {
     const text = 'not placed: the exchange had not begun it by its deadline, and will not';
+    show(key, { stage: 'refused', text, open: null });
+    announce(`${capital(text)}.`, 'alert');
+    return;
+  }
+  if (replaces !== undefined) {
+    const text = `refused, the order to ${nameOfOrder(replaces)} stays: ${message}`;
     show(key, { stage: 'refused', text, open: null });
     announce(`${capital(text)}.`, 'alert');
     return;
@@ -239,3 +264,13 @@ function refuseId({ key }: Sent, order: Order, how: string): void {
 const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUSED';
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Moves a live order to another price, after a question: the order is replaced by one of what is left of it. */
+export async function moveOrder(order: Order, price: string): Promise<void> {
+  const moved = movedOrder(order, price);
+  if (typeof moved === 'string') return announce(`Not moved: ${moved}.`, 'alert');
+  if (moved.order.price === order.price) return;
+  if (unsettledLike(moved.likeness) !== undefined)
+    return announce('Not moved: the outcome of the same move is not known yet.', 'alert');
+  if (await confirmed(moved.question!)) await submitOrder(moved);
+}

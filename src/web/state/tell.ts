@@ -16,7 +16,7 @@ import { kept } from './kept-choice.ts';
 import { marketOf } from './markets.ts';
 import { followOrders } from './order-changes.ts';
 import { session } from './session.ts';
-import { followSubmission, isSubmitted } from './submissions.ts';
+import { followSubmission, isReplacedHere, isSubmitted } from './submissions.ts';
 
 export const SIGNALS = ['none', 'sound', 'notice', 'both'] as const;
 
@@ -50,7 +50,7 @@ function sentenceOf(changes: readonly OrderChange[]): string | null {
     told.add(order.id);
     for (const oldest of told) if (told.size > MAX_REMEMBERED) told.delete(oldest);
     // The answer to a click of this page tells of it.
-    return isEndedHere(order) ? null : endSentence(order);
+    return isEndedHere(order) || isReplacedHere(order) ? null : endSentence(order);
   }
   const answered = isSubmitted(order) ? changes.filter((change) => !isPlacement(change)) : changes;
   const fills = answered.flatMap((change) => change.fills);

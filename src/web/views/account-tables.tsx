@@ -1,11 +1,10 @@
 /** The tables of the account. Every figure is the literal that the API gives. */
 
 import { computed, signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
-import type { Order } from '../../client/index.ts';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Order, Portfolio, WalletTrade } from '../../client/index.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
-import { orderSums, statusText } from '../figures/progress-words.ts';
+import { type FillSums, orderSums, statusText } from '../figures/progress-words.ts';
 import { unlistedReserves } from '../figures/unlisted-reserves.ts';
 import {
   balances,
@@ -25,62 +24,32 @@ import { kept } from '../state/kept-choice.ts';
 import { currentMarket } from '../state/market-feed.ts';
 import { marketOf, markets } from '../state/markets.ts';
 import { confirmed } from '../state/question.ts';
+import { dayText, downloadStatement, isDownloading } from '../state/statement.ts';
+import { moveOrder } from '../state/submissions.ts';
+import { type Column, DataTable, filterText, timeText } from './data-table.tsx';
 import { focusIfLost } from './lost-focus.ts';
 
-interface TableProps {
-  readonly name: string;
-  /** Headings. A `#` at the end marks a column of figures and is not shown. */
-  readonly columns: readonly string[];
-  readonly isEmpty: boolean;
-  readonly emptyText: string;
-  readonly children: ComponentChildren;
+interface Sided {
+  readonly market: string;
+  readonly side: 'buy' | 'sell';
 }
 
-/** A table of the account, and a sentence in place of its rows when it is empty. */
-export function Table({ name, columns, isEmpty, emptyText, children }: TableProps) {
-  return (
-    <>
-      <div class="table-frame">
-        <table class="account-table" tabIndex={-1}>
-          <caption class="visually-hidden">{name}</caption>
-          <thead>
-            <tr>
-              {columns.map((column) => (
-                <th key={column} scope="col" class={column.endsWith('#') ? 'number' : undefined}>
-                  {column.replace('#', '')}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>{children}</tbody>
-        </table>
-      </div>
-      {isEmpty && <p class="empty-note muted">{emptyText}</p>}
-    </>
-  );
-}
+const MARKET: Column<Sided> = { name: 'Market', kind: 'text', text: ({ market }) => market };
+const SIDE: Column<Sided> = {
+  name: 'Side',
+  kind: 'text',
+  text: ({ side }) => side,
+  show: ({ side }) => <span class={side === 'buy' ? 'up' : 'down'}>{side}</span>,
+};
+const PLACED: Column<Order> = { name: 'Placed', kind: 'time', text: ({ createdAt }) => createdAt };
 
-/** The cells of a row by their columns, which a phone shows above them. A `#` at the end marks a figure. */
-export function Cells({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
-  return (
-    <>
-      {Object.entries(of).map(([column, content]) => (
-        <td
-          key={column}
-          data-of={column.replace('#', '')}
-          class={column.endsWith('#') ? 'number' : undefined}
-        >
-          {content}
-        </td>
-      ))}
-    </>
-  );
-}
+const figure = <Item,>(name: string, text: (item: Item) => string): Column<Item> => ({
+  name,
+  kind: 'figure',
+  text,
+});
 
-const timeText = (iso: string): string => new Date(iso).toLocaleString(undefined, TIME);
-const TIME = { dateStyle: 'short', timeStyle: 'medium' } as const;
-
-const sideText = (side: 'buy' | 'sell') => <span class={side === 'buy' ? 'up' : 'down'}>{side}</span>;
+const isRead = (): boolean => portfolio.value !== null;
 
 export function MoreButton({ list }: { list: ListName }) {
   if (!moreOf(list)) return null;
@@ -102,89 +71,146 @@ function wanted<Item extends { readonly market: string }>(items: readonly Item[]
     : items.filter(({ market }) => market === symbol);
 }
 
-/** The box that leaves out the orders and fills of other markets. */
-export function OnlyThisMarket() {
+/** Leaves out the orders and fills of other markets, and rows without a text. */
+export function ListFilter() {
   const symbol = currentMarket.value?.symbol;
-  if (symbol === undefined) return null;
   return (
-    <label class="check only-market">
+    <div class="list-filter">
+      {symbol !== undefined && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={listed.value === 'this'}
+            onChange={(event) => {
+              listed.value = event.currentTarget.checked ? 'this' : 'all';
+            }}
+          />
+          Only {symbol}
+        </label>
+      )}
       <input
-        type="checkbox"
-        checked={listed.value === 'this'}
-        onChange={(event) => {
-          listed.value = event.currentTarget.checked ? 'this' : 'all';
+        type="search"
+        aria-label="Filter the rows"
+        placeholder="Filter"
+        value={filterText.value}
+        onInput={(event) => {
+          filterText.value = event.currentTarget.value;
         }}
       />
-      Only {symbol}
-    </label>
+    </div>
   );
 }
 
 // --- open orders ------------------------------------------------------------------------------------------
 
-const OPEN_COLUMNS = ['Placed', 'Market', 'Side', 'Price#', 'Size#', 'Filled#', 'Remaining#', 'Action'];
+const OPEN_COLUMNS: readonly Column<Order>[] = [
+  PLACED,
+  MARKET,
+  SIDE,
+  figure('Price', ({ price }) => price ?? ''),
+  figure('Size', ({ size }) => size),
+  figure('Filled', ({ filledSize }) => filledSize),
+  figure('Remaining', ({ remainingSize }) => remainingSize),
+  { name: 'Action', kind: 'action', text: () => '', show: (order) => <OrderActions order={order} /> },
+];
 
 export function OpenOrdersTable() {
   const frame = useRef<HTMLDivElement>(null);
-  const orders = wanted(openOrders.value);
   return (
     <div ref={frame} class="open-orders">
       <OpenOrdersTools frame={frame} />
-      <Table
+      <DataTable
         name="Open orders"
         columns={OPEN_COLUMNS}
-        isEmpty={orders.length === 0 && portfolio.value !== null}
+        items={wanted(openOrders.value)}
+        isRead={isRead()}
         emptyText="No open orders."
-      >
-        {orders.map((order) => (
-          <OpenOrderRow key={order.id} order={order} />
-        ))}
-      </Table>
+        keyOf={({ id }) => id}
+      />
       <Unlisted />
       <MoreButton list="orders" />
     </div>
   );
 }
 
-function OpenOrderRow({ order }: { order: Order }) {
-  const { side, price, size, filledSize, remainingSize, market, createdAt } = order;
+/** Id of the order whose price is being changed. */
+const edited = signal<string | null>(null);
+
+function OrderActions({ order }: { order: Order }) {
   const isCancelling = cancelling.value.has(order.id);
+  if (edited.value === order.id) return <PriceEditor order={order} />;
   return (
-    <tr>
-      <Cells
-        of={{
-          Placed: timeText(createdAt),
-          Market: market,
-          Side: sideText(side),
-          'Price#': price,
-          'Size#': size,
-          'Filled#': filledSize,
-          'Remaining#': remainingSize,
-          Action: (
-            <button
-              type="button"
-              class="button small cancel-order"
-              aria-label={`Cancel ${nameOfOrder(order)}`}
-              aria-busy={isCancelling}
-              onClick={(event) => {
-                const next = neighbourOf(event.currentTarget);
-                void cancelOrder(order).then(() => focusIfLost(next));
-              }}
-            >
-              {isCancelling ? 'Cancelling…' : 'Cancel'}
-            </button>
-          ),
+    <>
+      <button
+        type="button"
+        class="button small"
+        aria-label={`Move ${nameOfOrder(order)}`}
+        onClick={() => {
+          edited.value = order.id;
         }}
-      />
-    </tr>
+      >
+        Move
+      </button>{' '}
+      <button
+        type="button"
+        class="button small cancel-order"
+        aria-label={`Cancel ${nameOfOrder(order)}`}
+        aria-busy={isCancelling}
+        onClick={(event) => {
+          const next = neighbourOf(event.currentTarget);
+          void cancelOrder(order).then(() => focusIfLost(next));
+        }}
+      >
+        {isCancelling ? 'Cancelling…' : 'Cancel'}
+      </button>
+    </>
   );
 }
 
-/** Returns the element to focus when the row of a button is gone: the next row, the previous one, or the table. */
-function neighbourOf(button: HTMLElement): () => HTMLElement | null {
-  const row = button.closest('tr');
-  const table = button.closest('table');
-  const rows = [row?.nextElementSibling, row?.previousElementSibling];
+/** Asks for the new price of an order. Escape leaves it as it is. */
+function PriceEditor({ order }: { order: Order }) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.select(), []);
+  const close = (): void => {
+    const next = neighbourOf(input.current!);
+    edited.value = null;
+    focusIfLost(next);
+  };
+  return (
+    <form
+      class="price-editor"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const { value } = input.current!;
+        close();
+        void moveOrder(order, value);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') close();
+      }}
+    >
+      <input
+        ref={input}
+        class="number"
+        inputMode="decimal"
+        aria-label={`New price of ${nameOfOrder(order)}`}
+        defaultValue={order.price ?? ''}
+      />{' '}
+      <button type="submit" class="button small">
+        Move
+      </button>{' '}
+      <button type="button" class="button quiet small" onClick={close}>
+        Keep
+      </button>
+    </form>
+  );
+}
+
+/** Returns the element to focus when an element of a row is gone: the same or next row, the previous one, or the table. */
+function neighbourOf(element: HTMLElement): () => HTMLElement | null {
+  const row = element.closest('tr');
+  const table = element.closest('table');
+  const rows = [row, row?.nextElementSibling, row?.previousElementSibling];
   return () => {
     const left = rows.find((one) => one?.isConnected);
     return left?.querySelector<HTMLElement>('button') ?? table;
@@ -242,20 +268,6 @@ function Unlisted() {
 
 // --- history, fills, balances -----------------------------------------------------------------------------
 
-const HISTORY_COLUMNS = [
-  'Placed',
-  'Market',
-  'Side',
-  'Type',
-  'Price#',
-  'Size#',
-  'Filled#',
-  'Average#',
-  'Fee#',
-  'Ended',
-  'Status',
-];
-
 /** Ids of the orders whose fills are shown. */
 const unfolded = signal<ReadonlySet<string>>(new Set());
 
@@ -265,113 +277,125 @@ function toggle(id: string): void {
   unfolded.value = shown;
 }
 
-function HistoryRow({ order }: { order: Order }) {
-  const market = marketOf(order.market);
-  const sums = market === undefined ? null : orderSums(order, rulesOf(market));
-  const isUnfolded = unfolded.value.has(order.id);
-  const filled =
-    order.fills.length === 0 ? (
-      order.filledSize
-    ) : (
-      <button
-        type="button"
-        class="button quiet small"
-        aria-expanded={isUnfolded}
-        aria-label={`${order.filledSize}: fills of the order to ${order.side} ${order.size} ${order.market}`}
-        onClick={() => toggle(order.id)}
-      >
-        {order.filledSize}
-      </button>
-    );
+function FilledCell({ order: { id, side, size, market, filledSize, fills: ofOrder } }: { order: Order }) {
+  if (ofOrder.length === 0) return <>{filledSize}</>;
   return (
-    <>
-      <tr>
-        <Cells
-          of={{
-            Placed: timeText(order.createdAt),
-            Market: order.market,
-            Side: sideText(order.side),
-            Type: order.timeInForce === 'GTC' ? order.type : `${order.type} ${order.timeInForce}`,
-            'Price#': order.price ?? 'market',
-            'Size#': order.size,
-            'Filled#': filled,
-            'Average#': sums?.average ?? NONE,
-            'Fee#': sums?.fee ?? NONE,
-            Ended: timeText(order.updatedAt),
-            Status: statusText(order),
-          }}
-        />
-      </tr>
-      {isUnfolded && (
-        <tr>
-          <td class="fills-of" colSpan={HISTORY_COLUMNS.length}>
-            <ul>
-              {order.fills.map(({ id, price, size, feeAmount, createdAt }) => (
-                <li key={id}>
-                  {timeText(createdAt)}: {size} at {price}, fee {feeAmount}
-                </li>
-              ))}
-            </ul>
-          </td>
-        </tr>
-      )}
-    </>
+    <button
+      type="button"
+      class="button quiet small"
+      aria-expanded={unfolded.value.has(id)}
+      aria-label={`${filledSize}: fills of the order to ${side} ${size} ${market}`}
+      onClick={() => toggle(id)}
+    >
+      {filledSize}
+    </button>
   );
 }
+
+const sumsOf = (order: Order): FillSums | null => {
+  const market = marketOf(order.market);
+  return market === undefined ? null : orderSums(order, rulesOf(market));
+};
+
+const HISTORY_COLUMNS: readonly Column<Order>[] = [
+  PLACED,
+  MARKET,
+  SIDE,
+  {
+    name: 'Type',
+    kind: 'text',
+    text: ({ type, timeInForce }) => (timeInForce === 'GTC' ? type : `${type} ${timeInForce}`),
+  },
+  figure('Price', ({ price }) => price ?? 'market'),
+  figure('Size', ({ size }) => size),
+  { ...figure('Filled', ({ filledSize }) => filledSize), show: (order) => <FilledCell order={order} /> },
+  figure('Average', (order) => sumsOf(order)?.average ?? NONE),
+  figure('Fee', (order) => sumsOf(order)?.fee ?? NONE),
+  { name: 'Ended', kind: 'time', text: ({ updatedAt }) => updatedAt },
+  { name: 'Status', kind: 'text', text: statusText },
+];
+
+const fillList = (order: Order) => (
+  <ul>
+    {order.fills.map(({ id, price, size, feeAmount, createdAt }) => (
+      <li key={id}>
+        {timeText(createdAt)}: {size} at {price}, fee {feeAmount}
+      </li>
+    ))}
+  </ul>
+);
 
 export const NONE = '–';
 
 export function HistoryTable() {
-  const orders = wanted(history.value);
   return (
     <>
-      <Table
+      <StatementTool />
+      <DataTable
         name="History"
         columns={HISTORY_COLUMNS}
-        isEmpty={orders.length === 0 && portfolio.value !== null}
+        items={wanted(history.value)}
+        isRead={isRead()}
         emptyText="No closed orders."
-      >
-        {orders.map((order) => (
-          <HistoryRow key={order.id} order={order} />
-        ))}
-      </Table>
+        keyOf={({ id }) => id}
+        below={(order) => (unfolded.value.has(order.id) ? fillList(order) : null)}
+      />
       <MoreButton list="history" />
     </>
   );
 }
 
-const FILL_COLUMNS = ['Time', 'Market', 'Side', 'Role', 'Price#', 'Size#', 'Notional#', 'Fee#', 'Paid in'];
+const MONTH_MS = 30 * 86_400_000;
+
+/** Downloads every change of the balances in a span of days. */
+function StatementTool() {
+  const [from, to] = [dayText(Date.now() - MONTH_MS), dayText(Date.now())];
+  return (
+    <form
+      class="account-tools"
+      aria-label="Statement"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const days = new FormData(event.currentTarget);
+        void downloadStatement(String(days.get('first')), String(days.get('last')));
+      }}
+    >
+      <label>
+        Statement, first day <input type="date" name="first" defaultValue={from} />
+      </label>
+      <label>
+        last day (UTC) <input type="date" name="last" defaultValue={to} />
+      </label>
+      <button type="submit" class="button small" aria-busy={isDownloading.value}>
+        {isDownloading.value ? 'Reading…' : 'Download CSV'}
+      </button>
+    </form>
+  );
+}
+
+const FILL_COLUMNS: readonly Column<WalletTrade>[] = [
+  { name: 'Time', kind: 'time', text: ({ createdAt }) => createdAt },
+  MARKET,
+  SIDE,
+  { name: 'Role', kind: 'text', text: ({ role }) => role },
+  figure('Price', ({ price }) => price),
+  figure('Size', ({ size }) => size),
+  figure('Notional', ({ notional }) => notional),
+  figure('Fee', ({ feeAmount }) => feeAmount),
+  { name: 'Paid in', kind: 'text', text: ({ feeAsset }) => feeAsset },
+];
 
 export function FillsTable() {
-  const trades = wanted(fills.value);
   return (
     <>
-      <Table
+      <DataTable
         name="Fills"
         columns={FILL_COLUMNS}
-        isEmpty={trades.length === 0 && portfolio.value !== null}
+        items={wanted(fills.value)}
+        isRead={isRead()}
         emptyText="No fills."
-      >
-        {trades.map(
-          ({ id, createdAt, market, side, role, price, size, notional, feeAmount, feeAsset, orderId }) => (
-            <tr key={`${id} ${orderId}`}>
-              <Cells
-                of={{
-                  Time: timeText(createdAt),
-                  Market: market,
-                  Side: sideText(side),
-                  Role: role,
-                  'Price#': price,
-                  'Size#': size,
-                  'Notional#': notional,
-                  'Fee#': feeAmount,
-                  'Paid in': feeAsset,
-                }}
-              />
-            </tr>
-          ),
-        )}
-      </Table>
+        keyOf={({ id, orderId }) => `${id} ${orderId}`}
+      />
       <MoreButton list="fills" />
     </>
   );
@@ -403,26 +427,23 @@ export function BalancesTable() {
   );
 }
 
+const BALANCE_COLUMNS: readonly Column<Portfolio['balances'][number]>[] = [
+  { name: 'Asset', kind: 'text', text: ({ asset }) => asset },
+  figure('Total', ({ total }) => total),
+  figure('Reserved', ({ reserved }) => reserved),
+  figure('Available', ({ available }) => available),
+];
+
 function BalanceRows() {
   return (
-    <Table
+    <DataTable
       name="Balances"
-      columns={['Asset', 'Total#', 'Reserved#', 'Available#']}
-      isEmpty={portfolio.value !== null && balances.value.length === 0}
+      columns={BALANCE_COLUMNS}
+      items={balances.value}
+      isRead={isRead()}
       emptyText="No balances."
-    >
-      {balances.value.map(({ asset, total, reserved, available }) => (
-        <tr key={asset}>
-          <Cells
-            of={{
-              Asset: asset,
-              'Total#': total,
-              'Reserved#': reserved,
-              'Available#': available,
-            }}
-          />
-        </tr>
-      ))}
-    </Table>
+      keyOf={({ asset }) => asset}
+      isFiltered={false}
+    />
   );
 }

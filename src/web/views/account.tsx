@@ -4,13 +4,7 @@ import { accountFault, openOrders, shownTable } from '../state/account.ts';
 import { demoOffered } from '../state/connection.ts';
 import { session } from '../state/session.ts';
 import { unseenFills } from '../state/tell.ts';
-import {
-  BalancesTable,
-  FillsTable,
-  HistoryTable,
-  OnlyThisMarket,
-  OpenOrdersTable,
-} from './account-tables.tsx';
+import { BalancesTable, FillsTable, HistoryTable, ListFilter, OpenOrdersTable } from './account-tables.tsx';
 import { ResultsTable } from './results-table.tsx';
 import { DemoFunds } from './wallet-dialog.tsx';
 
@@ -34,7 +28,7 @@ export function Account() {
       </h2>
       <div class="account-head">
         <Tabs />
-        {session.value !== null && isListed(shownTable.value) && <OnlyThisMarket />}
+        {session.value !== null && isListed(shownTable.value) && <ListFilter />}
       </div>
       <div
         class="account-body"

@@ -10,15 +10,26 @@ import {
   type IPriceLine,
   type ISeriesApi,
   type ISeriesMarkersPluginApi,
+  LineSeries,
   LineStyle,
   type MouseEventParams,
   type Time,
   type UTCTimestamp,
 } from 'lightweight-charts';
 import type { Grid } from '../../domain/units.ts';
-import { formatGrid } from '../../domain/units.ts';
+import { formatCount, formatGrid } from '../../domain/units.ts';
 import { type CandleSeries, type ChartCandle, drawingStep } from '../figures/candle-series.ts';
+import type { LinePoint } from '../figures/indicators.ts';
 import type { OwnArrow, OwnLine } from '../figures/own-marks.ts';
+import { dragLines } from './line-drag.ts';
+
+/** Lines over the candles, each in a colour of its own. */
+export type OverlayName = 'short' | 'long' | 'weighted';
+export type Overlays = Readonly<Partial<Record<OverlayName, readonly LinePoint[]>>>;
+const OVERLAY_COLOURS = { short: 'link', long: 'warn', weighted: 'accent' } as const;
+
+const PLAIN_COLOURS = ['muted', 'line', 'up', 'down', 'up-volume', 'down-volume', 'edge'];
+const COLOURS = [...PLAIN_COLOURS, ...Object.values(OVERLAY_COLOURS)];
 
 /** Returns the colours of the theme that is shown. The canvas cannot read the style sheet itself. */
 function themeColours(element: HTMLElement): (name: string) => string {
@@ -26,7 +37,7 @@ function themeColours(element: HTMLElement): (name: string) => string {
   probe.hidden = true;
   element.append(probe);
   const colours = new Map<string, string>();
-  for (const name of ['muted', 'line', 'up', 'down', 'up-volume', 'down-volume', 'edge']) {
+  for (const name of COLOURS) {
     probe.style.color = `var(--${name})`;
     colours.set(name, getComputedStyle(probe).color);
   }
@@ -45,7 +56,18 @@ interface DrawingEvents {
   onEdge(): void;
   /** Called when the reader points at a candle, or at none. */
   onPoint(time: number | null): void;
+  /** Called when the reader has dragged a line of own orders to another price on the grid. */
+  onDrag(line: OwnLine, price: string): void;
 }
+
+/** A line of own orders as it is drawn. */
+interface DrawnLine {
+  readonly own: OwnLine;
+  readonly drawn: IPriceLine;
+}
+
+/** Pixels above and below a line in which the reader gets hold of it. */
+const REACH = 5;
 
 export class CandleDrawing {
   readonly #element: HTMLElement;
@@ -54,7 +76,9 @@ export class CandleDrawing {
   readonly #volumes: ISeriesApi<'Histogram'>;
   readonly #arrows: ISeriesMarkersPluginApi<Time>;
   #drawn: CandleSeries = [];
-  #lines: readonly IPriceLine[] = [];
+  #lines: readonly DrawnLine[] = [];
+  readonly #overlays = new Map<OverlayName, ISeriesApi<'Line'>>();
+  readonly #endDrag: () => void;
   /** The marks that are drawn, as text. */
   #marks = '';
   #sideColours = { buy: '', sell: '' };
@@ -93,7 +117,27 @@ export class CandleDrawing {
     this.#chart.subscribeCrosshairMove(({ time }: MouseEventParams) => {
       events.onPoint(typeof time === 'number' ? time : null);
     });
+    this.#endDrag = dragLines<DrawnLine>(element, {
+      lineAt: (y) => this.#lines.find((line) => Math.abs(this.#heightOf(line) - y) <= REACH),
+      hold: (isHeld) => this.#chart.applyOptions({ handleScroll: !isHeld, handleScale: !isHeld }),
+      show: ({ own, drawn }, y) => drawn.applyOptions({ price: Number(this.#priceAt(y, tick) ?? own.price) }),
+      drop: ({ own }, y) => {
+        const price = this.#priceAt(y, tick);
+        if (price !== null) events.onDrag(own, price);
+      },
+    });
     this.colour();
+  }
+
+  #heightOf({ drawn }: DrawnLine): number {
+    return this.#prices.priceToCoordinate(drawn.options().price) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Returns the price on the grid at a height; null outside the prices. */
+  #priceAt(y: number | null, tick: Grid): string | null {
+    const price = y === null ? null : this.#prices.coordinateToPrice(y);
+    const ticks = price === null ? 0 : Math.round(price / Number(formatGrid(tick)));
+    return ticks > 0 && Number.isSafeInteger(ticks) ? formatCount(BigInt(ticks), tick) : null;
   }
 
   /** Applies the colours of a changed theme. */
@@ -115,9 +159,30 @@ export class CandleDrawing {
     });
     this.#sideColours = { buy: up, sell: down };
     this.#volumeColours = { up: colour('up-volume'), down: colour('down-volume') };
+    for (const [name, series] of this.#overlays)
+      series.applyOptions({ color: colour(OVERLAY_COLOURS[name]) });
     const drawn = this.#drawn;
     this.#drawn = [];
     this.show(drawn);
+  }
+
+  /** Draws lines over the candles, and removes those that are not given. */
+  overlay(overlays: Overlays): void {
+    for (const [name, series] of this.#overlays) {
+      if (overlays[name] !== undefined) continue;
+      this.#chart.removeSeries(series);
+      this.#overlays.delete(name);
+    }
+    for (const [name, points] of Object.entries(overlays) as [OverlayName, readonly LinePoint[]][]) {
+      let series = this.#overlays.get(name);
+      if (series === undefined) {
+        const color = themeColours(this.#element)(OVERLAY_COLOURS[name]);
+        const quiet = { lastValueVisible: false, priceLineVisible: false, crosshairMarkerVisible: false };
+        series = this.#chart.addSeries(LineSeries, { ...quiet, color, lineWidth: 1 });
+        this.#overlays.set(name, series);
+      }
+      series.setData(points.map(({ time, value }) => ({ time: time as UTCTimestamp, value })));
+    }
   }
 
   /** Draws the candles. Only the last is drawn anew where nothing else has changed. */
@@ -143,16 +208,17 @@ export class CandleDrawing {
     // Reads of the account repeat every two seconds, mostly with the same orders and fills.
     if (marks === this.#marks) return;
     this.#marks = marks;
-    for (const line of this.#lines) this.#prices.removePriceLine(line);
-    this.#lines = lines.map(({ side, price }) =>
-      this.#prices.createPriceLine({
-        price: Number(price),
-        color: this.#sideColours[side],
+    for (const { drawn } of this.#lines) this.#prices.removePriceLine(drawn);
+    this.#lines = lines.map((own) => ({
+      own,
+      drawn: this.#prices.createPriceLine({
+        price: Number(own.price),
+        color: this.#sideColours[own.side],
         lineWidth: 1,
         lineStyle: LineStyle.Dashed,
-        title: side,
+        title: own.side,
       }),
-    );
+    }));
     this.#arrows.setMarkers(
       arrows.map(({ side, time }) => ({
         time: time as UTCTimestamp,
@@ -164,6 +230,7 @@ export class CandleDrawing {
   }
 
   end(): void {
+    this.#endDrag();
     this.#chart.remove();
   }
 

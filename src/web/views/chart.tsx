@@ -8,13 +8,18 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Market } from '../../client/index.ts';
 import { TIMEFRAMES } from '../../domain/candle.ts';
 import type { ChartCandle } from '../figures/candle-series.ts';
-import { arrowsOf, linesOf } from '../figures/own-marks.ts';
+import { movingAverage, volumeWeighted } from '../figures/indicators.ts';
+import { arrowsOf, linesOf, type OwnLine } from '../figures/own-marks.ts';
 import { fills, openOrders } from '../state/account.ts';
+import { announce } from '../state/announcements.ts';
 import { candles, historyState, readOlder } from '../state/candles.ts';
+import { kept } from '../state/kept-choice.ts';
 import { currentMarket, timeframe } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
+import { moveOrder } from '../state/submissions.ts';
 import { drawnTheme } from '../state/theme.ts';
-import { CandleDrawing } from './candle-drawing.ts';
+import { CandleDrawing, type Overlays } from './candle-drawing.ts';
+import { Depth } from './depth.tsx';
 import { Scroller } from './scroller.tsx';
 
 /** Unix seconds of the candle that the reader points at. */
@@ -24,21 +29,117 @@ const symbol = computed(() => currentMarket.value?.symbol ?? '');
 const ownLines = computed(() => linesOf(openOrders.value, symbol.value));
 const ownArrows = computed(() => arrowsOf(fills.value, symbol.value, timeframe.value, candles.value));
 
+const drawnKind = kept('chart', ['candles', 'depth'], 'candles');
+
+const LINES = [
+  ['none', 'No lines'],
+  ['averages', 'Averages of 20 and 50'],
+  ['weighted', 'VWAP'],
+  ['all', 'Averages and VWAP'],
+] as const;
+const drawnLines = kept(
+  'chart-lines',
+  LINES.map(([name]) => name),
+  'none',
+);
+
+const overlays = computed<Overlays>(() => {
+  const chosen = drawnLines.value;
+  const series = candles.value;
+  return {
+    ...((chosen === 'averages' || chosen === 'all') && {
+      short: movingAverage(series, 20),
+      long: movingAverage(series, 50),
+    }),
+    ...((chosen === 'weighted' || chosen === 'all') && { weighted: volumeWeighted(series, timeframe.value) }),
+  };
+});
+
+/** Moves the order whose line was dragged. Several orders at one price are one line, which names none of them. */
+function moveLine({ side, price }: OwnLine, to: string): void {
+  const at = openOrders
+    .peek()
+    .filter((order) => order.market === symbol.peek() && order.side === side && order.price === price);
+  if (at.length === 1) void moveOrder(at[0]!, to);
+  else announce(`${at.length} of your orders rest at ${price}. Move them in the table of open orders.`);
+}
+
 export function Chart() {
   const market = currentMarket.value;
+  const section = useRef<HTMLElement>(null);
   return (
-    <section class="panel chart" aria-labelledby="chart-heading">
+    <section ref={section} class="panel chart" aria-labelledby="chart-heading">
       <div class="panel-head">
         <h2 id="chart-heading" class="visually-hidden">
           Chart
         </h2>
-        <Timeframes />
-        <Legend />
+        <Kinds />
+        {drawnKind.value === 'candles' && (
+          <>
+            <Timeframes />
+            <Lines />
+          </>
+        )}
+        <FullScreen of={section} />
+        {drawnKind.value === 'candles' && <Legend />}
       </div>
-      <HistoryState />
-      {market !== null && <Drawing key={market.symbol} market={market} />}
+      {drawnKind.value === 'candles' && <HistoryState />}
+      {market !== null && drawnKind.value === 'depth' && <Depth market={market} />}
+      {market !== null && drawnKind.value === 'candles' && <Drawing key={market.symbol} market={market} />}
       {market !== null && <CandleTable market={market} />}
     </section>
+  );
+}
+
+function Kinds() {
+  return (
+    <fieldset class="segments small" aria-label="Chart">
+      {(['candles', 'depth'] as const).map((kind) => (
+        <button
+          key={kind}
+          type="button"
+          aria-pressed={drawnKind.value === kind}
+          onClick={() => {
+            drawnKind.value = kind;
+          }}
+        >
+          {kind === 'candles' ? 'Candles' : 'Depth'}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function Lines() {
+  return (
+    <select
+      class="chart-lines"
+      aria-label="Lines over the candles"
+      value={drawnLines.value}
+      onChange={(event) => {
+        drawnLines.value = event.currentTarget.value as (typeof LINES)[number][0];
+      }}
+    >
+      {LINES.map(([name, text]) => (
+        <option key={name} value={name}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Some phones have no full screen for a part of a page. */
+function FullScreen({ of }: { of: { readonly current: HTMLElement | null } }) {
+  if (!document.fullscreenEnabled) return null;
+  const toggle = (): void =>
+    void (
+      document.fullscreenElement === null ? of.current?.requestFullscreen() : document.exitFullscreen()
+    )?.catch(() => announce('The browser refused the full screen.'));
+  return (
+    <button type="button" class="button quiet small" onClick={toggle}>
+      Full screen
+    </button>
   );
 }
 
@@ -105,6 +206,7 @@ function Drawing({ market }: { market: Market }) {
       onPoint: (time) => {
         pointedAt.value = time;
       },
+      onDrag: moveLine,
     });
     drawing.current = made;
     made.show(candles.peek());
@@ -114,8 +216,9 @@ function Drawing({ market }: { market: Market }) {
     };
   }, []);
   useSignalEffect(() => {
-    const series = candles.value;
+    const [series, lines] = [candles.value, overlays.value];
     drawing.current?.show(series);
+    drawing.current?.overlay(lines);
   });
   useSignalEffect(() => {
     const [lines, arrows] = [ownLines.value, ownArrows.value];

@@ -6,7 +6,8 @@ import { type MarketResult, resultsOf } from '../figures/results.ts';
 import { fills, moreOf, portfolio } from '../state/account.ts';
 import { currentMarket, frame } from '../state/market-feed.ts';
 import { marketOf, summaries } from '../state/markets.ts';
-import { Cells, MoreButton, NONE, Table } from './account-tables.tsx';
+import { MoreButton, NONE } from './account-tables.tsx';
+import { type Column, DataTable } from './data-table.tsx';
 
 /** Returns the newest price that the page knows. */
 const lastPriceOf = (symbol: string): string | undefined =>
@@ -24,59 +25,62 @@ const results = computed(() =>
   ),
 );
 
-const COLUMNS = ['Market', 'Held#', 'Average entry#', 'Last price#', 'Realised#', 'Unrealised#'];
+const money = (text: string, { market }: MarketResult): string => `${text} ${market.quote.symbol}`;
+
+const COLUMNS: readonly Column<MarketResult>[] = [
+  {
+    name: 'Market',
+    kind: 'text',
+    text: ({ market }) => market.symbol,
+    show: ({ market, soldUnbought }) => (
+      <>
+        {market.symbol}
+        {soldUnbought !== null && (
+          <span class="muted">
+            {' '}
+            ({soldUnbought} {market.base.symbol} sold without a purchase: not counted)
+          </span>
+        )}
+      </>
+    ),
+  },
+  { name: 'Held', kind: 'figure', text: ({ held }) => held },
+  { name: 'Average entry', kind: 'figure', text: ({ averageEntry }) => averageEntry ?? NONE },
+  { name: 'Last price', kind: 'figure', text: ({ market }) => lastPriceOf(market.symbol) ?? NONE },
+  {
+    name: 'Realised',
+    kind: 'figure',
+    text: (result) => money(result.realised, result),
+    show: (result) => signed(money(result.realised, result)),
+  },
+  {
+    name: 'Unrealised',
+    kind: 'figure',
+    text: (result) => (result.unrealised === null ? NONE : money(result.unrealised, result)),
+    show: (result) => (result.unrealised === null ? NONE : signed(money(result.unrealised, result))),
+  },
+];
 
 export function ResultsTable() {
   return (
     <>
-      <Table
+      <DataTable
         name="Results"
         columns={COLUMNS}
-        isEmpty={results.value.length === 0 && portfolio.value !== null}
+        items={results.value}
+        isRead={portfolio.value !== null}
         emptyText="No fills yet."
-      >
-        {results.value.map((result) => (
-          <ResultRow key={result.market.symbol} result={result} />
-        ))}
-      </Table>
+        keyOf={({ market }) => market.symbol}
+        isFiltered={false}
+      />
       <Method />
       <MoreButton list="fills" />
     </>
   );
 }
 
-function ResultRow({ result }: { result: MarketResult }) {
-  const { market, held, averageEntry, realised, unrealised, soldUnbought } = result;
-  return (
-    <tr>
-      <Cells
-        of={{
-          Market: (
-            <>
-              {market.symbol}
-              {soldUnbought !== null && (
-                <span class="muted">
-                  {' '}
-                  ({soldUnbought} {market.base.symbol} sold without a purchase: not counted)
-                </span>
-              )}
-            </>
-          ),
-          'Held#': held,
-          'Average entry#': averageEntry ?? NONE,
-          'Last price#': lastPriceOf(market.symbol) ?? NONE,
-          'Realised#': signed(realised, market.quote.symbol),
-          'Unrealised#': unrealised === null ? NONE : signed(unrealised, market.quote.symbol),
-        }}
-      />
-    </tr>
-  );
-}
-
-const signed = (amount: string, asset: string) => (
-  <span class={amount === '0' ? undefined : amount.startsWith('-') ? 'down' : 'up'}>
-    {amount} {asset}
-  </span>
+const signed = (amount: string) => (
+  <span class={amount.startsWith('0 ') ? undefined : amount.startsWith('-') ? 'down' : 'up'}>{amount}</span>
 );
 
 function Method() {

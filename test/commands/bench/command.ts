@@ -6,6 +6,7 @@
 import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { benchChanges } from './changes.ts';
+import { benchCopies } from './copies.ts';
 import { benchCustody } from './custody.ts';
 import { benchEngine } from './engine.ts';
 import { benchFairness } from './fairness.ts';
@@ -34,6 +35,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 /** Tables that run only when they are named on the command line. */
 const FURTHER: Readonly<Record<string, Bench>> = {
   changes: benchChanges,
+  copies: benchCopies,
   fairness: benchFairness,
   reconcile: benchReconcile,
   page: benchPage,

@@ -4,8 +4,11 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import pg from 'pg';
+import { rankOfPrimary } from '../../../src/engine/index.ts';
+import { serverOptions } from '../../../src/redis/connections.ts';
+import { type Copies, type CopyPorts, freeCopyPorts, startCopies } from '../../support/copies.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/ports.ts';
 import {
@@ -13,7 +16,7 @@ import {
   type PostgresServer,
   startPostgresServer,
 } from '../../support/postgres-server.ts';
-import { openRedis, type RedisServer, startRedisServer } from '../../support/redis-server.ts';
+import { type RedisServer, startRedisServer } from '../../support/redis-server.ts';
 import { launchService, operate } from '../../support/service.ts';
 import { openProcesses, type Processes, type Role, type Slot, slotsFor } from '../drill/processes.ts';
 import { type ServerProxy, startProxy } from './proxies.ts';
@@ -22,6 +25,10 @@ import { type ServerProxy, startProxy } from './proxies.ts';
 export const PATIENCE_MS = 120_000;
 /** As docs/operating.md asks of an exchange. The default of Postgres is for a small machine. */
 const POSTGRES_SETTINGS = { shared_buffers: '256MB' };
+/** Milliseconds after which keepers act. They are shorter than usual, so that a campaign has more rounds. */
+const IMPATIENT = { ENGINE_DOWN_AFTER_MS: '2500', ENGINE_COPY_LATE_MS: '3000' };
+/** Time after which a connection of the campaign is opened anew. */
+const SILENT_MS = 5_000;
 const REPLICAS: Readonly<Record<Role, number>> = { api: 2, stream: 2, settlement: 1, snapshot: 1 };
 
 export interface ClusterPlan {
@@ -43,6 +50,8 @@ export interface ClusterPlan {
   readonly queueEnvironment?: Readonly<Record<string, string>>;
   /** Environment of the process in a slot, over all others. */
   readonly settingsOf?: (slot: Slot) => Readonly<Record<string, string>>;
+  /** True for an engine with three copies. */
+  readonly hasCopies?: boolean;
   /** Folder of the servers' data, where it is not below `folder`: a file system of its own. */
   readonly engineFolder?: string;
   readonly postgresFolder?: string;
@@ -54,7 +63,10 @@ export interface Cluster {
   readonly plan: ClusterPlan;
   /** Environment of the operator's commands, which reach the servers without a proxy. */
   readonly settings: Readonly<Record<string, string>>;
+  /** All copies together, where the engine has copies. */
   readonly engine: RedisServer;
+  /** Undefined where the engine is one server. */
+  readonly copies: Copies | undefined;
   readonly queue: RedisServer;
   readonly postgres: PostgresServer;
   readonly engineFolder: string;
@@ -70,7 +82,7 @@ export interface Cluster {
   operate(...command: string[]): Promise<unknown>;
   /** Waits until Postgres has every event of the engine. */
   untilSettled(): Promise<void>;
-  /** Waits until each process says that it is ready. A settlement that stopped for good is not waited for. */
+  /** Waits until all copies count and each process says that it is ready. A settlement that stopped for good is not waited for. */
   untilReady(): Promise<void>;
   /** True when a settlement found that engine and ledger contradict each other: it stopped for good. */
   hasDiverged(): Promise<boolean>;
@@ -86,11 +98,17 @@ export async function engineSequence(redis: Redis): Promise<number | undefined> 
   return state?.readUIntBE(STATE_SEQUENCE_AT, 6);
 }
 
-/** The sequence of the last event that Postgres has. */
-export async function settledIn({ sql }: Pick<Cluster, 'sql'>): Promise<number> {
-  const [cursor] = await sql<{ sequence: string }>('select sequence from engine_cursor');
-  return Number(cursor!.sequence);
+/** The last event that Postgres has. */
+export async function cursorOf({ sql }: Pick<Cluster, 'sql'>): Promise<{ epoch: number; sequence: number }> {
+  const [cursor] = await sql<{ epoch: string; sequence: string }>(
+    'select epoch, sequence from engine_cursor',
+  );
+  return { epoch: Number(cursor!.epoch), sequence: Number(cursor!.sequence) };
 }
+
+/** The sequence of the last event that Postgres has. */
+export const settledIn = async (cluster: Pick<Cluster, 'sql'>): Promise<number> =>
+  (await cursorOf(cluster)).sequence;
 
 /** Folder of the append-only file, below the engine's folder. */
 export const APPENDED = 'appendonlydir';
@@ -99,6 +117,7 @@ interface Ports {
   readonly engine: number;
   readonly queue: number;
   readonly postgres: number;
+  readonly copies: readonly CopyPorts[];
   readonly slots: readonly Slot[];
 }
 
@@ -113,6 +132,7 @@ async function portsFor(plan: ClusterPlan): Promise<Ports> {
     engine: await freePort(),
     queue: await freePort(),
     postgres: await freePort(),
+    copies: plan.hasCopies ? await freeCopyPorts() : [],
     slots,
   };
   writeFileSync(file, JSON.stringify(ports));
@@ -121,18 +141,24 @@ async function portsFor(plan: ClusterPlan): Promise<Ports> {
 
 interface Servers {
   readonly engine: RedisServer;
+  readonly copies: Copies | undefined;
   readonly queue: RedisServer;
   readonly postgres: PostgresServer;
 }
 
 async function startServers(plan: ClusterPlan, ports: Ports, folders: Folders): Promise<Servers> {
   const { engineSettings = [], engineEnvironment = {}, queueEnvironment = {} } = plan;
+  const copies = plan.hasCopies
+    ? await startCopies({ folder: folders.engine, ports: ports.copies })
+    : undefined;
   const [engine, queue, postgres] = await Promise.all([
-    startRedisServer(folders.engine, {
-      port: ports.engine,
-      settings: engineSettings,
-      environment: engineEnvironment,
-    }),
+    copies !== undefined
+      ? allOf(copies)
+      : startRedisServer(folders.engine, {
+          port: ports.engine,
+          settings: engineSettings,
+          environment: engineEnvironment,
+        }),
     startRedisServer(join(plan.folder, 'queue'), {
       port: ports.queue,
       settings: ['appendonly no', 'appendfsync no'],
@@ -145,7 +171,22 @@ async function startServers(plan: ClusterPlan, ports: Ports, folders: Folders): 
       ...(plan.installedPostgres === undefined ? {} : { installed: plan.installedPostgres }),
     }),
   ]);
-  return { engine, queue, postgres };
+  return { engine, copies, queue, postgres };
+}
+
+function allOf({ servers, url, stop }: Copies): RedisServer {
+  const all = [...servers.values()];
+  const each = (act: (server: RedisServer) => Promise<void>) => async (): Promise<void> => {
+    await Promise.all(all.map(act));
+  };
+  return {
+    url,
+    pid: () => all[0]!.pid(),
+    kill: each((server) => server.kill()),
+    start: each((server) => server.start()),
+    end: each((server) => server.end()),
+    stop,
+  };
 }
 
 interface Folders {
@@ -173,6 +214,7 @@ export async function startCluster(plan: ClusterPlan): Promise<Cluster> {
     DRAIN_MS: '300',
     LOG_LEVEL: 'warn',
     WS_MAX_CLIENTS_PER_ADDRESS: '1000',
+    ...(plan.hasCopies ? IMPATIENT : {}),
     ...plan.settings,
   };
   await migrate(settings);
@@ -216,7 +258,7 @@ interface Parts {
 }
 
 function clusterOf({ plan, settings, servers, folders, slots, processes, proxies }: Parts): Cluster {
-  const { engine, queue, postgres } = servers;
+  const { engine, copies, queue, postgres } = servers;
   const redis = patientRedis(engine.url);
   const queueRedis = patientRedis(queue.url);
   const sql = async <Row extends pg.QueryResultRow>(
@@ -237,6 +279,7 @@ function clusterOf({ plan, settings, servers, folders, slots, processes, proxies
     plan,
     settings,
     engine,
+    copies,
     queue,
     postgres,
     slots,
@@ -256,6 +299,7 @@ function clusterOf({ plan, settings, servers, folders, slots, processes, proxies
       if (await hasDiverged()) throw new Error('settlement stopped');
     },
     untilReady: async () => {
+      await untilWhole({ sql, copies });
       for (const slot of slots)
         await eventually(
           `${slot.name} is ready`,
@@ -265,13 +309,29 @@ function clusterOf({ plan, settings, servers, folders, slots, processes, proxies
     },
     hasDiverged,
     async stop(keepsData = false) {
-      for (const proxy of proxies.values()) proxy.close();
+      for (const way of [...proxies.values(), ...(copies?.links.values() ?? [])]) way.close();
       await processes.stop();
       for (const connection of [redis, queueRedis]) connection.disconnect();
       const servers = [engine, queue, postgres];
       await Promise.all(servers.map((server) => (keepsData ? server.kill() : server.stop())));
     },
   };
+}
+
+/** Waits until every server is a copy of the engine, where it has copies. */
+async function untilWhole({ sql, copies }: Pick<Cluster, 'sql' | 'copies'>): Promise<void> {
+  if (copies === undefined) return;
+  const isWhole = async (): Promise<boolean> =>
+    (await copiesRowOf({ sql })).members.length === copies.servers.size;
+  await eventually('all servers are copies', isWhole, PATIENCE_MS);
+}
+
+/** The named primary, and the servers that have every answered order. */
+export async function copiesRowOf({
+  sql,
+}: Pick<Cluster, 'sql'>): Promise<{ readonly server: string; readonly members: readonly string[] }> {
+  const [row] = await sql<{ server: string; members: string[] }>('select server, members from engine_copies');
+  return row!;
 }
 
 const isReady = (port: number): Promise<boolean> =>
@@ -295,7 +355,13 @@ async function isSettled(redis: Redis, sql: Cluster['sql']): Promise<boolean> {
 
 /** Opens a connection whose commands wait while the server is down. */
 function patientRedis(url: string): Redis {
-  const redis = openRedis(url, undefined, { maxRetriesPerRequest: null });
+  const redis = new Redis({
+    ...serverOptions(url, rankOfPrimary),
+    maxRetriesPerRequest: null,
+    // A primary of copies may have become a replica, or hang.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY') && 2,
+    socketTimeout: SILENT_MS,
+  });
   redis.on('error', () => undefined);
   return redis;
 }

@@ -8,6 +8,7 @@ import { plantedFor } from '../../planted/planted.ts';
 import { keepBuilds, newSeed, refuse, say, wholeNumber } from '../command.ts';
 import { documentOf, hasViolations, type Proof, proofsTable, prove, tableOf } from './broken-builds.ts';
 import { runCampaign } from './campaign.ts';
+import { COPIES, WITH_COPIES } from './faults/copies.ts';
 import { FAULTS } from './faults/index.ts';
 import { lookAtMachine } from './machine.ts';
 
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     rate: { type: 'string' },
     bulk: { type: 'string' },
     json: { type: 'boolean', default: false },
+    copies: { type: 'boolean', default: false },
     broken: { type: 'boolean', default: false },
   },
 });
@@ -78,7 +80,7 @@ function chosenOf<Named extends { readonly name: string }>(all: readonly Named[]
 }
 
 async function run(): Promise<number> {
-  const faults = chosenOf(FAULTS);
+  const faults = chosenOf(values.copies ? [...COPIES, ...WITH_COPIES] : FAULTS);
   const results = await runCampaign({ ...options, faults, rounds: settings.rounds ?? undefined });
   console.log(values.json ? documentOf(seed, results) : `\n${tableOf(results)}`);
   if (hasViolations(results)) say(`kept in ${folder}: journals, data and logs`);

@@ -51,6 +51,8 @@ export class Model {
   /** Contradictions between two replies. */
   readonly contradictions: string[] = [];
   lastIntent = 0;
+  /** Number of the last intent to place an order that was answered with one. */
+  lastAccepted = 0;
   requests = 0;
   /** Requests that were answered with an order. */
   accepted = 0;
@@ -107,7 +109,10 @@ export class Model {
     this.open.delete(outcome.n);
     this.#intents.delete(outcome.n);
     if (outcome.is === 'unknown') this.unknowns += 1;
-    if (outcome.is === 'ok' && intent.does === 'place') this.accepted += 1;
+    if (outcome.is === 'ok' && intent.does === 'place') {
+      this.accepted += 1;
+      this.lastAccepted = Math.max(this.lastAccepted, outcome.n);
+    }
     switch (intent.does) {
       case 'place':
         this.#endPlacing(intent.wallet, intent.order, outcome);

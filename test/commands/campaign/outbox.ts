@@ -2,6 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { KEYS } from '../../../src/engine/keys.ts';
+import { readState } from '../../../src/engine/state.ts';
 
 const PAGE = 500;
 const EVERY_MS = 250;
@@ -15,6 +17,11 @@ interface Tailed {
   /** Digest of the event as Postgres keeps it. */
   readonly digest: string;
   readonly kind: number;
+}
+
+interface Position {
+  readonly epoch: number;
+  readonly sequence: number;
 }
 
 export interface Outbox {
@@ -31,11 +38,19 @@ export interface Outbox {
   close(): void;
 }
 
-export function openOutbox(redis: Redis, onViolation: (invariant: string, detail: string) => void): Outbox {
+/**
+ * @param upTo the last event that may be read: the engine's copies may lack later ones, and a server that they left has
+ *   others, which nobody was told of
+ */
+export function openOutbox(
+  redis: Redis,
+  onViolation: (invariant: string, detail: string) => void,
+  upTo: () => Promise<Position> = async () => ({ epoch: 0, sequence: Number.POSITIVE_INFINITY }),
+): Outbox {
   const events = new Map<number, Tailed>();
   let first: number | undefined;
   let counts = { orders: 0, movements: 0 };
-  let last: { epoch: number; sequence: number } | undefined;
+  let last: Position | undefined;
   let reading: Promise<void> | undefined;
 
   const count = (kind: number, by: number): void => {
@@ -55,11 +70,19 @@ export function openOutbox(redis: Redis, onViolation: (invariant: string, detail
     count(kind, 1);
   };
   const readAll = async (): Promise<void> => {
+    const end = await upTo();
     for (;;) {
       const from = last === undefined ? '-' : `(${last.epoch}-${last.sequence}`;
-      const page = await redis.xrangeBuffer('{redbook}:events', from, '+', 'COUNT', PAGE);
-      for (const entry of page) take(entry);
-      if (page.length < PAGE) return;
+      const asked = redis.pipeline().hgetBuffer(KEYS.engine, 'state');
+      asked.xrangeBuffer(KEYS.events, from, '+', 'COUNT', PAGE);
+      const [state, page] = (await asked.exec())!.map(([error, reply]) => {
+        if (error !== null) throw error;
+        return reply;
+      }) as [Buffer | null, [Buffer, Buffer[]][]];
+      if (readState(state).epoch < end.epoch) return;
+      const allowed = page.filter(([id]) => Number(id.toString().split('-')[1]) <= end.sequence);
+      for (const entry of allowed) take(entry);
+      if (allowed.length < PAGE) return;
     }
   };
   const read = (): Promise<void> => {

@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import { market } from '../../stream/watcher.ts';
 import { MARKETS } from './driver.ts';
 import { MARKER } from './marker.ts';
+import type { ShownIds } from './shown.ts';
 
 const TRY_AGAIN_MS = 200;
 
@@ -36,6 +37,7 @@ export interface Screens {
 
 interface Frame {
   readonly type: string;
+  readonly trades?: unknown;
   readonly book?: { readonly bids: readonly Level[]; readonly asks: readonly Level[] };
 }
 
@@ -49,6 +51,7 @@ function frameOf(text: string): Frame | undefined {
 
 export function openScreens(
   ports: readonly number[],
+  shownIds: Pick<ShownIds, 'look'>,
   onViolation: (invariant: string, detail: string) => void,
 ): Screens {
   let isClosed = false;
@@ -62,6 +65,7 @@ export function openScreens(
     const frame = frameOf(text);
     if (frame === undefined) onViolation('streams', `no frame, but ${text.slice(0, 80)}, for ${symbol}`);
     if (frame?.type !== 'market' || frame.book === undefined) return;
+    shownIds.look({ trades: frame.trades });
     const [bid, ask] = [frame.book.bids[0]?.price, frame.book.asks[0]?.price];
     latest.set(socket, { bid, ask });
     if (bid !== undefined && ask !== undefined && bid >= ask)

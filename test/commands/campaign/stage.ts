@@ -5,7 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../support/eventually.ts';
 import { fundMarkets } from '../../support/funded-markets.ts';
 import { random } from '../../support/seed.ts';
-import { type Cluster, type ClusterPlan, engineSequence, PATIENCE_MS, startCluster } from './cluster.ts';
+import {
+  type Cluster,
+  type ClusterPlan,
+  cursorOf,
+  engineSequence,
+  PATIENCE_MS,
+  startCluster,
+} from './cluster.ts';
 import { type DeadMan, openDeadMan } from './dead-man.ts';
 import { Driver, MARKETS } from './driver.ts';
 import { type GreedyReader, openGreedyReader } from './greedy-reader.ts';
@@ -18,7 +25,9 @@ import { move, openMovements } from './movements.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
 import type { Repeated } from './repeated.ts';
 import { openScreens, type Screens } from './screens.ts';
+import { bodyOf, openShownIds, type ShownIds } from './shown.ts';
 import { openSignInRace, type SignInRace } from './sign-in-race.ts';
+import type { Asked } from './wallet.ts';
 
 export interface Violation {
   readonly invariant: string;
@@ -40,6 +49,7 @@ export class Stage {
   readonly journal: Journal;
   readonly outbox: Outbox;
   readonly screens: Screens;
+  readonly shownIds: ShownIds;
   /** Rounds since the last rest. */
   readonly unrested: Omit<Held, 'entry'>[] = [];
   /** Found since the last call of `violations`. */
@@ -65,12 +75,13 @@ export class Stage {
     this.journal = openJournal(file);
     const ports = cluster.of('api').map(({ port }) => port);
     const { model, journal } = this;
-    this.driver = new Driver({ seed, traders, ports, journal, model, onViolation: this.found });
-    this.outbox = openOutbox(cluster.redis, this.found);
-    this.screens = openScreens(
-      cluster.of('stream').map(({ port }) => port),
-      this.found,
-    );
+    this.shownIds = openShownIds();
+    const onAsked = ({ reply }: Asked): void => this.shownIds.look(bodyOf(reply));
+    this.driver = new Driver({ seed, traders, ports, journal, model, onViolation: this.found, onAsked });
+    const upTo = cluster.copies === undefined ? undefined : () => cursorOf(cluster);
+    this.outbox = openOutbox(cluster.redis, this.found, upTo);
+    const streams = cluster.of('stream').map(({ port }) => port);
+    this.screens = openScreens(streams, this.shownIds, this.found);
     this.#marker = openMarker(this.driver);
     this.#race = openSignInRace(ports, this.found);
     this.#greedy = openGreedyReader(ports, this.found);
@@ -113,6 +124,7 @@ export class Stage {
 
   begin(): void {
     this.screens.begin();
+    this.shownIds.begin();
     this.driver.begin(this.#options.perSecond);
     this.#marker.begin();
     this.#race.begin();
@@ -152,6 +164,7 @@ export class Stage {
     this.model.apply(entry);
     this.outbox.forget(afterSequence);
     this.screens.forget();
+    this.shownIds.forget();
     this.#deadMan.forget();
     for (const wallet of this.driver.wallets) wallet.resting.length = 0;
   }
@@ -162,7 +175,7 @@ export class Stage {
 
   /** Resolves unknown outcomes, waits until all is settled, and checks every invariant. */
   async rest(): Promise<void> {
-    const { cluster, driver, model, outbox, screens } = this;
+    const { cluster, driver, model, outbox, screens, shownIds } = this;
     if (model.accepted === this.#acceptedBefore)
       this.found('campaign', 'no order was accepted since the last rest, so nothing was tested');
     await driver.resolve();
@@ -172,7 +185,7 @@ export class Stage {
     await this.#race.probe();
     if (!(await this.#isSettled())) return;
     const sinceMs = performance.now();
-    const rest: Rest = { sinceMs, cluster, driver, model, outbox, screens, ended: this.#ended };
+    const rest: Rest = { sinceMs, cluster, driver, model, outbox, screens, shownIds, ended: this.#ended };
     for (const { name, check } of INVARIANTS)
       for (const detail of await check(rest)) this.found(name, detail);
     this.#acceptedBefore = model.accepted;

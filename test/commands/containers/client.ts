@@ -24,6 +24,8 @@ export interface LoadResult {
   readonly failures: Readonly<Record<string, number>>;
   /** Longest time without a successful request. */
   readonly longestGapMs: number;
+  /** Longest time without an answered order. */
+  readonly longestOrderGapMs: number;
 }
 
 export interface Seen {
@@ -69,7 +71,9 @@ async function load(seconds: number, requests: number): Promise<LoadResult> {
   process.stderr.write('begun\n');
   const failures: Record<string, number> = {};
   const endMs = performance.now() + seconds * 1_000;
-  let [sent, failed, placed, longestGapMs, lastMs, told] = [0, 0, 0, 0, performance.now(), false];
+  const begunMs = performance.now();
+  let [sent, failed, placed, told] = [0, 0, 0, false];
+  let [longestGapMs, lastMs, longestOrderGapMs, lastOrderMs] = [0, begunMs, 0, begunMs];
   process.stdin.resume().once('end', () => {
     told = true;
   });
@@ -97,12 +101,19 @@ async function load(seconds: number, requests: number): Promise<LoadResult> {
       const { id } = await attempt('POST', '/v1/orders', order);
       if (id === undefined) continue;
       placed += 1;
+      longestOrderGapMs = Math.max(longestOrderGapMs, performance.now() - lastOrderMs);
+      lastOrderMs = performance.now();
       await attempt('DELETE', `/v1/orders/${id}`);
     }
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
   longestGapMs = Math.max(longestGapMs, performance.now() - lastMs);
-  return { sent, failed, placed, failures, longestGapMs: Math.round(longestGapMs) };
+  longestOrderGapMs = Math.max(longestOrderGapMs, performance.now() - lastOrderMs);
+  return {
+    ...{ sent, failed, placed, failures },
+    longestGapMs: Math.round(longestGapMs),
+    longestOrderGapMs: Math.round(longestOrderGapMs),
+  };
 }
 
 async function ask(path: string): Promise<Seen> {

@@ -1,6 +1,7 @@
 /** A disposable cluster of docker-compose.yml with its own project, image and checkout. */
 
 import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Wallet } from 'ethers';
@@ -25,7 +26,7 @@ export interface Cluster {
   /** The wallet that trades under load. It is credited as soon as there is a market. */
   readonly wallet: Wallet;
   up(...options: string[]): Promise<Ended>;
-  /** Adds a file of the checkout to those that Compose reads from now on. */
+  /** Adds a file of the checkout to those that Compose reads from now on, unless it is there. */
   addFile(name: string): void;
   operator(...command: string[]): Promise<Record<string, unknown>>;
   /** Ids and start times of the project's long-running containers, by name. */
@@ -62,14 +63,20 @@ export function openCluster(): Cluster {
 
   const clear = async (): Promise<void> => {
     await engine.docker('rm', '--force', `${PROJECT}-disks`);
-    await engine.compose('--profile', '*', 'down', '--volumes', '--timeout', '20');
+    // An interrupted run may have used any of the files.
+    const files = ['', '.ha', '.backup'].flatMap((part) => [
+      '-f',
+      join(checkout.folder, `docker-compose${part}.yml`),
+    ]);
+    await engine.compose(...files, '--profile', '*', 'down', '--volumes', '--timeout', '20');
     await engine.docker('image', 'rm', image);
   };
 
   return {
     ...{ engine, checkout, image, wallet },
     addFile(name) {
-      env.COMPOSE_FILE += `:${checkout.folder}/${name}`;
+      const file = `${checkout.folder}/${name}`;
+      if (!env.COMPOSE_FILE.split(':').includes(file)) env.COMPOSE_FILE += `:${file}`;
     },
     up: (...options) => engine.compose('up', '-d', '--wait', ...options),
     async operator(...command) {

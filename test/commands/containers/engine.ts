@@ -24,6 +24,7 @@ const PARTS = [
     'README.md',
     'docker-compose.yml',
     'docker-compose.ha.yml',
+    'docker-compose.backup.yml',
     'docs',
     'k8s',
   ],

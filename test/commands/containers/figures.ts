@@ -56,6 +56,9 @@ export const loaded = ({ sent, failed, failures, longestGapMs }: LoadResult): st
       .map(([what, count]) => `${count} × ${what.slice(0, 60)}`),
   ].join('; ');
 
+export const orderGap = ({ longestOrderGapMs }: LoadResult): string =>
+  `${(longestOrderGapMs / 1_000).toFixed(1)} s without an answered order`;
+
 export const isRefusal = ({ status, contentType, body }: Seen, code?: string): boolean => {
   if (status < 400 || !contentType.startsWith('application/json')) return false;
   const refusal = JSON.parse(body) as { error?: string; code?: string };

@@ -5,7 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadResult } from './client.ts';
 import { type Cluster, PROJECT } from './cluster.ts';
 import { blockOf, type Ended } from './engine.ts';
-import { type Check, check, eventOf, judged, loaded, reconciles, untilUp } from './figures.ts';
+import {
+  type Check,
+  check,
+  eventOf,
+  judged,
+  loaded,
+  orderGap,
+  reconciles,
+  replaced,
+  untilUp,
+} from './figures.ts';
 
 const RUNBOOK = 'docs/runbook.md';
 const USERS = '/keys/redis/users.acl';
@@ -94,7 +104,7 @@ export const LOSSES: readonly Check[] = [
 
   check('the volume of Postgres lost', 'dumped under load, restored by the runbook', async (cluster) => {
     const { engine, checkout } = cluster;
-    const [backup, restore] = ['### By `pg_dump`', '- **Postgres is lost, the engine is there.**'].map(
+    const [backup, restore] = ['### By `pg_dump`', '- **Postgres is lost, and there is a young dump.**'].map(
       (heading) => blockOf(checkout.read(RUNBOOK), heading, 'sh'),
     );
     let backedUp: Ended | undefined;
@@ -157,6 +167,85 @@ export const LOSSES: readonly Check[] = [
     );
   }),
 
+  check('a rehearsal of the restore', 'backed up under load, restored apart', async (cluster) => {
+    const { engine, checkout } = cluster;
+    const guide = checkout.read(RUNBOOK);
+    cluster.addFile('docker-compose.backup.yml');
+    const up = await cluster.up('--build');
+    const scripts: (Ended | undefined)[] = [];
+    const { result, lost } = await counted(cluster, async () => {
+      scripts.push(await engine.script(blockOf(guide, '### By archive', 'sh'), checkout.folder));
+    });
+    scripts.push(await engine.script(blockOf(guide, '**Rehearsal.**', 'sh'), checkout.folder));
+    const kinds = await queried(cluster, 'select kind from backups order by kind');
+    return judged(
+      `${loaded(result)}; noted: ${kinds}`,
+      {
+        'no order is lost': lost === 0,
+        'every backup is noted': kinds === 'engine,postgres,rehearsal',
+        'settlement reports their ages': (await agesOf(cluster)) === 3,
+        'the books hold': await reconciles(cluster),
+      },
+      up,
+      ...scripts,
+    );
+  }),
+
+  check(
+    'Postgres lost while trading goes on',
+    'restored from its archive by the runbook, under load',
+    async (cluster) => {
+      const { engine, checkout } = cluster;
+      const block = blockOf(checkout.read(RUNBOOK), '- **Postgres is lost, the engine is there.**', 'sh');
+      const losses: Ended[] = [];
+      let restored: Ended | undefined;
+      const { result, lost } = await counted(cluster, async () => {
+        losses.push(await engine.compose('kill', 'postgres'));
+        losses.push(await engine.compose('rm', '--force', 'postgres'));
+        losses.push(await engine.docker('volume', 'rm', `${PROJECT}_postgres-data`));
+        restored = await engine.script(block, checkout.folder);
+      });
+      return judged(
+        `${loaded(result)}; ${lost} of ${result.placed} answered orders lost`,
+        {
+          'orders are answered': result.placed > 0,
+          'no answered order is lost': lost === 0,
+          'the books hold': await reconciles(cluster),
+        },
+        ...losses,
+        restored,
+      );
+    },
+  ),
+
+  check(
+    'both volumes lost, with an archive',
+    'restored by the runbook from the last copy of the engine',
+    async (cluster) => {
+      const { engine, checkout } = cluster;
+      await settled(cluster);
+      const before = await orderCount(cluster);
+      const guide = checkout.read(RUNBOOK);
+      const copied = await engine.script(blockOf(guide, '### By archive', 'sh'), checkout.folder);
+      const later = await cluster.underLoad(async () => undefined);
+      const losses = await loseVolumes(cluster, 'redis', 'postgres');
+      const restored = await engine.script(blockOf(guide, '- **Both are lost.**', 'sh'), checkout.folder);
+      const after = await orderCount(cluster);
+      const result = await cluster.underLoad(async () => undefined);
+      return judged(
+        `${before} orders before the copy, ${later.placed} after it; restored ${after}; then ${loaded(result)}`,
+        {
+          'the orders of the copy are there': after >= before,
+          'the cluster trades': result.placed > 0,
+          'the books hold': await reconciles(cluster),
+        },
+        copied,
+        ...losses,
+        restored,
+      );
+    },
+  ),
+
   check('disks full', 'the disk of Redis, then of Postgres, under load', async (cluster) => {
     const disks = await withSmallDisks(cluster);
     const seen: string[] = [];
@@ -176,38 +265,94 @@ export const LOSSES: readonly Check[] = [
     return judged(seen.join('; '), conditions, ...disks.ended);
   }),
 
-  // The last check, because the cluster keeps its copies.
+  // The last checks, because the cluster keeps its copies.
   check(
     'a copy of the engine lost',
     'docker-compose.ha.yml, SIGKILL of the primary under load',
     async (cluster) => {
-      cluster.addFile('docker-compose.ha.yml');
-      const ups = [(await untilUp(cluster)).at(-1)];
+      const ups = [await withCopies(cluster)];
       const killed = await wholeCopies(cluster);
-      await settled(cluster);
-      const before = await orderCount(cluster);
-      const around = await cluster.underLoad(async () => {
-        await kill(cluster, killed);
+      let without = 0;
+      const { result, lost } = await counted(cluster, async () => {
+        // Nobody starts it again before another one is named.
+        ups.push(await cluster.engine.compose('kill', killed));
         await primaryWhen(cluster, ({ primary }) => primary !== '' && primary !== `${killed}:6379`);
+        const before = await orderCount(cluster);
+        await sleep(10_000);
+        without = (await orderCount(cluster)) - before;
+        ups.push((await untilUp(cluster)).at(-1));
+        await wholeCopies(cluster);
       });
-      const without = await cluster.underLoad(async () => undefined);
-      ups.push((await untilUp(cluster)).at(-1));
       const primary = await wholeCopies(cluster);
-      await settled(cluster);
-      const lost = around.placed + without.placed - ((await orderCount(cluster)) - before);
       return judged(
-        `${killed} to ${primary}; ${loaded(around)}; without it ${without.placed} orders placed; ${Math.max(0, lost)} lost`,
+        `${killed} to ${primary}; ${loaded(result)}; ${orderGap(result)}; ${without} orders without it; ${lost} of ${result.placed} answered orders lost`,
         {
           'another one is the primary': primary !== killed,
-          'trading goes on without it': without.placed > 0,
-          'no answered order is lost': lost <= 0,
+          'trading goes on without it': without > 0,
+          'no answered order is lost': lost === 0,
           'the books hold': await reconciles(cluster),
         },
         ...ups,
       );
     },
   ),
+
+  check('the volume of a copy lost', 'of the primary, then of another one, under load', async (cluster) => {
+    const ups = [await withCopies(cluster)];
+    const lostVolumes: string[] = [];
+    const { result, lost } = await counted(cluster, async () => {
+      for (const which of ['primary', 'other']) {
+        const primary = await wholeCopies(cluster);
+        const server =
+          which === 'primary' ? primary : ['redis', 'redis-1', 'redis-2'].find((one) => one !== primary)!;
+        lostVolumes.push(server);
+        ups.push(await cluster.engine.compose('kill', server));
+        ups.push(await cluster.engine.compose('rm', '--force', server));
+        ups.push(await cluster.engine.docker('volume', 'rm', `${PROJECT}_${server}-data`));
+        ups.push(await cluster.engine.compose('up', '-d', '--wait', '--no-deps', server));
+      }
+      await wholeCopies(cluster);
+    });
+    return judged(
+      `of ${lostVolumes.join(', then ')}; ${loaded(result)}; ${orderGap(result)}; ${lost} of ${result.placed} answered orders lost`,
+      {
+        'orders are answered': result.placed > 0,
+        'no answered order is lost': lost === 0,
+        'the books hold': await reconciles(cluster),
+      },
+      ...ups,
+    );
+  }),
+
+  check('the Redis servers of the copies replaced', "the guide's commands under load", async (cluster) => {
+    const { engine, checkout } = cluster;
+    const up = await withCopies(cluster);
+    await wholeCopies(cluster);
+    const before = await cluster.containers();
+    const block = blockOf(checkout.read('docs/operating.md'), '- **Update the servers:**', 'sh');
+    let replacement: Ended | undefined;
+    const { result, lost } = await counted(cluster, async () => {
+      replacement = await engine.script(block, checkout.folder);
+    });
+    const names = replaced(before, await cluster.containers());
+    return judged(
+      `${names.join(', ')} replaced; ${loaded(result)}; ${orderGap(result)}; ${lost} of ${result.placed} answered orders lost`,
+      {
+        'the three servers are replaced': names.length === 3,
+        'no answered order is lost': lost === 0,
+        'the books hold': await reconciles(cluster),
+      },
+      up,
+      replacement,
+    );
+  }),
 ];
+
+/** Gives the cluster its copies, unless it has them. */
+async function withCopies(cluster: Cluster): Promise<Ended | undefined> {
+  cluster.addFile('docker-compose.ha.yml');
+  return (await untilUp(cluster)).at(-1);
+}
 
 /** Changes the users file in its volume by an expression of `text`, and returns the file as it was. */
 async function edited({ engine }: Cluster, expression: string): Promise<string> {
@@ -257,9 +402,20 @@ async function isHealthy(cluster: Cluster, service: string): Promise<boolean> {
   return false;
 }
 
-async function orderCount({ engine }: Cluster): Promise<number> {
-  const psql = ['psql', '-U', 'redbook', '-d', 'redbook', '-Atc', 'select count(*) from orders'];
-  return Number((await engine.compose('exec', '-T', 'postgres', ...psql)).stdout.trim());
+/** Returns the values of one column, separated by commas. */
+async function queried({ engine }: Cluster, sql: string): Promise<string> {
+  const psql = ['psql', '-U', 'redbook', '-d', 'redbook', '-Atc', sql];
+  return (await engine.compose('exec', '-T', 'postgres', ...psql)).stdout.trim().replaceAll('\n', ',');
+}
+
+const orderCount = async (cluster: Cluster): Promise<number> =>
+  Number(await queried(cluster, 'select count(*) from orders'));
+
+/** Number of kinds of backups whose age settlement reports. */
+async function agesOf({ engine }: Cluster): Promise<number> {
+  const read =
+    "fetch('http://127.0.0.1:9090/metrics').then((it) => it.text()).then((it) => console.log(it.match(/^redbook_backup_age_seconds\\{/gm)?.length))";
+  return Number((await engine.compose('exec', '-T', 'settlement', 'node', '-e', read)).stdout);
 }
 
 /** Waits until Postgres has every event. */

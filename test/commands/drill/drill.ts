@@ -11,7 +11,14 @@ import { eventually } from '../../support/eventually.ts';
 import { fundMarkets } from '../../support/funded-markets.ts';
 import { Broken } from '../../support/http-exchange.ts';
 import { watchOverMachine } from '../../support/machine.ts';
-import { type Cluster, engineSequence, startCluster } from '../campaign/cluster.ts';
+import {
+  type Cluster,
+  copiesRowOf,
+  cursorOf,
+  engineSequence,
+  PATIENCE_MS,
+  startCluster,
+} from '../campaign/cluster.ts';
 import { Driver, EARNED, MARKETS } from '../campaign/driver.ts';
 import { INVARIANTS } from '../campaign/invariants/index.ts';
 import { JOURNAL, openJournal } from '../campaign/journal.ts';
@@ -19,6 +26,7 @@ import { MARKER } from '../campaign/marker.ts';
 import { Model, sequenceOf } from '../campaign/model.ts';
 import { openOutbox } from '../campaign/outbox.ts';
 import { openScreens as openBookScreens } from '../campaign/screens.ts';
+import { bodyOf, openShownIds, type ShownIds } from '../campaign/shown.ts';
 import type { Violation } from '../campaign/stage.ts';
 import { type Balancer, type LogLine, startBalancer } from './balancer.ts';
 import { type Exit, type Processes, ROLES, type Role, type Slot } from './processes.ts';
@@ -37,6 +45,7 @@ export interface Failure {
 
 interface Load {
   readonly driver: Driver;
+  readonly shownIds: ShownIds;
   /** Duration in milliseconds of each request that was answered, by kind. */
   readonly tookMs: ReadonlyMap<string, readonly number[]>;
   readonly failures: readonly Failure[];
@@ -60,9 +69,11 @@ function openLoad(folder: string, port: number, { seed, wallets }: LoadOptions):
   const found = (invariant: string, detail: string): void => void violations.push({ invariant, detail });
   const journal = openJournal(join(folder, JOURNAL));
   const model = new Model();
+  const shownIds = openShownIds();
   const driver = new Driver({
     ...{ seed, traders: wallets, ports: [port], journal, model, onViolation: found },
     onAsked({ method, path, tookMs: took, connection, reply }) {
+      shownIds.look(bodyOf(reply));
       const kind = kindOf(method, path);
       const fail = (what: string): void => {
         const failedAtMs = Date.now();
@@ -76,7 +87,7 @@ function openLoad(folder: string, port: number, { seed, wallets }: LoadOptions):
     },
   });
   return {
-    ...{ driver, tookMs, failures, violations, found },
+    ...{ driver, shownIds, tookMs, failures, violations, found },
     close() {
       driver.close();
       journal.close();
@@ -99,6 +110,17 @@ export interface Plan {
   readonly scales: boolean;
   /** True to replace one process of each role at the same time, instead of all processes in turn. */
   readonly hurries: boolean;
+  /** Number of times that the primary of an engine with copies is killed; 0 for an engine of one server. */
+  readonly failovers: number;
+}
+
+/** A primary that was killed. */
+export interface Failover {
+  /** Unix milliseconds of the kill, and of the moment when all servers were copies again. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Milliseconds from the kill until an order was answered that was asked for after it. */
+  readonly nextOrderMs: number;
 }
 
 export interface Phase {
@@ -124,6 +146,7 @@ export interface Outcome {
   readonly screens: Screens;
   readonly processes: Processes;
   readonly victims: readonly Victim[];
+  readonly failovers: readonly Failover[];
   /** The balancer's log of failed requests. */
   readonly log: readonly LogLine[];
   /** Orders whose outcome was unknown, and what came of them when they were asked for again. */
@@ -141,6 +164,10 @@ const NOTICED_MS = 500;
 /** Time until an orchestrator notices that a process is dead. */
 const UNNOTICED_MS = 1_500;
 const SCREENS_BACK_MS = 5_000;
+/** Time between two kills of a primary. */
+const BETWEEN_FAILOVERS_MS = 2_000;
+/** Defaults of the service. The clusters of a campaign have shorter times. */
+const OF_COPIES = { ENGINE_DOWN_AFTER_MS: '5000', ENGINE_COPY_LATE_MS: '10000' };
 
 export async function runDrill(plan: Plan, say: (line: string) => void): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-cluster-'));
@@ -152,7 +179,8 @@ export async function runDrill(plan: Plan, say: (line: string) => void): Promise
     const cluster = await startCluster({
       folder,
       replicas: { ...plan.replicas, api: api + extra, stream: stream + extra },
-      settings: { DRAIN_MS: String(plan.drainMs), TRUST_PROXY_HOPS: '1' },
+      hasCopies: plan.failovers > 0,
+      settings: { ...OF_COPIES, DRAIN_MS: String(plan.drainMs), TRUST_PROXY_HOPS: '1' },
     });
     closing.push(() => cluster.stop());
     const { slots, processes } = cluster;
@@ -164,6 +192,7 @@ export async function runDrill(plan: Plan, say: (line: string) => void): Promise
     for (const spare of spares) await eventually('it is missed', async () => !(await balancer.isUp(spare)));
     const load = openLoad(folder, balancer.port, plan);
     closing.push(load.close);
+    await cluster.untilReady();
     const wallets = load.driver.wallets.map(({ address }) => address);
     await fundMarkets(cluster.settings, [...MARKETS, MARKER], wallets);
     await load.driver.signIn();
@@ -190,8 +219,9 @@ interface Scene {
 
 async function drive(scene: Scene): Promise<Outcome> {
   const { plan, say, cluster, standing, spares, processes, balancer, load, screens } = scene;
-  const { driver } = load;
-  const outbox = openOutbox(cluster.redis, load.found);
+  const { driver, shownIds } = load;
+  const upTo = cluster.copies === undefined ? undefined : () => cursorOf(cluster);
+  const outbox = openOutbox(cluster.redis, load.found, upTo);
   const sequence = (): Promise<number | undefined> => engineSequence(cluster.redis);
   const phases: Phase[] = [];
   const phase = async (name: string, work: () => Promise<unknown>): Promise<void> => {
@@ -222,6 +252,9 @@ async function drive(scene: Scene): Promise<Outcome> {
     await phase('remove', () => Promise.all(spares.map((spare) => processes.end(spare, 'SIGTERM'))));
   }
   if (leftMs() > 0) await phase('steady again', () => sleep(leftMs()));
+  const failovers: Failover[] = [];
+  for (let times = 1; times <= plan.failovers; times += 1)
+    await phase(`primary ${times}`, async () => void failovers.push(await killPrimary(scene)));
   let victims: Victim[] = [];
   await phase('kill', async () => {
     victims = await killEach(scene);
@@ -244,15 +277,32 @@ async function drive(scene: Scene): Promise<Outcome> {
   // An order beyond the funds of its wallet is refused, whenever it arrives.
   const refused = unknown.filter(({ state }) => state === 'refused').length;
   await cluster.untilSettled();
-  const bookScreens = openBookScreens([balancer.port], load.found);
-  const rest = { cluster, driver, outbox, screens: bookScreens, ended: new Map<string, string>() };
+  const bookScreens = openBookScreens([balancer.port], shownIds, load.found);
+  const rest = { cluster, driver, outbox, screens: bookScreens, shownIds, ended: new Map<string, string>() };
   for (const { name, check } of INVARIANTS)
     for (const detail of await check({ ...rest, model: driver.model, sinceMs: performance.now() }))
       load.found(name, detail);
   bookScreens.close();
   outbox.close();
   const ofUnknown = { asked: unknown.length, found, placed: known.length - found, refused };
-  return { plan, phases, load, screens, processes, victims, log, ofUnknown, replies };
+  return { plan, phases, load, screens, processes, victims, failovers, log, ofUnknown, replies };
+}
+
+/** Kills the primary of the copies, waits for the next answered order, and starts it again as a copy. */
+async function killPrimary({ cluster, load: { driver } }: Scene): Promise<Failover> {
+  const { model } = driver;
+  const server = cluster.copies!.servers.get((await copiesRowOf(cluster)).server)!;
+  driver.burst();
+  await sleep(INTO_BURST_MS);
+  const [{ lastIntent }, fromMs] = [model, Date.now()];
+  await server.kill();
+  await eventually('an order is answered', () => model.lastAccepted > lastIntent, PATIENCE_MS);
+  const nextOrderMs = Date.now() - fromMs;
+  await server.start();
+  await cluster.untilReady();
+  const toMs = Date.now();
+  await sleep(BETWEEN_FAILOVERS_MS);
+  return { fromMs, toMs, nextOrderMs };
 }
 
 const isBalanced = ({ role }: Slot): boolean => role === 'api' || role === 'stream';

@@ -1,6 +1,6 @@
 /**
- * `npm run drill -- --seconds N [--seed N] [--rate N] [--wallets N]`: rolls, scales and kills processes, and prints a
- * table.
+ * `npm run drill -- --seconds N [--seed N] [--rate N] [--wallets N] [--copies N]`: rolls, scales and kills processes, or kills
+ * the primary of an engine with copies N times, and prints a table.
  */
 
 import { parseArgs } from 'node:util';
@@ -15,15 +15,17 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     rate: { type: 'string', default: '240' },
     wallets: { type: 'string', default: '80' },
+    copies: { type: 'string', default: '0' },
   },
 });
+const failovers = Number(values.copies);
 const plan: Plan = {
   seconds: Number(values.seconds),
   seed: Number(values.seed),
   wallets: Number(values.wallets),
   perSecond: Number(values.rate),
   replicas: { api: 3, stream: 2, settlement: 2, snapshot: 2 },
-  ...{ rounds: 2, drainMs: 4_000, scales: true, hurries: false },
+  ...{ rounds: failovers > 0 ? 0 : 2, drainMs: 4_000, scales: failovers === 0, hurries: false, failovers },
 };
 console.log(`SEED=${plan.seed}`);
 const outcome = await runDrill(plan, console.log);

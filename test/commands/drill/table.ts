@@ -3,7 +3,7 @@
 import { BEAT_MS } from '../../../src/domain/beat.ts';
 import { PLAIN } from '../../../src/terminal/paint.ts';
 import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
-import type { Failure, Outcome, Phase } from './drill.ts';
+import type { Failover, Failure, Outcome, Phase } from './drill.ts';
 
 /** A condition that must hold, and the observed figure. */
 export interface Check {
@@ -21,10 +21,12 @@ const AFTER_DRAIN_MS = 15_000;
 const SHOWN_FAILURES = 20;
 
 export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
-  const { plan, phases, load, screens, processes, victims, ofUnknown } = outcome;
+  const { plan, phases, load, screens, processes, victims, failovers, ofUnknown } = outcome;
   const seconds = (phases.at(-1)!.toMs - phases[0]!.fromMs) / 1_000;
   const rate = load.driver.answers.count / seconds;
-  const innocent = load.failures.length - victims.length;
+  const waited = load.failures.filter((failure) => failovers.some(isDuring(failure)));
+  const innocent = load.failures.filter((failure) => !waited.includes(failure)).length - victims.length;
+  const outageMs = Math.max(0, ...failovers.map(({ nextOrderMs }) => nextOrderMs));
   const heldUpMs = Math.max(...phases.map((phase) => phase.heldUpMs));
   const maxAwayMs = Math.max(0, ...screens.absences.map(({ awayMs }) => awayMs));
   const longestGapMs = Math.max(screens.longestWaitMs(), ...screens.views().map((view) => view.longestGapMs));
@@ -58,8 +60,8 @@ export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
     check(
       'longest time between two beats',
       ms(longestGapMs),
-      longestGapMs <= 2 * BEAT_MS + LEEWAY_MS + heldUpMs,
-      `at most ${ms(2 * BEAT_MS)}, give or take ${ms(LEEWAY_MS + heldUpMs)}`,
+      longestGapMs <= 2 * BEAT_MS + outageMs + LEEWAY_MS + heldUpMs,
+      `at most ${ms(2 * BEAT_MS + outageMs)}, give or take ${ms(LEEWAY_MS + heldUpMs)}`,
     ),
     check(
       'processes that ended in disorder or too late',
@@ -69,6 +71,12 @@ export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
     ),
   ];
 }
+
+/** Orders and reads answer 503 from the death of a primary until the next one is open. */
+const isDuring =
+  ({ sentAtMs, failedAtMs, what }: Failure) =>
+  ({ fromMs, toMs }: Failover): boolean =>
+    failedAtMs >= fromMs && sentAtMs <= toMs && what.startsWith('503');
 
 const check = (what: string, seen: string | number, holds: boolean, wanted: string): Check => ({
   what: `${what} (${wanted})`,
@@ -82,6 +90,7 @@ export function tablesOf(outcome: Outcome, checks: readonly Check[]): string {
   return [
     requests(outcome),
     phases(outcome),
+    ...(outcome.failovers.length > 0 ? [failovers(outcome)] : []),
     replicas(outcome),
     screens(outcome),
     exits(outcome),
@@ -135,6 +144,21 @@ function phases({ phases, load, victims, ofUnknown, screens, log }: Outcome): st
     }),
   ];
   return `${renderTable([column('phase'), ...heads.map((title) => column(title, 'right'))], rows, PLAIN)}${after.join('\n')}\n`;
+}
+
+function failovers({ failovers, load }: Outcome): string {
+  const sorted = failovers.map(({ nextOrderMs }) => nextOrderMs).sort((one, other) => one - other);
+  const at = (share: number): string => formatCounted(sorted[Math.ceil(sorted.length * share) - 1]!);
+  const counts = new Map<string, number>();
+  for (const failure of load.failures.filter((one) => failovers.some(isDuring(one))))
+    counts.set(failure.what, (counts.get(failure.what) ?? 0) + 1);
+  const heads = ['kills', 'next order p50 ms', 'p99', 'max', 'failed requests'];
+  const failed = [...counts].map(([what, count]) => `${formatCounted(count)} ${what}`).join(', ');
+  return renderTable(
+    [column('primary'), ...heads.map((title) => column(title, 'right'))],
+    [['killed', String(sorted.length), at(0.5), at(0.99), at(1), failed]],
+    PLAIN,
+  );
 }
 
 function replicas({ replies }: Outcome): string {

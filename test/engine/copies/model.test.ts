@@ -5,7 +5,7 @@ import { type Bounds, explore, type Rules, SOUND } from './model.ts';
 
 const NONE: Bounds = { orders: 1, crashes: 0, namings: 0, changes: 0, cuts: 0, wholeCopies: 0, lostDisks: 0 };
 /** States that are visited where the model has more than a test can wait for. */
-const SOME = 20_000;
+const SOME = 10_000;
 const MOST = 300_000;
 
 describe('the model of the copies', function () {

@@ -10,6 +10,7 @@ import type { Driver } from '../driver.ts';
 import type { Model } from '../model.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Screens } from '../screens.ts';
+import type { ShownIds } from '../shown.ts';
 
 export interface Rest {
   /** When all was settled, by `performance.now()`. */
@@ -19,6 +20,7 @@ export interface Rest {
   readonly model: Model;
   readonly outbox: Outbox;
   readonly screens: Screens;
+  readonly shownIds: ShownIds;
   /** Terminal orders of the last rest: id and what must not change of them. */
   readonly ended: Map<string, string>;
 }
@@ -47,6 +49,24 @@ const MAX_TOLD = 5;
 export function told(what: readonly string[]): string[] {
   const more = what.length - MAX_TOLD;
   return [...what.slice(0, MAX_TOLD), ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+/** Whatever a list, a reply or a frame showed since the last rest is in the ledger. */
+export async function nothingShownIsGone({ cluster, shownIds }: Rest): Promise<string[]> {
+  const found: string[] = [];
+  for (const [name, shown, table, column] of [
+    ['order', shownIds.orders, 'orders', 'id'],
+    ['execution', shownIds.trades, 'trades', 'trade_id'],
+  ] as const) {
+    const gone = await cluster.sql<{ id: string }>(
+      `select id from unnest($1::text[]) as shown (id)
+       where not exists (select from ${table} where ${table}.${column}::text = shown.id)`,
+      [[...shown]],
+    );
+    found.push(...gone.map(({ id }) => `${name} ${id} was shown and is nowhere`));
+  }
+  shownIds.clear();
+  return told(found);
 }
 
 export async function eventsAreWhole({ cluster, outbox }: Rest): Promise<string[]> {

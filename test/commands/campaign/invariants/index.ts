@@ -1,7 +1,7 @@
 /** All that must hold at rest: one function each, which returns what does not. */
 
 import { booksAreOfLiveOrders, prioritiesHold, screensAreTrue } from './books.ts';
-import { eventsAreWhole, type Rest } from './events.ts';
+import { eventsAreWhole, nothingShownIsGone, type Rest } from './events.ts';
 import { dataIsTrue } from './market-data.ts';
 import {
   conservationInPostgres,
@@ -31,6 +31,7 @@ export const INVARIANTS: readonly Invariant[] = [
   { name: 'conservation in Redis', check: conservationInRedis },
   { name: 'reserved = live orders', check: reservedIsOfLiveOrders },
   { name: 'acknowledged orders and cancels', check: acknowledgedOrdersAreThere },
+  { name: 'shown orders and executions', check: nothingShownIsGone },
   { name: 'acknowledged credits and debits', check: movementsAreThere },
   { name: 'client ids', check: replaysAreTheSame },
   { name: 'terminal orders stay so', check: endsStay },

@@ -1,0 +1,53 @@
+/** Reads the wallet's statement page by page, as values or as CSV. */
+
+import { ask } from './asking.ts';
+import type { Answer, CallOptions, QueryValues } from './exchange.ts';
+import { pages } from './pages.ts';
+import type { StatementPage } from './replies.ts';
+import { askAs, exchangeAs, type Session } from './session.ts';
+
+/** At most 31 days. */
+export interface StatementSpan {
+  /** ISO 8601 time, inclusive; a day like `2026-01-31` begins at midnight UTC. */
+  readonly from: string;
+  /** ISO 8601 time, exclusive. */
+  readonly to: string;
+}
+
+const PATH = '/v1/statement';
+
+/**
+ * Yields the pages of the wallet's statement, oldest lines first. The first page has the opening balances, the last one
+ * the closing balances. `timeoutMs` bounds the reading of one page.
+ */
+export const statement = (
+  session: Session,
+  { from, to }: StatementSpan,
+  options: CallOptions = {},
+): AsyncGenerator<StatementPage, void, undefined> =>
+  pages(async ({ cursor }) => {
+    const call = { ...options, method: 'GET', path: PATH, query: { from, to, cursor } } as const;
+    const page = await askAs<StatementPage>(session, call, true);
+    return { items: [page], nextCursor: page.nextCursor };
+  });
+
+/** Yields the same pages as CSV. Together the texts are one file, whose first line has the names of the columns. */
+export const statementCsv = (
+  session: Session,
+  { from, to }: StatementSpan,
+  options: CallOptions = {},
+): AsyncGenerator<string, void, undefined> =>
+  pages(async ({ cursor }) => {
+    const query: QueryValues = { from, to, format: 'csv', cursor };
+    const call = { ...options, method: 'GET', path: PATH, query } as const;
+    const answer = await ask(session.connection, call, { repeatable: true }, (signal) =>
+      exchangeAs(session, { ...call, signal }),
+    );
+    return { items: [answer.text], nextCursor: nextCursor(answer) };
+  });
+
+/** Returns the cursor of the next page, which a CSV answer names in its `Link`. */
+function nextCursor({ header }: Answer): string | null {
+  const address = /<([^>]*)>; rel="next"/.exec(header('Link') ?? '')?.[1];
+  return address === undefined ? null : new URLSearchParams(address.split('?')[1]).get('cursor');
+}
