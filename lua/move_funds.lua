@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
 --[[
-Credits or debits a wallet: a deposit that arrived, or a withdrawal that leaves at once. A reference counts once.
+Moves funds: a deposit that arrived, a withdrawal that leaves at once, or a step of one that custody pays later. Such a
+withdrawal is pending after its request, until it is either confirmed or returned. A reference counts once.
 
 KEYS  engine, events
       balances             balances of the asset
       assets, claims_0, claims_1, claim_filter, unsettled_0, unsettled_1
       next_claim_filter    the filter that is being filled, if there is one
 ARGV  epoch
-      kind                 credited|debited
+      kind                 credited|debited|requested|confirmed|returned
       wallet               20 bytes
       asset
       amount               atoms as decimal text
@@ -23,10 +24,11 @@ ARGV  epoch
       filter_last          offset of the block's last byte in the filter
       next_filter_last     the same offset in the next filter; '' for none
       reversal             claim of the reversal of a movement; '' for none
+      request              claim of the request that a confirmed or returned withdrawal had; '' for none
       act                  act of an operator as JSON; '' for none
 Replies  { moved, sequence } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
-Events   credited | debited
+Events   credited | debited | requested | confirmed | returned
 ]]
 --- include exact
 --- include balance_fields
@@ -41,7 +43,16 @@ local keys = {
   unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 },
 }
 local kind, wallet, asset, amount = ARGV.kind, ARGV.wallet, ARGV.asset, ARGV.amount
-local credits = kind == 'credited'
+local own = wallet .. AVAILABLE
+-- The code of each kind, and its two changes: field and sign.
+local KINDS = {
+  credited = { CREDITED, own, '', SUPPLY, '' },
+  debited = { DEBITED, own, '-', SUPPLY, '-' },
+  requested = { REQUESTED, own, '-', WITHDRAWALS, '' },
+  confirmed = { CONFIRMED, WITHDRAWALS, '-', SUPPLY, '-' },
+  returned = { RETURNED, own, '', WITHDRAWALS, '-' },
+}
+local code, field, sign, other, other_sign = unpack(KINDS[kind])
 local found = redis.call('HMGET', keys.engine, 'state', 'filter', 'hold:' .. wallet)
 local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
@@ -56,31 +67,39 @@ if ARGV.reversal ~= '' then
   end
   if not is_recent(tonumber(ARGV.checked_at), state.time) then return { 'unchecked', text(state.time) } end
 end
+if ARGV.request ~= '' and not redis.call('HGET', KEYS.claims_0, ARGV.request)
+  and not redis.call('HGET', KEYS.claims_1, ARGV.request) and not is_recent(tonumber(ARGV.checked_at), state.time) then
+  return { 'unchecked', text(state.time) }
+end
 local next_block = ARGV.next_filter_offset ~= ''
   and marked_block(KEYS.next_claim_filter, ARGV.next_filter_offset, ARGV.next_filter_last, ARGV.filter_mask)
 
 local scale = redis.call('HGET', keys.assets, asset)
 if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
 if ARGV.scale ~= '' and ARGV.scale ~= scale then return { 'refused', 'SCALE_CHANGED' } end
-local held = redis.call('HMGET', keys.balances, SUPPLY, wallet .. AVAILABLE)
-if credits then
-  if not text_at_most(held[1] or '0', ARGV.max_supply) then return { 'refused', 'SUPPLY_LIMIT' } end
-else
+local held = redis.call('HMGET', keys.balances, field, other, own)
+if kind == 'credited' and not text_at_most(held[2] or '0', ARGV.max_supply) then return { 'refused', 'SUPPLY_LIMIT' } end
+if field == own and sign == '-' then
   if found[3] then return { 'refused', 'CUSTODY_HOLD' } end
-  if not text_at_most(amount, held[2] or '0') then return { 'refused', 'INSUFFICIENT_BALANCE' } end
+  if not text_at_most(amount, held[1] or '0') then return { 'refused', 'INSUFFICIENT_BALANCE' } end
 end
 
--- Fails for a balance that HINCRBY cannot change. `most`: decimal text.
-local function check_atoms(atoms, most)
+-- Fails for a balance that HINCRBY cannot change, or that the change would make too large.
+local function check_atoms(atoms, is_added)
   local is_amount = atoms == '0' or string.find(atoms, '^[1-9]%d*$')
-  if not is_amount or not text_at_most(atoms, most) then error('not an amount in ' .. keys.balances, 0) end
+  if not is_amount or not text_at_most(atoms, is_added and ARGV.max_supply or MAX_ATOMS) then
+    error('not an amount in ' .. keys.balances, 0)
+  end
 end
-for index = 1, 2 do check_atoms(held[index] or '0', credits and ARGV.max_supply or MAX_ATOMS) end
+check_atoms(held[1] or '0', sign == '')
+check_atoms(held[2] or '0', other_sign == '')
+if ARGV.request ~= '' and not text_at_most(amount, redis.call('HGET', keys.balances, WITHDRAWALS) or '0') then
+  error('less than ' .. amount .. ' is pending in ' .. keys.balances, 0)
+end
 
-local change = credits and amount or '-' .. amount
-emit(keys, state, time, credits and CREDITED or DEBITED, with_act(ARGV.record, ARGV.act, held[2]), wallet)
-redis.call('HINCRBY', keys.balances, wallet .. AVAILABLE, change)
-redis.call('HINCRBY', keys.balances, SUPPLY, change)
+emit(keys, state, time, code, with_act(ARGV.record, ARGV.act, held[3]), wallet)
+redis.call('HINCRBY', keys.balances, field, sign .. amount)
+redis.call('HINCRBY', keys.balances, other, other_sign .. amount)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
 if next_block then redis.call('SETRANGE', KEYS.next_claim_filter, ARGV.next_filter_offset, next_block) end

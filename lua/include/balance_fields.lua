@@ -3,4 +3,5 @@
 --- define AVAILABLE 'a'
 --- define RESERVED 'r'
 --- define HOUSE 'house'
+--- define WITHDRAWALS 'withdrawals' (requested, and neither confirmed nor returned)
 --- define SUPPLY 'supply'

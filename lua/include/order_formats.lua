@@ -63,3 +63,6 @@
 --- define MARKET_CHANGED 11
 --- define ASSET_CHANGED 12
 --- define OPERATOR_ACTED 13
+--- define REQUESTED 14
+--- define CONFIRMED 15
+--- define RETURNED 16

@@ -2,7 +2,7 @@
 
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
-import type { AccountMoved } from '../domain/event.ts';
+import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { checkSameMovement, type Engine, type EngineMoment } from '../engine/index.ts';
@@ -37,14 +37,13 @@ const PATIENCE_MS = 10_000;
  * Checks that Postgres has the movement that another one reverses, and no reversal of it.
  * @throws OperatorRefusal UNKNOWN_MOVEMENT | NO_REVERSAL | ALREADY_REVERSED | SETTLEMENT_STALLED
  */
-async function checkReversal(servers: Servers, movement: AccountMoved): Promise<void> {
+async function checkReversal(servers: Servers, movement: AccountMoved, reverses: string): Promise<void> {
   const { engine, ledger } = servers;
-  const { kind, wallet, asset, amountAtoms, reverses } = movement;
-  if (reverses === undefined) return;
+  const { kind, wallet, asset, amountAtoms } = movement;
   const { newest } = await engine.pages.readHead();
   await untilSettled(servers, newest?.sequence ?? 0, PATIENCE_MS);
   const reversed = await ledger.journal.movement(kind === 'credited' ? 'debited' : 'credited', reverses);
-  if (reversed === null)
+  if (reversed === null || reversed.kind === 'requested')
     throw new OperatorRefusal(
       'UNKNOWN_MOVEMENT',
       `no ${kind === 'credited' ? 'withdrawal' : 'deposit'} has the reference ${reverses}`,
@@ -57,6 +56,18 @@ async function checkReversal(servers: Servers, movement: AccountMoved): Promise<
   if (await ledger.journal.isReversed(kind, reverses))
     throw new OperatorRefusal('ALREADY_REVERSED', `${reverses} was reversed before: nothing was moved`);
 }
+
+/**
+ * Checks that Postgres has the request that a step ends, which the engine has forgotten.
+ * @throws OperatorRefusal UNKNOWN_WITHDRAWAL
+ */
+async function checkRequest({ journal }: Servers['ledger'], reference: string): Promise<void> {
+  if ((await journal.movement('requested', reference))?.kind !== 'requested')
+    throw unknownWithdrawal(reference);
+}
+
+export const unknownWithdrawal = (reference: string): OperatorRefusal =>
+  new OperatorRefusal('UNKNOWN_WITHDRAWAL', `no withdrawal was requested under the reference ${reference}`);
 
 /**
  * Moves funds under a reference unless the reference already belongs to a movement.
@@ -81,7 +92,10 @@ export async function moveUnlessKnown(
     if (earlier !== null) return earlier;
     if (moved.outcome === 'unchecked') {
       checked = moved.moment;
-      await checkReversal({ engine, ledger }, movement);
+      if (movement.reverses !== undefined)
+        await checkReversal({ engine, ledger }, movement, movement.reverses);
+      if (movement.kind === 'confirmed' || movement.kind === 'returned')
+        await checkRequest(ledger, movement.reference);
     }
   }
   throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');
@@ -104,10 +118,13 @@ export async function scaledMovement(engine: Engine, asked: AskedMovement): Prom
   return { ...movement, amountAtoms: atomsOf(amount, asset), scale: asset.scale };
 }
 
-/** Returns the deposit or withdrawal that a reference stands for, settled or not. */
+/**
+ * Returns the movement that a reference stands for, settled or not.
+ * @param kind of the movement; one that shares its references may be returned
+ */
 export const findMovement = async (
   { engine, ledger }: Servers,
-  kind: AccountMoved['kind'],
+  kind: MovementKind,
   reference: string,
 ): Promise<AccountMoved | null> =>
   (await engine.funds.claimed(kind, reference)) ?? ledger.journal.movement(kind, reference);

@@ -7,6 +7,7 @@ import { MARKET_STATUSES, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { MAX_SCALE } from '../domain/market-rules.ts';
 import { parseMoment } from '../domain/moment.ts';
 import { formatDecimal, isWhole, toInteger } from '../domain/units.ts';
+import { WITHDRAWAL_STATES } from '../domain/withdrawal-states.ts';
 import { cursorText, nextCursor } from './cursor.ts';
 import { decimal, positiveDecimal } from './decimals.ts';
 import { address, flag, INTEGER_JSON, oneOf, optional, queryText, text, validText } from './fields.ts';
@@ -55,6 +56,29 @@ export const movementsRequest = z
       },
     ],
   });
+
+const MAX_PAGE = 500;
+const limit = queryText
+  .regex(/^([1-9]\d?|[1-4]\d\d|500)$/, `must be a whole number from 1 to ${MAX_PAGE}`)
+  .transform(Number)
+  .default(100)
+  .meta({ ...INTEGER_JSON, minimum: 1, maximum: MAX_PAGE, default: 100 });
+
+/** A withdrawal that custody pays later. */
+export const withdrawalRequest = z
+  .strictObject({ reference, wallet: inLowerCase, asset: text, amount: positiveDecimal, reason })
+  .meta({ description: 'The amount leaves the wallet at once, and is pending.' });
+
+export const confirmRequest = z.strictObject({
+  txid: validText(256).describe('transaction that paid the withdrawal'),
+  reason: optional(reason).describe('why; the transaction if it is left out'),
+});
+
+export const withdrawalsRequest = z.object({
+  state: oneOf(WITHDRAWAL_STATES).default('pending'),
+  limit,
+  cursor: cursorText,
+});
 
 export const referenceRequest = z.object({ reference });
 export const walletRequest = z.object({ wallet: inLowerCase });
@@ -118,13 +142,6 @@ const moment = queryText.transform((time, context) => {
   return timeMs ?? z.NEVER;
 });
 
-const MAX_PAGE = 500;
-const limit = queryText
-  .regex(/^([1-9]\d?|[1-4]\d\d|500)$/, `must be a whole number from 1 to ${MAX_PAGE}`)
-  .transform(Number)
-  .default(100)
-  .meta({ ...INTEGER_JSON, minimum: 1, maximum: MAX_PAGE, default: 100 });
-
 export const actsRequest = z.object({
   since: moment.optional().describe('ISO 8601 time, inclusive'),
   by: queryText.optional().describe('name of a person or of a key'),
@@ -173,6 +190,23 @@ export const movementResultSchema = z
 
 export const movementResultsSchema = z.strictObject({ results: z.array(movementResultSchema) });
 export const movementsSchema = z.strictObject({ movements: z.array(movementSchema) });
+
+const withdrawal = z.strictObject({
+  reference: z.string(),
+  wallet,
+  asset: assetSymbol,
+  amount: decimalText,
+  state: z.enum(WITHDRAWAL_STATES),
+  txid: z.string().nullable().describe('transaction that paid it; null unless it is confirmed'),
+  held: z.boolean().describe('the wallet is on custody hold: do not pay now'),
+});
+export const withdrawalSchema = withdrawal;
+export const withdrawalsSchema = z.strictObject({
+  withdrawals: z
+    .array(withdrawal.extend({ requestedAt: timestamp, endedAt: timestamp.nullable() }))
+    .describe('oldest first'),
+  nextCursor,
+});
 
 export const operatorsMarketSchema = z.strictObject({
   symbol: marketSymbol,
@@ -255,6 +289,27 @@ export const actsSchema = z.strictObject({
     }),
   ),
   nextCursor,
+});
+
+export const closingsSchema = z.strictObject({
+  closings: z
+    .array(
+      z.strictObject({
+        month: z.string(),
+        end: timestamp,
+        sequence: z.int().min(0).describe('the last booked event before the end; 0: none'),
+        closedAt: timestamp,
+        balances: z.int().min(0).describe('number of balances that were kept'),
+        digest: z.string().describe('SHA-256 of the balances'),
+      }),
+    )
+    .describe('oldest first'),
+});
+
+export const holdsRequest = z.object({ limit, cursor: inLowerCase.optional().describe('`nextCursor`') });
+export const holdsSchema = z.strictObject({
+  holds: z.array(z.strictObject({ wallet, since: timestamp })).describe('by wallet, as settled'),
+  nextCursor: wallet.nullable(),
 });
 
 export const tradingSchema = z.strictObject({ paused: z.boolean() });

@@ -10,7 +10,17 @@ const ofTrade = 'null unless the line is of a trade';
 
 const lineSchema = z.strictObject({
   time: timestamp,
-  kind: z.enum(['deposit', 'withdrawal', 'trade', 'fee']),
+  kind: z
+    .enum([
+      'deposit',
+      'withdrawal',
+      'withdrawal_requested',
+      'withdrawal_confirmed',
+      'withdrawal_returned',
+      'trade',
+      'fee',
+    ])
+    .describe('a requested withdrawal is pending until it is confirmed (paid) or returned'),
   asset: assetSymbol,
   amount: signedAmount.describe('change of the balance; negative if the wallet paid'),
   market: marketSymbol.nullable().describe(ofTrade),
@@ -29,6 +39,7 @@ const lineSchema = z.strictObject({
   tradeId: z.string().nullable(),
   reference: z.string().nullable().describe('reference of a deposit or a withdrawal'),
   sequence: z.int().min(1).describe('number of the event; lines of one event belong together'),
+  txid: z.string().nullable().describe('transaction that paid a confirmed withdrawal'),
 });
 
 export const statementSchema = z
@@ -73,6 +84,7 @@ export const statementSchema = z
             tradeId: null,
             reference: '0x5c50…:0',
             sequence: 42,
+            txid: null,
           },
         ],
         closing: [{ asset: 'USDC', amount: 1000 }],
@@ -84,6 +96,6 @@ export const statementSchema = z
 export const statementText = z
   .string()
   .describe(
-    'Rows `opening`, `deposit`, `withdrawal`, `trade`, `fee` and `closing` with the fields of a line. A text that a ' +
+    'Rows `opening` and `closing`, and lines with their fields between them. A text that a ' +
       'spreadsheet would run as a formula has an apostrophe in front.',
   );

@@ -142,6 +142,7 @@ export const OPERATOR_ERRORS = {
     'movements',
     'the scale of the asset changed while the command ran: nothing was moved; try again',
   ),
+  UNKNOWN_WITHDRAWAL: row(404, 'withdrawals', 'no withdrawal was requested under the reference'),
   UNKNOWN_MOVEMENT: row(400, 'movements', 'the movement to reverse does not exist'),
   NO_REVERSAL: row(400, 'movements', 'a reversal has the same wallet and asset, and at most the amount'),
   ALREADY_REVERSED: row(409, 'movements', 'the movement was reversed before: nothing was moved'),

@@ -37,12 +37,21 @@ interface OrdersClosed {
   readonly orders: readonly ClosedOrder[];
 }
 
+/**
+ * Deposits, withdrawals that leave at once, and the steps of withdrawals that custody pays later: a requested one is
+ * pending until it is confirmed or returned.
+ */
+export type MovementKind = 'credited' | 'debited' | 'requested' | 'confirmed' | 'returned';
+
 export interface AccountMoved {
-  readonly kind: 'credited' | 'debited';
+  readonly kind: MovementKind;
   readonly wallet: string;
   readonly asset: string;
   readonly amountAtoms: bigint;
+  /** A step that ends a withdrawal has the reference of the request. */
   readonly reference: string;
+  /** Transaction that paid a confirmed withdrawal. */
+  readonly txid?: string | undefined;
   /** Reference of the movement of the other kind that this one corrects. */
   readonly reverses?: string | undefined;
 }

@@ -1,5 +1,6 @@
 /** The engine's claim filter: its load, its copies outside Redis, and its replacement while trading continues. */
 
+import type { MovementKind } from '../domain/event.ts';
 import { claimOfUsed, reversalClaim, type UsedId } from './claims.ts';
 import type { EngineCore } from './core.ts';
 import {
@@ -43,7 +44,7 @@ interface FilterCopy {
 export const claimName = (used: UsedId): string => claimOfUsed(used).field.toString('hex');
 
 /** Returns the field that stores the reversal of a movement by one of a kind. */
-export const reversalName = (reversed: string, by: 'credited' | 'debited'): string =>
+export const reversalName = (reversed: string, by: MovementKind): string =>
   reversalClaim(reversed, by).field.toString('hex');
 
 /** The claim filter of the engine: its load, its copies, and its replacement. */

@@ -1,11 +1,12 @@
 /** Ids that may be used only once: the field that each id is claimed under, and its bits in the claim filter. */
 
 import { hash } from 'node:crypto';
+import type { MovementKind } from '../domain/event.ts';
 
 /** An id that may be used only once, ever. */
 export type UsedId =
   | { readonly kind: 'order'; readonly wallet: string; readonly clientOrderId: string }
-  | { readonly kind: 'credited' | 'debited'; readonly reference: string };
+  | { readonly kind: MovementKind; readonly reference: string };
 
 /** Number of bits that an id sets in its block of the filter; some may coincide. */
 export const BITS_PER_ID = 5;
@@ -60,11 +61,23 @@ function claimOf(kind: string, id: string): Claim {
 
 export const orderClaim = (wallet: string, clientOrderId: string): Claim => claimOf(wallet, clientOrderId);
 
-export const movementClaim = (kind: 'credited' | 'debited', reference: string): Claim =>
-  claimOf(kind, reference);
+/**
+ * Kinds of movements that share their references. A reference stands for one deposit and for one withdrawal, and a
+ * withdrawal ends once.
+ */
+const CLAIMED_AS = {
+  credited: 'credited',
+  debited: 'debited',
+  requested: 'debited',
+  confirmed: 'ended',
+  returned: 'ended',
+} as const satisfies Record<MovementKind, string>;
+
+export const movementClaim = (kind: MovementKind, reference: string): Claim =>
+  claimOf(CLAIMED_AS[kind], reference);
 
 /** Claim of the reversal of a movement, of which there is one. It has no place in the filter: Postgres is asked. */
-export const reversalClaim = (reversed: string, by: 'credited' | 'debited'): Claim =>
+export const reversalClaim = (reversed: string, by: MovementKind): Claim =>
   claimOf(`reversal ${by}`, reversed);
 
 export const claimOfUsed = (used: UsedId): Claim =>

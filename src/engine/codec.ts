@@ -22,7 +22,13 @@ const MAX_KEY = 2n ** 53n - 1n;
 export const exactNumber = (amount: bigint): number => Number(amount < EXACT_LIMIT ? amount : EXACT_LIMIT);
 
 /** Fields of the balances of an asset. A wallet's field is its 20 bytes and a letter. */
-export const BALANCE_FIELDS = { available: 'a', reserved: 'r', house: 'house', supply: 'supply' } as const;
+export const BALANCE_FIELDS = {
+  available: 'a',
+  reserved: 'r',
+  house: 'house',
+  withdrawals: 'withdrawals',
+  supply: 'supply',
+} as const;
 
 export const walletBytes = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
 export const walletText = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;

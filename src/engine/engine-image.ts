@@ -19,7 +19,7 @@ export interface EngineImage {
   liveOrders(): AsyncIterable<LiveOrder>;
   /**
    * Yields the total balance, available and reserved together, of every account that ever had the asset, and of
-   * `house`.
+   * `house` and of `withdrawals`.
    */
   readBalances(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
   usedIds(): AsyncIterable<UsedId>;

@@ -2,7 +2,14 @@
 
 import { createHash } from 'node:crypto';
 import { type Act, checkAct, type RecordedAct } from '../domain/act.ts';
-import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlacedEvent } from '../domain/event.ts';
+import type {
+  AccountMoved,
+  Cursor,
+  EngineEvent,
+  EventBody,
+  MovementKind,
+  OrderPlacedEvent,
+} from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { MarketUnits, OrderTerms } from '../domain/order.ts';
@@ -29,6 +36,9 @@ export const EVENT_KINDS = [
   'market_changed',
   'asset_changed',
   'operator_acted',
+  'requested',
+  'confirmed',
+  'returned',
 ] as const satisfies (EventBody['kind'] | null)[];
 
 /** Every event begins with it. */
@@ -130,6 +140,9 @@ function readDetail(kind: WrittenKind, text: string): EventBody {
   switch (kind) {
     case 'credited':
     case 'debited':
+    case 'requested':
+    case 'confirmed':
+    case 'returned':
       return readMovement(kind, text);
     case 'market_changed':
       return { kind, market: readMarketRecord(text) };
@@ -188,15 +201,25 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
   };
 }
 
-/** Reads a movement as claims and events store it. */
-export function readMovement(kind: AccountMoved['kind'], text: string): AccountMoved {
-  const { wallet, asset, amount, reference, reverses } = JSON.parse(text) as Record<string, string>;
+/**
+ * Reads a movement as claims and events store it.
+ * @param otherwise kind of a movement whose text names none: a deposit, or a withdrawal that left at once
+ */
+export function readMovement(otherwise: MovementKind, text: string): AccountMoved {
+  const { wallet, asset, amount, reference, reverses, kind, txid } = JSON.parse(text) as Record<
+    string,
+    string
+  >;
   const movement = {
-    kind,
+    kind: (kind as MovementKind | undefined) ?? otherwise,
     wallet: wallet!,
     asset: asset!,
     amountAtoms: BigInt(amount!),
     reference: reference!,
   };
-  return reverses === undefined ? movement : { ...movement, reverses };
+  return {
+    ...movement,
+    ...(reverses !== undefined && { reverses }),
+    ...(txid !== undefined && { txid }),
+  };
 }

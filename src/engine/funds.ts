@@ -1,8 +1,8 @@
-/** Deposits, withdrawals and balances. */
+/** Deposits, withdrawals with their steps, and balances. */
 
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
-import type { AccountMoved } from '../domain/event.ts';
+import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import { isTextUpTo } from '../domain/text.ts';
 import type { EngineAssets } from './assets.ts';
 import { checkedAtMs, type EngineMoment, movementClaim, reversalClaim } from './claims.ts';
@@ -41,7 +41,8 @@ export class EngineFunds {
   }
 
   /**
-   * Credits (a deposit) or debits (a withdrawal); a reference counts once.
+   * Credits (a deposit), debits (a withdrawal that leaves at once), or carries out a step of a withdrawal that custody
+   * pays later; a reference counts once.
    * @param scale decimals of the asset that the amount was made with; unless given, the scale in the engine
    * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD;
    * OperatorRefusal ALREADY_REVERSED | SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
@@ -50,6 +51,7 @@ export class EngineFunds {
     const { kind, wallet, asset, amountAtoms, reference, reverses } = movement;
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
+    const endsRequest = kind === 'confirmed' || kind === 'returned';
     const record = movementRecord(movement);
     let epoch = 0;
     const reply = await this.#core.whileCurrent(async () => {
@@ -70,12 +72,13 @@ export class EngineFunds {
         checkedAt,
         ...scriptClaim(id, filter),
         reversal: reverses === undefined ? '' : reversalClaim(reverses, kind).field,
+        request: endsRequest ? movementClaim('requested', reference).field : '',
         act: actText(act),
       });
     });
     switch (reply.outcome) {
       case 'claimed':
-        return { outcome: 'claimed', movement: readMovement(kind, reply.record) };
+        return { outcome: 'claimed', movement: claimedMovement(kind, reply.record) };
       case 'unchecked':
         return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
       case 'moved':
@@ -84,16 +87,17 @@ export class EngineFunds {
   }
 
   /** Returns the movement that a reference stands for, if the engine still remembers it. */
-  async claimed(kind: AccountMoved['kind'], reference: string): Promise<AccountMoved | null> {
+  async claimed(kind: MovementKind, reference: string): Promise<AccountMoved | null> {
     const { field } = movementClaim(kind, reference);
     const found = await this.#core.scripts.call(() =>
       Promise.all(KEYS.claims.map((claims) => this.#core.redis.hget(claims, field))),
     );
     const record = found.find((one) => one !== null);
-    return record == null ? null : readMovement(kind, record);
+    return record == null ? null : claimedMovement(kind, record);
   }
 
-  async #checkMovement({ asset, amountAtoms, reference, reverses = reference }: AccountMoved): Promise<void> {
+  async #checkMovement(movement: AccountMoved): Promise<void> {
+    const { asset, amountAtoms, reference, reverses = reference, txid = reference } = movement;
     if (!(await this.#assets.all()).some((known) => known.symbol === asset)) {
       throw new OperatorRefusal(
         'UNKNOWN_ASSET',
@@ -103,10 +107,10 @@ export class EngineFunds {
     if (amountAtoms <= 0n || amountAtoms > SUPPLY_LIMIT) {
       throw new OperatorRefusal('INVALID_AMOUNT', 'the amount must be positive and at most 2^62 atoms');
     }
-    if (![reference, reverses].every((text) => isTextUpTo(text, 256))) {
+    if (![reference, reverses, txid].every((text) => isTextUpTo(text, 256))) {
       throw new OperatorRefusal(
         'INVALID_REFERENCE',
-        'the reference must be 1 to 256 characters of valid text',
+        'references and the id of a transaction must be 1 to 256 characters of valid text',
       );
     }
   }
@@ -134,15 +138,31 @@ export class EngineFunds {
   }
 }
 
-/** Returns a movement as claims and events store it. */
+/** Reads the claim of a reference of a kind. A withdrawal that left at once names no kind. */
+const claimedMovement = (kind: MovementKind, record: string): AccountMoved =>
+  readMovement(kind === 'credited' ? 'credited' : 'debited', record);
+
+/** Returns a movement as claims and events store it. Deposits and withdrawals that leave at once name no kind. */
 export const movementRecord = ({
+  kind,
   wallet,
   asset,
   amountAtoms,
   reference,
   reverses,
-}: Omit<AccountMoved, 'kind'>): string =>
-  JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference, reverses });
+  txid,
+}: AccountMoved): string => {
+  const step = kind === 'credited' || kind === 'debited' ? undefined : kind;
+  return JSON.stringify({
+    wallet,
+    asset,
+    amount: amountAtoms.toString(),
+    reference,
+    reverses,
+    kind: step,
+    txid,
+  });
+};
 
 /**
  * Checks that a reference stands for the same movement as before.
@@ -153,11 +173,15 @@ export function checkSameMovement(asked: AccountMoved, earlier: AccountMoved): v
     asked.wallet === earlier.wallet &&
     asked.asset === earlier.asset &&
     asked.amountAtoms === earlier.amountAtoms &&
+    asked.kind === earlier.kind &&
+    asked.txid === earlier.txid &&
     asked.reverses === earlier.reverses;
   if (!same) {
+    const { kind, amountAtoms, asset, wallet, txid } = earlier;
+    const paid = txid === undefined ? '' : `, paid by ${txid}`;
     throw new OperatorRefusal(
       'REFERENCE_CONFLICT',
-      `the reference ${asked.reference} was used for another movement: ${earlier.amountAtoms} atoms of ${earlier.asset} for ${earlier.wallet}`,
+      `the reference ${asked.reference} was used for another movement: ${amountAtoms} atoms of ${asset} ${kind} for ${wallet}${paid}`,
     );
   }
 }

@@ -49,7 +49,7 @@ export type EngineHash =
   /** Market records by symbol. */
   | { readonly of: 'markets' }
   | { readonly of: 'assets' }
-  /** `available to 0x…`, `reserved by 0x…`, `house`, `supply`. */
+  /** `available to 0x…`, `reserved by 0x…`, `house`, `withdrawals`, `supply`. */
   | { readonly of: 'balances'; readonly asset: string }
   /** Prices in ticks. */
   | { readonly of: 'levels'; readonly market: string; readonly side: Side }

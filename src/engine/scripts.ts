@@ -170,6 +170,7 @@ export const MOVE_FUNDS = describeScript({
     'nextFilterOffset',
     'nextFilterLast',
     'reversal',
+    'request',
     'act',
   ],
   read: currentOutcomes({

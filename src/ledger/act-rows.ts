@@ -39,6 +39,23 @@ function describe(event: EngineEvent, before: string | null): Described | undefi
         after: `${isCredit ? available + amountAtoms : available - amountAtoms}`,
       };
     }
+    case 'requested':
+    case 'returned': {
+      const { kind, wallet, asset, reference, amountAtoms } = event;
+      const available = BigInt(before ?? 0);
+      return {
+        name: kind === 'requested' ? 'withdrawal request' : 'withdrawal return',
+        wallet,
+        asset,
+        subject: reference,
+        before: `${available}`,
+        after: `${kind === 'requested' ? available - amountAtoms : available + amountAtoms}`,
+      };
+    }
+    case 'confirmed': {
+      const { wallet, asset, reference, txid } = event;
+      return { name: 'withdrawal confirm', wallet, asset, subject: reference, after: txid };
+    }
     case 'account_held':
       return { name: 'account hold', wallet: event.wallet, after: ON };
     case 'account_released':

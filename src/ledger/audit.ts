@@ -1,6 +1,7 @@
 /** Reads the ledger for a reconcile: everything as of one event, however long the reads take. */
 
 import type pg from 'pg';
+import type { MovementKind } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
@@ -15,7 +16,7 @@ export type AuditedOrder = Omit<LiveOrder, 'sequence'>;
 
 /** An id that may be used only once. */
 export interface AuditedName {
-  readonly kind: 'order' | 'credited' | 'debited';
+  readonly kind: 'order' | MovementKind;
   readonly wallet: string;
   /** The client order id of an order, or the reference of a movement. */
   readonly id: string;
@@ -27,10 +28,11 @@ export interface AuditedName {
 export type AuditedId = AuditedName & { readonly sequence: number } & (
     | { readonly kind: 'order' }
     | {
-        readonly kind: 'credited' | 'debited';
+        readonly kind: MovementKind;
         readonly asset: string;
         readonly atoms: bigint;
         readonly reverses: string | null;
+        readonly txid: string | null;
       }
   );
 
@@ -67,7 +69,7 @@ export interface AuditSummary {
 
 interface AuditedAccount {
   readonly asset: string;
-  /** A wallet, `house` or `custody`. */
+  /** A wallet, `house`, `withdrawals` or `custody`. */
   readonly account: string;
   readonly atoms: bigint;
   readonly reservedAtoms: bigint;
@@ -134,19 +136,21 @@ interface IdRow extends AuditedName {
   atoms: bigint | null;
   sequence: bigint;
   reverses: string | null;
+  txid: string | null;
 }
 
 const USED_IDS_AFTER = `
   select 'order' as kind, wallet, client_order_id as id, id as "usedBy", null as asset, null::bigint as atoms, sequence,
-    null as reverses
+    null as reverses, null as txid
   from orders where client_order_id is not null and sequence > $1
   union all
-  select kind, wallet, reference, sequence::text, asset, amount_atoms, sequence, reverses from movements where sequence > $1`;
+  select kind, wallet, reference, sequence::text, asset, amount_atoms, sequence, reverses, txid
+  from movements where sequence > $1`;
 
-const usedIdOf = ({ kind, asset, atoms, sequence, reverses, ...name }: IdRow): AuditedId =>
+const usedIdOf = ({ kind, asset, atoms, sequence, reverses, txid, ...name }: IdRow): AuditedId =>
   kind === 'order'
     ? { ...name, kind, sequence: Number(sequence) }
-    : { ...name, kind, sequence: Number(sequence), asset: asset!, atoms: atoms!, reverses };
+    : { ...name, kind, sequence: Number(sequence), asset: asset!, atoms: atoms!, reverses, txid };
 
 const ROWS_TOGETHER = 2_000;
 

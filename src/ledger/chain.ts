@@ -74,12 +74,13 @@ export class BatchContent {
   }
 }
 
-/** Letters that begin the lines of an event's text, in their order. */
+/** Letters that begin the lines of an event's text, in their order. A movement begins with a digit, so `dt` is no other line. */
 export const LINES = {
   order: 'a',
   trade: 'b',
   closed: 'c',
   movement: 'd',
+  payment: 'dt',
   market: 'e',
   setting: 'f',
   reversal: 'g',

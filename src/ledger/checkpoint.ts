@@ -1,5 +1,6 @@
 /** Reads the heads and digests of a checkpoint, which is kept where nobody who writes to the ledger can write. */
 
+import { SUPPLY_CHANGE } from './entries.ts';
 import type { Ask } from './queries.ts';
 
 /** Rows of a table that only grows, up to a moment. */
@@ -59,7 +60,7 @@ export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
     begins: bigint;
   }>('select *, (select min(sequence) from chain_heads) as begins from engine_cursor');
   const totals = await ask<{ asset: string; atoms: string }>(
-    `select asset, sum(case kind when 'credited' then amount_atoms else -amount_atoms end)::text as atoms
+    `select asset, sum(${SUPPLY_CHANGE})::text as atoms
      from movements group by asset order by asset`,
   );
   const { sequence, head, begins, event_time_ms: timeMs } = cursor!;

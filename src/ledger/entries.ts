@@ -1,6 +1,6 @@
 /** Makes the double entries of a trade, a deposit or a withdrawal. */
 
-import type { AccountMoved } from '../domain/event.ts';
+import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 
 /** Account that earns the fees. */
@@ -8,13 +8,43 @@ export const HOUSE = 'house';
 /** Account of the other side of deposits and withdrawals: everything outside the exchange. */
 export const CUSTODY = 'custody';
 
-export type EntryKind = 'trade' | 'fee' | 'credit' | 'debit';
+/** Account of withdrawals that were requested, and are neither confirmed nor returned. */
+export const WITHDRAWALS = 'withdrawals';
+
+/** Kind of the entries of each kind of movement, and the accounts that pay and receive. Null stands for the wallet. */
+const BOOKED = {
+  credited: { kind: 'credit', from: CUSTODY, to: null },
+  debited: { kind: 'debit', from: null, to: CUSTODY },
+  requested: { kind: 'request', from: null, to: WITHDRAWALS },
+  confirmed: { kind: 'confirm', from: WITHDRAWALS, to: CUSTODY },
+  returned: { kind: 'return', from: WITHDRAWALS, to: null },
+} as const;
+
+/** Names of movements in statements and reports. */
+export const MOVEMENT_NAMES = {
+  credited: 'deposit',
+  debited: 'withdrawal',
+  requested: 'withdrawal_requested',
+  confirmed: 'withdrawal_confirmed',
+  returned: 'withdrawal_returned',
+} as const satisfies Record<MovementKind, string>;
+
+export type MovementName = (typeof MOVEMENT_NAMES)[MovementKind];
+
+export type EntryKind = 'trade' | 'fee' | (typeof BOOKED)[keyof typeof BOOKED]['kind'];
+
+/** SQL: the change of the wallet's balance by a row of `movements`. */
+export const WALLET_CHANGE = `case when kind in ('credited', 'returned') then amount_atoms when kind = 'confirmed' then 0
+  else -amount_atoms end`;
+/** SQL: the change of the asset's supply by a row of `movements`. */
+export const SUPPLY_CHANGE = `case when kind = 'credited' then amount_atoms when kind in ('debited', 'confirmed')
+  then -amount_atoms else 0 end`;
 
 /** One line of a transaction; the lines of a transaction sum to zero in every asset. */
 export interface Entry {
   readonly transactionId: string;
   readonly kind: EntryKind;
-  /** A wallet, `house` or `custody`. */
+  /** A wallet, `house`, `withdrawals` or `custody`. */
   readonly account: string;
   readonly asset: string;
   /** Positive: the account received. Never zero. */
@@ -80,14 +110,12 @@ export function entriesOfTrade(trade: Trade): Entry[] {
 
 export const transactionOfTrade = ({ tradeId }: Trade): string => `trade-${tradeId}`;
 
-/** Returns the entries of a movement. A deposit comes from custody, a withdrawal goes there. */
+/** Returns the entries of a movement: that of custody first, then that of the wallet; a step has the pending account. */
 export function entriesOfMovement(moved: AccountMoved & { readonly sequence: number }): Entry[] {
   const { wallet, asset, amountAtoms, reference, sequence } = moved;
-  const kind = moved.kind === 'credited' ? 'credit' : 'debit';
-  const received = kind === 'credit' ? amountAtoms : -amountAtoms;
+  const { kind, from, to } = BOOKED[moved.kind];
   const shared = { transactionId: `${kind}-${sequence}`, kind, asset, reference } as const;
-  return [
-    { ...shared, account: CUSTODY, amountAtoms: -received },
-    { ...shared, account: wallet, amountAtoms: received },
-  ];
+  const paid = { ...shared, account: from ?? wallet, amountAtoms: -amountAtoms };
+  const received = { ...shared, account: to ?? wallet, amountAtoms };
+  return to === null ? [paid, received] : [received, paid];
 }

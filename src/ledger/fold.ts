@@ -25,7 +25,8 @@ import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
 
 /** The columns of the rows of `movements`. */
-export const MOVEMENT_COLUMNS = 'sequence, kind, wallet, asset, amount_atoms, reference, time_ms, reverses';
+export const MOVEMENT_COLUMNS =
+  'sequence, kind, wallet, asset, amount_atoms, reference, time_ms, reverses, txid';
 
 export interface FoldedBatch {
   readonly newOrders: NewOrderRow[];
@@ -34,6 +35,10 @@ export interface FoldedBatch {
   /** Trades, their entries and those of movements, and candles. */
   readonly traded: TradeRows;
   readonly movements: CopyRows;
+  /** Events of requested withdrawals that the batch does not end, by their stored references. */
+  readonly requested: Map<string, number>;
+  /** Stored references of withdrawals of earlier batches that the batch ends. */
+  readonly ended: string[];
   /** Changed markets by symbol, each as it was last. */
   readonly markets: Map<string, Market>;
   readonly assets: Map<string, Asset>;
@@ -84,6 +89,8 @@ class Fold implements OrderVisitor {
     changedOrders: new Map(),
     traded: new TradeRows(),
     movements: new CopyRows(),
+    requested: new Map(),
+    ended: [],
     markets: new Map(),
     assets: new Map(),
     switches: new SwitchChanges(),
@@ -118,6 +125,9 @@ class Fold implements OrderVisitor {
         break;
       case 'credited':
       case 'debited':
+      case 'requested':
+      case 'confirmed':
+      case 'returned':
         this.#move(event);
         break;
       case 'market_changed':
@@ -228,7 +238,8 @@ class Fold implements OrderVisitor {
   }
 
   #move(event: EngineEvent & AccountMoved): void {
-    const { sequence, timeMs } = event;
+    const { sequence, timeMs, kind } = event;
+    const { requested, ended } = this.batch;
     const storedReference = storable(event.reference);
     const reference = textField(storedReference);
     const wallet = textField(event.wallet);
@@ -238,9 +249,14 @@ class Fold implements OrderVisitor {
       `${sequence}\t${event.kind}\t${event.wallet}\t${event.asset}\t${event.amountAtoms}\t${timeMs}\t${storedReference}`,
     );
     const reverses = event.reverses === undefined ? null : storable(event.reverses);
+    const txid = event.txid === undefined ? null : storable(event.txid);
+    if (txid !== null) this.#texts.add('payment', txid);
     if (reverses !== null) this.#texts.add('reversal', reverses);
+    if (kind === 'requested') requested.set(storedReference, sequence);
+    else if (kind === 'confirmed' || kind === 'returned')
+      if (!requested.delete(storedReference)) ended.push(storedReference);
     this.batch.movements.add(
-      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${field(reverses)}`,
+      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${field(reverses)}\t${field(txid)}`,
     );
     entriesOfMovement(event).forEach((entry, line) => {
       const account = textField(entry.account);

@@ -43,6 +43,7 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   operator_keys: { settlement: 'insert update', api: '' },
   orders: { settlement: 'insert update', api: '' },
   reconciliations: { settlement: 'insert', api: '' },
+  pending_withdrawals: { settlement: 'insert delete', api: '' },
   setting_changes: { settlement: 'insert', api: '' },
   trades: { settlement: 'insert', api: '' },
   trading_switches: { settlement: 'update', api: '' },

@@ -23,6 +23,7 @@ import { type StateQueries, stateQueries } from './state.ts';
 import { type StatementQueries, statementQueries } from './statement.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
+import { type WithdrawalQueries, withdrawalQueries } from './withdrawals.ts';
 
 export type { ActsFilter, OperatorAct } from './acts.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
@@ -33,7 +34,13 @@ export type { LastReconcile } from './checks/index.ts';
 export type { CopiesRow, CopyRegister } from './copies.ts';
 export { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
 export { LedgerDiverged } from './diverged.ts';
-export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
+export {
+  CUSTODY,
+  entriesOfMovement,
+  entriesOfTrade,
+  HOUSE,
+  WITHDRAWALS,
+} from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';
 export type { MigrateOptions } from './migrate.ts';
 export type { CappedAmount } from './operator-keys.ts';
@@ -65,6 +72,7 @@ export interface Ledger {
   readonly balances: BalanceQueries;
   readonly statements: StatementQueries;
   readonly turnover: TurnoverQueries;
+  readonly withdrawals: WithdrawalQueries;
   readonly state: StateQueries;
   readonly checks: Checks;
   /** Runs `work` on a snapshot of the ledger, while settlement continues. */
@@ -105,6 +113,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     balances: balanceQueries(pools),
     statements: statementQueries(pools),
     turnover: turnoverQueries(pools),
+    withdrawals: withdrawalQueries(pools),
     state: stateQueries(pools),
     checks: checks(pools),
     audit: (work) => audit(pools.auditing, work),

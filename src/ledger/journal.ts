@@ -1,8 +1,8 @@
 /** Reads the books of account: ledger entries of a span of time, and deposits and withdrawals by their reference. */
 
-import type { AccountMoved } from '../domain/event.ts';
+import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import type { Side } from '../domain/order.ts';
-import type { EntryKind } from './entries.ts';
+import { type EntryKind, MOVEMENT_NAMES, type MovementName } from './entries.ts';
 import { firstSequenceAt } from './first-after.ts';
 import type { Pools } from './pools.ts';
 import {
@@ -43,7 +43,7 @@ export interface EntriesFilter {
   /** Unix milliseconds, exclusive. */
   readonly toMs: number;
   readonly asset?: string | undefined;
-  /** A wallet, `house` or `custody`. */
+  /** A wallet, `house`, `withdrawals` or `custody`. */
   readonly account?: string | undefined;
   /** Entry id after which the list begins. */
   readonly after?: string | undefined;
@@ -113,10 +113,11 @@ export interface MovementsFilter {
   readonly asset?: string | undefined;
 }
 
-/** A deposit or a withdrawal. */
-interface BookedMovement extends Omit<AccountMoved, 'kind' | 'reverses'> {
-  readonly kind: 'deposit' | 'withdrawal';
+/** A deposit, a withdrawal, or a step of one. */
+interface BookedMovement extends Omit<AccountMoved, 'kind' | 'reverses' | 'txid'> {
+  readonly kind: MovementName;
   readonly reverses: string | null;
+  readonly txid: string | null;
   readonly sequence: number;
   readonly timeMs: number;
 }
@@ -126,24 +127,59 @@ const MOVEMENTS = `
   where sequence >= $1 and sequence < $2 and ($3::text is null or wallet = $3) and ($4::text is null or asset = $4)
   order by sequence`;
 
-const bookedMovementOf = (row: MovementRow & { kind: string; reference: string; time_ms: bigint }) => ({
-  kind: row.kind === 'credited' ? ('deposit' as const) : ('withdrawal' as const),
+const bookedMovementOf = (row: MovementRow & { reference: string }): BookedMovement => ({
+  kind: MOVEMENT_NAMES[row.kind],
   wallet: row.wallet,
   asset: row.asset,
   amountAtoms: row.amount_atoms,
   reference: row.reference,
   reverses: row.reverses,
+  txid: row.txid,
   sequence: Number(row.sequence),
   timeMs: Number(row.time_ms),
 });
 
 interface MovementRow {
   sequence: bigint;
+  kind: MovementKind;
   wallet: string;
   asset: string;
   amount_atoms: bigint;
   reverses: string | null;
+  txid: string | null;
+  time_ms: bigint;
 }
+
+/** A movement as it is settled. */
+export interface SettledMovement extends AccountMoved {
+  readonly sequence: number;
+  readonly timeMs: number;
+}
+
+/** Kinds of movements that share the references of a kind, as claims of the engine do. */
+const SHARING: Readonly<Record<MovementKind, readonly MovementKind[]>> = {
+  credited: ['credited'],
+  debited: ['debited', 'requested'],
+  requested: ['debited', 'requested'],
+  confirmed: ['confirmed', 'returned'],
+  returned: ['confirmed', 'returned'],
+};
+
+const BY_REFERENCE = `
+  select sequence, kind, wallet, asset, amount_atoms, reverses, txid, time_ms from movements
+  where kind = any($1::text[]) and reference = $2`;
+
+const settledMovementOf = (row: MovementRow, reference: string): SettledMovement => ({
+  kind: row.kind,
+  wallet: row.wallet,
+  asset: row.asset,
+  amountAtoms: row.amount_atoms,
+  reference,
+  sequence: Number(row.sequence),
+  timeMs: Number(row.time_ms),
+  ...(row.reverses !== null && { reverses: row.reverses }),
+  ...(row.txid !== null && { txid: row.txid }),
+});
 
 export type Journal = ReturnType<typeof journal>;
 
@@ -190,24 +226,14 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
       for await (const row of rows) yield bookedMovementOf(row);
     },
 
-    /** Returns the deposit or withdrawal with an operator's reference, or null. */
-    async movement(
-      kind: AccountMoved['kind'],
-      reference: string,
-    ): Promise<(AccountMoved & { sequence: number }) | null> {
-      const [row] = await askOnce<MovementRow>(
-        reading,
-        'select sequence, wallet, asset, amount_atoms, reverses from movements where kind = $1 and reference = $2',
-        [kind, storable(reference)],
-      );
-      if (row === undefined) return null;
-      const { wallet, asset, amount_atoms: amountAtoms } = row;
-      const movement = { kind, wallet, asset, amountAtoms, reference, sequence: Number(row.sequence) };
-      return row.reverses === null ? movement : { ...movement, reverses: row.reverses };
+    /** Returns the movement that has a reference, of the kind or of one that shares its references; or null. */
+    async movement(kind: MovementKind, reference: string): Promise<SettledMovement | null> {
+      const [row] = await askOnce<MovementRow>(reading, BY_REFERENCE, [SHARING[kind], storable(reference)]);
+      return row === undefined ? null : settledMovementOf(row, reference);
     },
 
     /** True if a movement of this kind reverses the movement of the other kind that has the reference. */
-    async isReversed(kind: AccountMoved['kind'], reference: string): Promise<boolean> {
+    async isReversed(kind: MovementKind, reference: string): Promise<boolean> {
       const found = await askOnce(reading, 'select from movements where kind = $1 and reverses = $2', [
         kind,
         storable(reference),

@@ -12,7 +12,7 @@ import { streamRows } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
 interface AccountBalance {
-  /** A wallet, `house` or `custody`. */
+  /** A wallet, `house`, `withdrawals` or `custody`. */
   readonly account: string;
   /** Zero for an account that has nothing left. */
   readonly atoms: bigint;
@@ -82,6 +82,16 @@ export function stateQueries({ auditing }: Pick<Pools, 'auditing'>) {
         cursor: await readCursor(ask),
         ...(await readSwitchesIn(ask)),
       }));
+    },
+
+    /** Returns the wallets on custody hold after a wallet, by wallet, as last settled. */
+    async holds(after: string, limit: number): Promise<{ wallet: string; heldAtMs: number }[]> {
+      const rows = await askOnce<{ wallet: string; held_at_ms: bigint }>(
+        auditing,
+        'select wallet, held_at_ms from holds where wallet > $1 order by wallet limit $2',
+        [after, limit],
+      );
+      return rows.map((row) => ({ wallet: row.wallet, heldAtMs: Number(row.held_at_ms) }));
     },
 
     /** Returns every asset, as last settled. */

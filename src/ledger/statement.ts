@@ -1,9 +1,11 @@
 /** Reads a wallet's statement: balances at both ends, and every change between them, oldest first. */
 
 import type pg from 'pg';
+import type { MovementKind } from '../domain/event.ts';
 import type { FillRole, Side } from '../domain/order.ts';
 import { greatest } from '../domain/units.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
+import { MOVEMENT_NAMES, type MovementName, WALLET_CHANGE } from './entries.ts';
 import { firstSequenceAt, firstTradeAt } from './first-after.ts';
 import { NEAREST_KEPT } from './kept-balances.ts';
 import type { Pools } from './pools.ts';
@@ -21,12 +23,14 @@ interface Happened {
   readonly timeMs: number;
 }
 
-/** A deposit or a withdrawal. */
+/** A deposit, a withdrawal, or a step of one. */
 interface StatedMovement extends Happened {
-  readonly kind: 'deposit' | 'withdrawal';
+  readonly kind: MovementName;
   readonly asset: string;
   readonly amountAtoms: bigint;
   readonly reference: string;
+  /** Transaction that paid a confirmed withdrawal; null for other movements. */
+  readonly txid: string | null;
 }
 
 /** A trade from the side of the wallet. */
@@ -94,7 +98,7 @@ const walk = (role: FillRole, from: string, to: string, limit = ''): string => `
 const LINES = `
   select trades.sequence, trades.time_ms, own.role, taker_side, ${PRICED_TRADE_COLUMNS}, base, quote, base_atoms,
     notional_atoms, fee_atoms, case own.role when 'taker' then taker_order_id else maker_order_id end as order_id,
-    null as kind, null as asset, null::bigint as amount_atoms, null as reference
+    null as kind, null as asset, null::bigint as amount_atoms, null as reference, null as txid
   from (
     select own.* from markets
     cross join lateral (${walk('taker', '$4', '$5', 'limit $6')} union all ${walk('maker', '$4', '$5', 'limit $6')}) as own
@@ -103,7 +107,7 @@ const LINES = `
   join trades using (trade_id) join markets on markets.symbol = trades.market
   union all
   (select sequence, time_ms, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-    kind, asset, amount_atoms, reference
+    kind, asset, amount_atoms, reference, txid
    from movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
    order by wallet, sequence limit $6)
   order by sequence, trade_id limit $6`;
@@ -122,18 +126,18 @@ interface LineRow extends Happening, Partial<PricedTradeRow> {
 interface Happening {
   sequence: bigint;
   time_ms: bigint;
-  kind: 'credited' | 'debited';
+  kind: MovementKind;
   asset: string;
   amount_atoms: bigint;
   reference: string;
+  txid: string | null;
 }
 
 function statedOf(row: LineRow): Stated {
   const happened = { sequence: Number(row.sequence), timeMs: Number(row.time_ms) };
   if (!isPriced(row)) {
-    const { asset, amount_atoms: amountAtoms, reference } = row;
-    const kind = row.kind === 'credited' ? 'deposit' : 'withdrawal';
-    return { ...happened, kind, asset, amountAtoms, reference };
+    const { asset, amount_atoms: amountAtoms, reference, txid } = row;
+    return { ...happened, kind: MOVEMENT_NAMES[row.kind], asset, amountAtoms, reference, txid };
   }
   const takerSide = row.taker_side;
   const makerSide = takerSide === 'buy' ? 'sell' : 'buy';
@@ -172,7 +176,7 @@ const TOTALS = `
     select quote, case when (taker_side = 'buy') = (role = 'taker') then -notional_atoms else notional_atoms end
       - case role when 'taker' then fee_atoms else 0 end from own
     union all
-    select asset, case kind when 'credited' then amount_atoms else -amount_atoms end from movements
+    select asset, ${WALLET_CHANGE} from movements
     where (wallet, sequence) > ($2, (select sequence from point)) and (wallet, sequence) < ($2, $3)
   ) as changes
   group by asset having sum(atoms) <> 0 order by asset`;

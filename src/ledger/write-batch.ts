@@ -44,6 +44,7 @@ const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
   ...writeCandles(batch.traded.candles),
   ...copy('ledger_entries', ENTRY_COLUMNS, batch.traded.entries),
   ...copy('movements', MOVEMENT_COLUMNS, batch.movements),
+  ...writePending(batch),
   ...writeAssets(batch),
   ...writeMarkets(batch),
   ...writeTerms(batch.switches),
@@ -92,6 +93,20 @@ function orderRows({ newOrders }: FoldedBatch): CopyRows {
   const rows = new CopyRows();
   for (const order of newOrders) rows.add(orderRow(order));
   return rows;
+}
+
+function writePending({ requested, ended }: FoldedBatch): Statement[] {
+  const add = {
+    name: 'add pending withdrawals',
+    text: 'insert into pending_withdrawals (reference, sequence) select * from unnest($1::text[], $2::bigint[])',
+    values: [textArray([...requested.keys()]), numberArray([...requested.values()])],
+  };
+  const end = {
+    name: 'end pending withdrawals',
+    text: 'delete from pending_withdrawals where reference = any($1::text[])',
+    values: [textArray(ended)],
+  };
+  return [...(requested.size > 0 ? [add] : []), ...(ended.length > 0 ? [end] : [])];
 }
 
 function writeAssets({ assets }: FoldedBatch): Statement[] {

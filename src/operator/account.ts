@@ -5,7 +5,6 @@ import { readAccount } from '../books/accounts.ts';
 import { type AskedMovement, moveFundsOnce, scaledMovement } from '../books/movements.ts';
 import type { Act } from '../domain/act.ts';
 import { Refusal } from '../domain/errors.ts';
-import type { AccountMoved } from '../domain/event.ts';
 import { type Decimal, formatScaled } from '../domain/units.ts';
 import { EventRefused } from '../engine/index.ts';
 import { column, renderFacts, renderTable, shown } from '../terminal/table.ts';
@@ -16,7 +15,7 @@ import { bookFile } from './movement-file.ts';
 import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
-const WALLET = 'address: 0x and 40 hex digits, in any case';
+export const WALLET = 'address: 0x and 40 hex digits, in any case';
 
 export function addAccountCommands(program: Command, perform: RunCommand): void {
   const account = addNoun(program, 'account', 'manage balances, deposits, withdrawals and holds of wallets');
@@ -65,7 +64,7 @@ const MOVEMENTS = {
   },
 } as const;
 
-function addMovement(account: Command, perform: RunCommand, kind: AccountMoved['kind']): void {
+function addMovement(account: Command, perform: RunCommand, kind: keyof typeof MOVEMENTS): void {
   withAct(account.command(MOVEMENTS[kind].verb))
     .argument('[wallet]', WALLET, readWallet)
     .argument('[asset]', 'asset symbol, like USDC')
@@ -114,7 +113,11 @@ interface MovementOptions extends ActOptions {
   file?: string;
 }
 
-async function move(services: OperatorServices, asked: AskedMovement, act: Act): Promise<CommandResult> {
+async function move(
+  services: OperatorServices,
+  asked: AskedMovement & { readonly kind: keyof typeof MOVEMENTS },
+  act: Act,
+): Promise<CommandResult> {
   const { amount, ...movement } = asked;
   const { kind, wallet, reference } = movement;
   try {

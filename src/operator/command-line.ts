@@ -19,6 +19,7 @@ import { isClosedByReader, paintFor, type Terminal, write } from './terminal.ts'
 import { addTermsCommands } from './terms.ts';
 import { addTradingCommands } from './trading.ts';
 import type { RunCommand } from './verb.ts';
+import { addWithdrawalCommands } from './withdrawal.ts';
 
 export type { OperatorServices } from './services.ts';
 export type { Terminal } from './terminal.ts';
@@ -34,6 +35,7 @@ const NOUNS = [
   addMarketCommands,
   addAssetCommands,
   addAccountCommands,
+  addWithdrawalCommands,
   addOrderCommands,
   addTradingCommands,
   addTermsCommands,

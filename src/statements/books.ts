@@ -11,7 +11,7 @@ import type {
   MovementsFilter,
   TurnoverSpan,
 } from '../ledger/index.ts';
-import { CUSTODY, HOUSE } from '../ledger/index.ts';
+import { CUSTODY, HOUSE, WITHDRAWALS } from '../ledger/index.ts';
 import { decimalOf, isoTime, readScales, type Scales } from './amounts.ts';
 import { amountColumn, type Cell, mapped, type Report, textColumns } from './report.ts';
 
@@ -19,21 +19,26 @@ type Books = Pick<Ledger, 'balances' | 'turnover' | 'journal' | 'state'>;
 
 /** Sums of an asset over all accounts. */
 class TrialBalance {
-  readonly #sums = new Map<string, { wallets: bigint; house: bigint; custody: bigint }>();
+  readonly #sums = new Map<
+    string,
+    { wallets: bigint; house: bigint; withdrawals: bigint; custody: bigint }
+  >();
 
   add({ account, asset, totalAtoms }: AccountFigures): void {
-    const sum = this.#sums.get(asset) ?? { wallets: 0n, house: 0n, custody: 0n };
+    const sum = this.#sums.get(asset) ?? { wallets: 0n, house: 0n, withdrawals: 0n, custody: 0n };
     this.#sums.set(asset, sum);
-    sum[account === HOUSE ? 'house' : account === CUSTODY ? 'custody' : 'wallets'] += totalAtoms;
+    const isOwn = account === HOUSE || account === WITHDRAWALS || account === CUSTODY;
+    sum[isOwn ? account : 'wallets'] += totalAtoms;
   }
 
   lines(scales: Scales): object[] {
-    return [...this.#sums].sort().map(([asset, { wallets, house, custody }]) => ({
+    return [...this.#sums].sort().map(([asset, { wallets, house, withdrawals, custody }]) => ({
       asset,
       wallets: decimalOf(scales, asset, wallets),
       house: decimalOf(scales, asset, house),
+      withdrawals: decimalOf(scales, asset, withdrawals),
       custody: decimalOf(scales, asset, custody),
-      sum: decimalOf(scales, asset, wallets + house + custody),
+      sum: decimalOf(scales, asset, wallets + house + withdrawals + custody),
     }));
   }
 }
@@ -123,7 +128,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
     columns: [
       ...textColumns('time', 'kind', 'wallet', 'asset'),
       amountColumn('amount'),
-      ...textColumns('reference', 'reverses', 'sequence'),
+      ...textColumns('reference', 'reverses', 'sequence', 'txid'),
     ],
     rows: mapped(books.journal.movements(filter), ({ timeMs, kind, wallet, asset, ...moved }) => [
       isoTime(timeMs),
@@ -134,6 +139,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
       moved.reference,
       moved.reverses,
       moved.sequence,
+      moved.txid,
     ]),
   };
 }

@@ -23,7 +23,7 @@ export const STATEMENT_COLUMNS: readonly ReportColumn[] = [
   ...['price', 'size', 'fee'].map(amountColumn),
   ...textColumns('counterAsset'),
   amountColumn('counterAmount'),
-  ...textColumns('orderId', 'tradeId', 'reference', 'sequence'),
+  ...textColumns('orderId', 'tradeId', 'reference', 'sequence', 'txid'),
 ];
 
 type Amounts = readonly (readonly [asset: string, atoms: bigint])[];
@@ -37,14 +37,21 @@ function balanceRows(
   return amounts.map(([asset, atoms]) => [isoTime(timeMs), kind, asset, decimalOf(scales, asset, atoms)]);
 }
 
+function receivedAtoms({ kind, amountAtoms }: Exclude<Stated, { kind: 'trade' }>): bigint {
+  if (kind === 'deposit' || kind === 'withdrawal_returned') return amountAtoms;
+  // The wallet paid when it was requested.
+  return kind === 'withdrawal_confirmed' ? 0n : -amountAtoms;
+}
+
 /** Returns the rows of a line, as the cells of `STATEMENT_COLUMNS`. */
 export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
   const time = isoTime(line.timeMs);
   if (line.kind !== 'trade') {
-    const { kind, asset, amountAtoms, reference, sequence } = line;
-    const received = kind === 'deposit' ? amountAtoms : -amountAtoms;
+    const { kind, asset, reference, sequence, txid } = line;
     const none = Array<null>(10).fill(null);
-    return [[time, kind, asset, decimalOf(scales, asset, received), ...none, reference, sequence]];
+    return [
+      [time, kind, asset, decimalOf(scales, asset, receivedAtoms(line)), ...none, reference, sequence, txid],
+    ];
   }
   const { base, quote, side, feeAtoms } = line;
   const sign = side === 'buy' ? 1n : -1n;
@@ -72,6 +79,7 @@ export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
     String(line.tradeId),
     null,
     line.sequence,
+    null,
   ];
   const rows = [
     row('trade', base, inBase, fee, [quote, decimalOf(scales, quote, inQuote)]),

@@ -1,5 +1,6 @@
 /**
- * Bundles the trading page into `dist/web`: `main.js`, `style.css`, a file for each dynamic import, icon and web app
+ * Bundles the trading page and the desk into `dist/web`: `main.js`, `style.css`, `desk.js`, `desk.css`, a file for each
+ * dynamic import, icon and web app
  * manifest, the licences of others and a list of all. Commands that may serve the page call it first; it returns within milliseconds when the
  * sources and packages are those of the last bundle. Plain Node. `node src/web/bundle.mjs` bundles and prints sizes.
  *
@@ -33,6 +34,8 @@ const output = join(dist, 'web');
 
 const MAIN = 'src/web/main.tsx';
 const STYLE = 'src/web/style.css';
+/** The desk of operators is another page, which no browser loads together with the trading page. */
+const DESK = ['src/web/desk/desk.tsx', 'src/web/desk/desk.css'];
 /** Texts that must be distributed with the bundle. */
 const LICENCES = ['NOTICE', 'LICENSE'];
 /** Files that are served as they are: the description of the page for browsers that install it, and its icon. */
@@ -121,6 +124,10 @@ async function build() {
   });
   const outputs = [...bundled, ...chunks.values()];
   assertApart(outputs);
+  const desk = await files(esbuild, DESK, new Map()).catch((error) => {
+    throw new BundleTrouble(`The desk cannot be bundled: ${error.message}`);
+  });
+  outputs.push(...desk);
   outputs.push({ name: NOTICE, contents: noticeText(), read: [], parts: [] });
   for (const path of AS_THEY_ARE)
     outputs.push({ name: basename(path), contents: readFileSync(join(project, path)), read: [], parts: [] });

@@ -1,17 +1,14 @@
 /** Tests accessibility: no violations of axe's rules, no sideways scrolling, and a session by keyboard alone. */
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { AxeResults, RunOptions } from 'axe-core';
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
+import { ALL_RULES, overflowOf, RULES_ON_COLOR, violationsOf } from './axe.ts';
 import { type Grid, newWallet, openGridMarket, placeLimit, tickerOf } from './grids.ts';
 import { bookState, cancelButton, showTab, signIn, tableNamed } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
 import { createWallet } from './wallets.ts';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SYMBOL = 'AXE/USDC';
 /** A market with the longest names and with long figures. No page may become wider by it. */
 const WIDE: Grid = {
@@ -24,30 +21,6 @@ const WIDTHS = [360, 768, 1280, 1920];
 /** CSS pixels; WCAG 2.2 asks for targets of this size. */
 const AXE_WIDTHS = [360, 1280];
 const TABS = ['Open orders', 'Fills', 'Balances'];
-
-/** Leaves out elements that violate nothing, because axe would write down each of them. */
-const ALL_RULES: RunOptions = { resultTypes: ['violations'] };
-/** A theme changes nothing but colors. */
-const RULES_ON_COLOR: RunOptions = { ...ALL_RULES, runOnly: ['color-contrast', 'link-in-text-block'] };
-
-type AxeWindow = { readonly axe?: { run(context: string, options: RunOptions): Promise<AxeResults> } };
-
-/** Runs axe in the page, or in a part of it. @returns each violated rule, with the first element that violates it */
-async function violationsOf(page: Page, options: RunOptions, part = 'html'): Promise<string[]> {
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);
-  const { violations } = await page.evaluate(
-    ([selector, asked]) => (window as unknown as AxeWindow).axe!.run(selector, asked),
-    [part, options] as const,
-  );
-  return violations.map(({ id, help, nodes }) => {
-    const [first] = nodes;
-    return `${id}: ${help} (${nodes.length} elements)\n${first?.html}\n${first?.failureSummary}`;
-  });
-}
-
-/** Number of pixels by which the page is wider than the window. */
-const overflowOf = (page: Page): Promise<number> =>
-  page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
 describe('access to the page', () => {
   let stage: Stage;

@@ -526,7 +526,10 @@ class Run {
       case 'orders_closed':
         return { kind: event.kind, orders: this.#closedIn(event.orders) };
       case 'credited':
-      case 'debited': {
+      case 'debited':
+      case 'requested':
+      case 'confirmed':
+      case 'returned': {
         const { kind, wallet, asset, amountAtoms, reference } = event;
         return { kind, wallet, asset, atoms: amountAtoms, reference };
       }
@@ -673,7 +676,9 @@ class Run {
 
   #balancesOf(asset: string): Map<string, readonly [available: bigint, reserved: bigint]> {
     const house = this.reference.house.get(asset)!;
+    const pending = this.reference.pending.get(asset) ?? 0n;
     const balances = new Map<string, readonly [bigint, bigint]>(house > 0n ? [['house', [house, 0n]]] : []);
+    if (pending > 0n) balances.set('withdrawals', [pending, 0n]);
     for (const wallet of WALLETS) {
       const { available, reserved } = this.reference.account(wallet, asset);
       if (available !== 0n || reserved !== 0n) balances.set(wallet, [available, reserved]);

@@ -143,6 +143,7 @@ export class Generator {
       [1, () => ({ do: 'clear', market: this.#dice.pick([...BUSY, PRE_OPEN]) })],
       [70, () => this.#credit()],
       [46, () => this.#debit()],
+      [25, () => this.#endWithdrawal()],
       [26, () => ({ do: 'hold', wallet: this.#dice.pick(WALLETS) })],
       [20, () => ({ do: 'pause' })],
       [21, () => ({ do: 'require_terms', version: `v${this.#dice.below(4)}` })],
@@ -511,10 +512,18 @@ export class Generator {
     const { available } = this.#book.account(wallet, asset);
     const part = (available * BigInt(this.#dice.below(300))) / 1000n;
     const atoms = this.#dice.chance(0.6) ? part : available + this.#between(0, 2);
-    return this.#move('debited', wallet, asset, most(1n, atoms));
+    return this.#move(this.#dice.pick(['debited', 'requested']), wallet, asset, most(1n, atoms));
   }
 
-  #move(kind: 'credited' | 'debited', wallet: string, asset: string, atoms: bigint): Operation {
+  /** Ends a withdrawal, or ends one again that has ended. */
+  #endWithdrawal(): Operation {
+    const { requests } = this.#book;
+    if (requests.length === 0) return this.#debit();
+    const request = this.#dice.pick(requests.slice(-REMEMBERED_IDS));
+    return { do: 'move', movement: { ...request, kind: this.#dice.pick(['confirmed', 'returned']) } };
+  }
+
+  #move(kind: 'credited' | 'debited' | 'requested', wallet: string, asset: string, atoms: bigint): Operation {
     const reference = `${kind} ${this.#made} ${this.#idText()}`;
     const movement = { kind, wallet, asset, atoms, reference };
     const earlier = this.#movements.length > 0 && this.#dice.chance(0.4) && this.#dice.pick(this.#movements);

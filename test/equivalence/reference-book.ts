@@ -4,6 +4,7 @@
  */
 
 import type { ErrorCode } from '../../src/domain/errors.ts';
+import type { MovementKind } from '../../src/domain/event.ts';
 import type {
   EndReason,
   OrderStatus,
@@ -68,12 +69,14 @@ export interface ClosedRecord {
 }
 
 export interface MovementRecord {
-  readonly kind: 'credited' | 'debited';
+  readonly kind: MovementKind;
   readonly wallet: string;
   readonly asset: string;
   readonly atoms: bigint;
   readonly reference: string;
 }
+
+const isEnd = (kind: MovementKind): boolean => kind === 'confirmed' || kind === 'returned';
 
 /** Expected event of the engine's stream, with amounts in units. */
 export type ReferenceEvent =
@@ -149,6 +152,10 @@ export class ReferenceExchange {
   /** `wallet id` -> order number; `kind reference` -> movement. */
   readonly #clientOrders = new Map<string, number>();
   readonly #movements = new Map<string, MovementRecord>();
+  /** Requested withdrawals, ended or not. */
+  readonly requests: MovementRecord[] = [];
+  /** By asset: requested, and neither confirmed nor returned. */
+  readonly pending = new Map<string, bigint>();
   #events: ReferenceEvent[] = [];
   #recorded = 0;
 
@@ -440,17 +447,24 @@ export class ReferenceExchange {
   /** Returns the movement, or an earlier one with the same reference. */
   move(movement: MovementRecord): { moved: MovementRecord } | { known: MovementRecord } | Refused {
     const { kind, wallet, asset, atoms, reference } = movement;
-    const known = this.#movements.get(`${kind} ${reference}`);
+    const name = `${kind === 'credited' ? 'deposit' : isEnd(kind) ? 'end' : 'withdrawal'} ${reference}`;
+    const known = this.#movements.get(name);
     if (known !== undefined) return { known };
     const account = this.account(wallet, asset);
     const supply = this.supply.get(asset)!;
     if (kind === 'credited' && supply + atoms > SUPPLY_LIMIT) return { refused: 'SUPPLY_LIMIT' };
-    if (kind === 'debited' && this.held.has(wallet)) return { refused: 'CUSTODY_HOLD' };
-    if (kind === 'debited' && account.available < atoms) return { refused: 'INSUFFICIENT_BALANCE' };
-    const change = kind === 'credited' ? atoms : -atoms;
-    account.available += change;
-    this.supply.set(asset, supply + change);
-    this.#movements.set(`${kind} ${reference}`, movement);
+    const leaves = kind === 'debited' || kind === 'requested';
+    if (leaves && this.held.has(wallet)) return { refused: 'CUSTODY_HOLD' };
+    if (leaves && account.available < atoms) return { refused: 'INSUFFICIENT_BALANCE' };
+    if (leaves) account.available -= atoms;
+    if (kind === 'credited' || kind === 'returned') account.available += atoms;
+    if (kind === 'credited') this.supply.set(asset, supply + atoms);
+    if (kind === 'debited' || kind === 'confirmed') this.supply.set(asset, supply - atoms);
+    if (kind === 'requested') this.requests.push(movement);
+    const pending = this.pending.get(asset) ?? 0n;
+    if (kind === 'requested') this.pending.set(asset, pending + atoms);
+    if (isEnd(kind)) this.pending.set(asset, pending - atoms);
+    this.#movements.set(name, movement);
     this.#record(movement);
     return { moved: movement };
   }

@@ -200,6 +200,152 @@ describe('the routes for operators', () => {
     expect(body.closing[0].asset).to.equal('USDC');
   });
 
+  describe('for withdrawals in two steps', () => {
+    const CAROL = WALLET('c');
+    const asked = (reference: string, more: object = {}) => ({
+      ...{ reference, wallet: CAROL, asset: 'USDC', amount: '10', reason },
+      ...more,
+    });
+    const codeOf = ({ status, body }: Response) => [status, body.code ?? body.state];
+    const tell = async (path: string, body: object, key = master, app = 0) =>
+      codeOf(await post(`/withdrawals${path}`, body, key, app));
+    const listed = async (state: string, more = '') =>
+      (await get(`/withdrawals?state=${state}${more}`)).body.withdrawals.map(
+        ({ reference }: { reference: string }) => reference,
+      );
+
+    before(() => book([movement('c-1', { wallet: CAROL, amount: '100' })]));
+
+    it('take the amount at once, and pay it out or give it back, each only once', async () => {
+      const requests = ['paid', 'back', 'open'].map((reference) => tell('', asked(reference)));
+      expect(await Promise.all(requests)).to.deep.equal(Array(3).fill([201, 'pending']));
+      const shown = (await get(`/wallets/${CAROL}`)).body.balances[0];
+      expect(shown).to.include({ total: '70', available: '70', reserved: '0' });
+      expect(await tell('/paid/confirm', { txid: '0xa' })).to.deep.equal([200, 'confirmed']);
+      expect(await tell('/back/return', { reason })).to.deep.equal([200, 'returned']);
+      expect(await sumOf(CAROL)).to.equal('80');
+      for (const isForgotten of [false, true]) {
+        if (isForgotten) {
+          await fixture.settle();
+          for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
+        }
+        expect(await tell('', asked('paid'), master, 1)).to.deep.equal([200, 'confirmed']);
+        expect(await tell('/paid/confirm', { txid: '0xa' }, master, 1)).to.deep.equal([200, 'confirmed']);
+        expect(await tell('/back/return', { reason }, master, 1)).to.deep.equal([200, 'returned']);
+        for (const [path, body] of [
+          ['', asked('paid', { amount: '9' })],
+          ['', asked('m-2')],
+          ['/paid/confirm', { txid: '0xb' }],
+          ['/paid/return', { reason }],
+          ['/back/confirm', { txid: '0xa' }],
+        ] as const)
+          expect(await tell(path, body), path).to.deep.equal([409, 'REFERENCE_CONFLICT']);
+        const [same] = await book([movement('paid', { wallet: CAROL, kind: 'withdrawal', amount: '10' })]);
+        expect(same).to.include({ status: 409, code: 'REFERENCE_CONFLICT' });
+        expect(await tell('/none/confirm', { txid: '0xa' })).to.deep.equal([404, 'UNKNOWN_WITHDRAWAL']);
+        expect(codeOf(await get('/withdrawals/open'))).to.deep.equal([200, 'pending']);
+      }
+      expect(await sumOf(CAROL)).to.equal('80');
+      expect(await listed('pending')).to.deep.equal(['open']);
+      expect(await listed('confirmed')).to.deep.equal(['paid']);
+      expect(await listed('returned')).to.deep.equal(['back']);
+    });
+
+    it('end a withdrawal that two replicas confirm and return at once in one way', async () => {
+      const names = Array.from({ length: 8 }, (_none, at) => `race-${at}`);
+      await Promise.all(names.map((name) => tell('', asked(name, { amount: '1' }))));
+      let confirmed = 0;
+      for (const name of names) {
+        const answers = await Promise.all([
+          tell(`/${name}/confirm`, { txid: name }, master, 0),
+          tell(`/${name}/return`, { reason }, master, 1),
+        ]);
+        expect(answers.map(([status]) => status).sort()).to.deep.equal([200, 409]);
+        if (answers[0]![0] === 200) confirmed += 1;
+      }
+      expect(await sumOf(CAROL)).to.equal(`${80 - confirmed}`);
+      await fixture.settle();
+      expect([...(await listed('confirmed')), ...(await listed('returned'))]).to.have.length(10);
+    });
+
+    it('list pending ones in pages, also those of a wallet on hold', async () => {
+      await Promise.all([1, 2, 3].map((at) => tell('', asked(`page-${at}`, { amount: '1' }))));
+      await post(`/wallets/${CAROL}/hold`, { reason });
+      await fixture.settle();
+      const first = (await get('/withdrawals?limit=3')).body;
+      const rest = (await get(`/withdrawals?limit=3&cursor=${first.nextCursor}`)).body;
+      const all = [...first.withdrawals, ...rest.withdrawals];
+      expect([all.length, rest.nextCursor, all.every(({ held }) => held)]).to.deep.equal([4, null, true]);
+      expect((await get(`/withdrawals?state=confirmed&cursor=${first.nextCursor}`)).status).to.equal(400);
+      expect(await tell('', asked('late'))).to.deep.equal([400, 'CUSTODY_HOLD']);
+      expect(await tell('/open/confirm', { txid: '0xc' })).to.deep.equal([200, 'confirmed']);
+      await post(`/wallets/${CAROL}/release`, { reason });
+    });
+
+    it('need the right to debit, and count to its cap', async () => {
+      const [creditor, capped] = [
+        await keyOf('no-debit', 'credit,read'),
+        await keyOf('capped-debit', 'debit', '--cap', 'USDC=3/day'),
+      ];
+      for (const [path, body] of [
+        ['', asked('never')],
+        ['/page-1/confirm', { txid: 'x' }],
+        ['/page-1/return', { reason }],
+      ] as const)
+        expect(await tell(path, body, creditor), path).to.deep.equal([403, 'FORBIDDEN']);
+      const answers = [];
+      for (const [reference, amount] of [
+        ['cap-a', '2'],
+        ['cap-a', '2'],
+        ['cap-b', '1.000001'],
+        ['cap-c', '1'],
+      ])
+        answers.push(await tell('', asked(reference!, { amount }), capped));
+      expect(answers).to.deep.equal([
+        ...[
+          [201, 'pending'],
+          [200, 'pending'],
+        ],
+        ...[
+          [403, 'CAP_EXCEEDED'],
+          [201, 'pending'],
+        ],
+      ]);
+      await fixture.settle();
+      expect((await get('/withdrawals', capped)).status).to.equal(200);
+    });
+
+    it('are in the statement of the wallet, in acts, and in books that hold', async () => {
+      await fixture.settle();
+      const { body } = await get('/acts?wallet='.concat(CAROL));
+      const names = new Set(
+        body.acts.map(({ act }: { act: string }) => act).filter((act: string) => act.startsWith('with')),
+      );
+      expect([...names].sort()).to.deep.equal(
+        ['confirm', 'request', 'return'].map((verb) => `withdrawal ${verb}`),
+      );
+      const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+      const statement = (await get(`/wallets/${CAROL}/statement?from=${day(0)}&to=${day(2)}`)).body;
+      const sum = statement.lines.reduce(
+        (total: number, { amount }: { amount: number }) => total + amount,
+        0,
+      );
+      expect(statement.closing).to.deep.equal([{ asset: 'USDC', amount: sum }]);
+      const paid = statement.lines.filter(({ reference }: { reference: string }) => reference === 'paid');
+      expect(
+        paid.map(({ kind, amount, txid }: Record<string, unknown>) => [kind, amount, txid]),
+      ).to.deep.equal([
+        ['withdrawal_requested', -10, null],
+        ['withdrawal_confirmed', 0, '0xa'],
+      ]);
+      const { checks } = await fixture.ledger.checks.run();
+      expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+      const { stdout } = await fixture.run('ledger', 'balances', '--as-of', day(1), '--json');
+      const [trial] = JSON.parse(stdout).trialBalance;
+      expect([trial.asset, trial.sum]).to.deep.equal(['USDC', '0']);
+    });
+  });
+
   it('create, change, halt and clear markets', async () => {
     const created = await post('/markets', {
       ...{ symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.001', feeBps: 10, reason },
@@ -276,7 +422,7 @@ describe('the routes for operators', () => {
   });
 
   it('are not those of the public API', async () => {
-    for (const path of ['/v1/markets', '/v1/openapi.json', '/', '/docs'])
+    for (const path of ['/v1/markets', '/v1/openapi.json', '/web/main.js', '/docs'])
       expect((await request(apps[0]!).get(path)).status, path).to.equal(404);
   });
 });

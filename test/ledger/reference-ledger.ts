@@ -1,6 +1,6 @@
 /** An independent implementation of the ledger's state: plain maps, no SQL, no shared code. */
 
-import type { EngineEvent } from '../../src/domain/event.ts';
+import type { EngineEvent, MovementKind } from '../../src/domain/event.ts';
 import type { ClosedOrder, Order, Trade } from '../../src/domain/order.ts';
 
 export type ReferenceOrder = Order & { fillCount: number; trades: Trade[] };
@@ -8,10 +8,34 @@ export type ReferenceOrder = Order & { fillCount: number; trades: Trade[] };
 export interface ReferenceLedger {
   orders: ReferenceOrder[];
   trades: Trade[];
-  movements: { kind: 'credited' | 'debited'; reference: string; amountAtoms: bigint; sequence: number }[];
+  movements: { kind: MovementKind; reference: string; amountAtoms: bigint; sequence: number }[];
   /** `account asset` to atoms. */
   balances: Map<string, bigint>;
 }
+
+/** The accounts that each kind of movement changes. */
+const SIDES: Readonly<Record<MovementKind, readonly (readonly [account: string, sign: bigint])[]>> = {
+  credited: [
+    ['wallet', 1n],
+    ['custody', -1n],
+  ],
+  debited: [
+    ['wallet', -1n],
+    ['custody', 1n],
+  ],
+  requested: [
+    ['wallet', -1n],
+    ['withdrawals', 1n],
+  ],
+  confirmed: [
+    ['withdrawals', -1n],
+    ['custody', 1n],
+  ],
+  returned: [
+    ['withdrawals', -1n],
+    ['wallet', 1n],
+  ],
+};
 
 export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger {
   const byId = new Map<string, ReferenceOrder>();
@@ -63,10 +87,9 @@ export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger
       for (const order of event.expired) change(order.id, event.timeMs, order);
     } else if (event.kind === 'orders_closed') {
       for (const order of event.orders) change(order.id, event.timeMs, order);
-    } else if (event.kind === 'credited' || event.kind === 'debited') {
-      const sign = event.kind === 'credited' ? 1n : -1n;
-      add(event.wallet, event.asset, sign * event.amountAtoms);
-      add('custody', event.asset, -sign * event.amountAtoms);
+    } else if ('amountAtoms' in event) {
+      for (const [account, sign] of SIDES[event.kind])
+        add(account === 'wallet' ? event.wallet : account, event.asset, sign * event.amountAtoms);
       ledger.movements.push(event);
     }
   }

@@ -141,7 +141,7 @@ create table ledger_entries (
   reference text collate "C" not null,
   time_ms bigint not null,
   constraint ledger_entries_amount_atoms_check CHECK (amount_atoms <> 0),
-  constraint ledger_entries_kind_check CHECK (kind = ANY (ARRAY['trade'::text, 'fee'::text, 'credit'::text, 'debit'::text])),
+  constraint ledger_entries_kind_check CHECK (kind = ANY (ARRAY['trade'::text, 'fee'::text, 'credit'::text, 'debit'::text, 'request'::text, 'confirm'::text, 'return'::text])),
   constraint ledger_entries_pkey PRIMARY KEY (sequence, line)
 );
 
@@ -172,7 +172,8 @@ create table movements (
   reference text collate "C" not null,
   time_ms bigint not null,
   reverses text collate "C",
-  constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text])),
+  txid text collate "C",
+  constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text, 'requested'::text, 'confirmed'::text, 'returned'::text])),
   constraint movements_kind_reference_key UNIQUE (kind, reference),
   constraint movements_pkey PRIMARY KEY (sequence)
 );
@@ -245,6 +246,13 @@ create table orders (
   constraint orders_type_check CHECK (type = ANY (ARRAY['limit'::text, 'market'::text]))
 ) with (fillfactor=80);
 
+create table pending_withdrawals (
+  reference text collate "C" not null,
+  sequence bigint not null,
+  constraint pending_withdrawals_pkey PRIMARY KEY (reference),
+  constraint pending_withdrawals_sequence_key UNIQUE (sequence)
+);
+
 create table reconciliations (
   id bigint generated always as identity not null,
   finished_at timestamp with time zone default clock_timestamp() not null,
@@ -305,6 +313,7 @@ create table wallet_terms (
 );
 
 CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
+CREATE INDEX movements_steps ON public.movements USING btree (kind, sequence) WHERE (kind = ANY (ARRAY['requested'::text, 'confirmed'::text, 'returned'::text]));
 CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, sequence) WHERE (wallet IS NOT NULL);
 CREATE INDEX orders_by_time ON public.orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
 CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
@@ -317,7 +326,9 @@ CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id,
 CREATE INDEX trades_of_taker_order ON public.trades USING btree (taker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
+CREATE UNIQUE INDEX movements_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['confirmed'::text, 'returned'::text]));
 CREATE UNIQUE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
+CREATE UNIQUE INDEX movements_withdrawals ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['debited'::text, 'requested'::text]));
 CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION public.digest_of(content text)
@@ -440,6 +451,7 @@ comment on column ledger_entries.amount_atoms is 'Positive: the account received
 comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
 comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
+comment on column movements.txid is 'Transaction that paid a confirmed withdrawal.';
 comment on column operator_acts.after is 'What there is since, in the same words.';
 comment on column operator_acts.before is 'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
 comment on column operator_acts.name is 'The command, like account hold.';
@@ -476,5 +488,6 @@ comment on table movements is 'Deposits and withdrawals; a reference counts once
 comment on table operator_acts is 'Each change that an operator made, by its event.';
 comment on table operator_key_days is 'Atoms that a key with a cap has moved or reserved in a day.';
 comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
+comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
 comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';

@@ -205,7 +205,7 @@ describe('settle', () => {
 
   it('writes nothing of a batch that fails at any of its tables', async () => {
     const { ledger, databaseUrl } = await freshLedger();
-    const events = seededEvents(4).next(400);
+    const events = seededEvents(4).next(600);
     await ledger.settlement.settle(events.slice(0, 100));
     const before = await contents(databaseUrl);
     await query(
@@ -217,13 +217,13 @@ describe('settle', () => {
     for (const table of TABLES.filter((name) => name !== 'chain_heads')) {
       await query(
         databaseUrl,
-        `create trigger fail before insert or update on ${table} for each row execute function fail()`,
+        `create trigger fail before insert or update or delete on ${table} for each row execute function fail()`,
       );
       expect(await refusal(ledger.settlement.settle(events)), table).to.have.property('code', '53100');
       expect(await contents(databaseUrl)).to.deep.equal(before);
       await query(databaseUrl, `drop trigger fail on ${table}`);
     }
-    expect(await ledger.settlement.settle(events)).to.include({ sequence: 400 });
+    expect(await ledger.settlement.settle(events)).to.include({ sequence: 600 });
   });
 
   it('sends two queries for a batch of any size', async () => {

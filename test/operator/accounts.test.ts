@@ -115,6 +115,34 @@ describe('operator: accounts', () => {
     }
   });
 
+  it('requests, confirms, returns and lists withdrawals that custody pays later', async () => {
+    const wallet = WALLET('7');
+    await fixture.ask(...credit(wallet, 'ETH', '3', '--reference', 'two steps'));
+    const request = ['withdrawal', 'request', wallet, 'ETH', '1.5', '--reference', 'slow'];
+    expect(await fixture.ask(...request)).to.include({ amount: '1.5', state: 'pending', duplicate: false });
+    expect(await fixture.ask(...request)).to.include({ state: 'pending', duplicate: true });
+    await fixture.ask('withdrawal', 'request', wallet, 'ETH', '1', '--reference', 'wrong');
+    await fixture.settle();
+    const pending = async () => (await fixture.ask('withdrawal', 'list')).withdrawals;
+    expect((await pending()).map(({ reference }: { reference: string }) => reference)).to.deep.equal([
+      'slow',
+      'wrong',
+    ]);
+    const confirm = ['withdrawal', 'confirm', 'slow', '--txid', '0x1'];
+    expect(await fixture.ask(...confirm)).to.include({ state: 'confirmed', txid: '0x1' });
+    expect(await fixture.ask(...confirm)).to.include({ duplicate: true });
+    expect(await fixture.refuse('withdrawal', 'return', 'slow')).to.equal('REFERENCE_CONFLICT');
+    expect(await fixture.refuse('withdrawal', 'return', 'none')).to.equal('UNKNOWN_WITHDRAWAL');
+    expect((await fixture.run('withdrawal', 'return', 'wrong')).stdout).to.equal(
+      `withdrawal wrong of 1 ETH for ${wallet} is returned\n`,
+    );
+    await fixture.settle();
+    expect(await pending()).to.deep.equal([]);
+    expect(await fixture.ask('withdrawal', 'show', 'slow')).to.include({ state: 'confirmed' });
+    const [balance] = (await fixture.ask('account', 'show', wallet)).balances;
+    expect(balance).to.include({ asset: 'ETH', total: '1.5', available: '1.5' });
+  });
+
   it('shows balances and live orders, settled or not', async () => {
     const settled = await fixture.place({
       wallet: ALICE,

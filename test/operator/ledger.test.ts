@@ -128,7 +128,7 @@ describe('operator: statements', () => {
     expect(none).to.deep.include({ balances: [], trialBalance: [] });
     const { stdout } = await fixture.run('ledger', 'balances', '--as-of', '2100-01-01');
     expect(stdout).to.match(/^ACCOUNT +ASSET +TOTAL +RESERVED +AVAILABLE$/m);
-    expect(stdout).to.match(/^ETH +2000000 +0 +-2000000 +0$/m);
+    expect(stdout).to.match(/^ETH +2000000 +0 +0 +-2000000 +0$/m);
   });
 
   it('shows one wallet and one asset', async () => {
@@ -162,16 +162,25 @@ describe('operator: statements', () => {
           counterAsset: 'USDC',
           counterAmount: '-2001',
           reference: null,
+          txid: null,
         },
       },
       {
         ...{ kind: 'trade', asset: 'USDC', amount: '-2001', market: 'ETH/USDC', side: 'buy', role: 'taker' },
-        ...{ price: '2001', size: '1', fee: null, counterAsset: 'ETH', counterAmount: '1', reference: null },
+        ...{
+          price: '2001',
+          size: '1',
+          fee: null,
+          counterAsset: 'ETH',
+          counterAmount: '1',
+          reference: null,
+          txid: null,
+        },
       },
     ]);
     const { stdout } = await fixture.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--csv');
     expect(stdout).to.include(
-      'time,kind,asset,amount,market,side,role,price,size,fee,counter_asset,counter_amount,order_id,trade_id,reference,sequence\n',
+      'time,kind,asset,amount,market,side,role,price,size,fee,counter_asset,counter_amount,order_id,trade_id,reference,sequence,txid\n',
     );
     expect(stdout).to.match(/^2100-01-01T00:00:00\.000Z,closing,BTC,1000000\.603,/m);
     expect(stdout).to.include(',withdrawal,BTC,-1,,,,,,,,,,,"out, ""quoted""\nand broken",');

@@ -6,6 +6,7 @@ import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { rowsOfPage, STATEMENT_COLUMNS } from '../../src/statements/statement.ts';
 import { random } from '../support/seed.ts';
 import { ASSETS, seededEvents, WALLETS } from '../support/seeded-events.ts';
+import { words } from '../support/words.ts';
 import { type Figures, Recomputed } from './recomputed.ts';
 
 const DAY_MS = 86_400_000;
@@ -105,6 +106,10 @@ interface Line {
   readonly sequence: number;
 }
 
+const SEQUENCE_AT = STATEMENT_COLUMNS.findIndex(({ name }) => name === 'sequence');
+/** Lines that change a balance of the wallet. */
+const CHANGES = words('deposit withdrawal withdrawal_requested withdrawal_returned trade fee');
+
 /** Reads a wallet's statement to its end, page by page. */
 async function linesOf(
   { ledger }: History,
@@ -119,7 +124,7 @@ async function linesOf(
     expect(page.stated.length).to.be.at.most(pageLines);
     for (const cells of rowsOfPage(page, span)) {
       const [time, kind, asset, amount] = cells as string[];
-      const sequence = Number(cells[STATEMENT_COLUMNS.length - 1] ?? 0);
+      const sequence = Number(cells[SEQUENCE_AT] ?? 0);
       const atoms = atomsOf(amount!, SCALES.get(asset!)!);
       lines.push({ kind: kind!, asset: asset!, atoms, timeMs: Date.parse(time!), sequence });
     }
@@ -142,19 +147,14 @@ export async function compareStatement(
   const changes = history.whole.changes.filter(
     ({ account, timeMs }) => account === wallet && timeMs >= fromMs && timeMs < toMs,
   );
-  expect(
-    ofKind('deposit', 'withdrawal', 'trade', 'fee').map((line) => [
-      line.sequence,
-      line.kind,
-      line.asset,
-      line.atoms,
-    ]),
-  ).to.deep.equal(changes.map((change) => [change.sequence, change.what, change.asset, change.atoms]));
+  expect(ofKind(...CHANGES).map((line) => [line.sequence, line.kind, line.asset, line.atoms])).to.deep.equal(
+    changes.map((change) => [change.sequence, change.what, change.asset, change.atoms]),
+  );
   const balances = (timeMs: number) => history.before(timeMs).figures();
   const [opening, closing] = [balances(fromMs), balances(toMs)];
   for (const { symbol } of ASSETS) {
     const sum = (kind: string) =>
-      ofKind(...(kind === 'change' ? ['deposit', 'withdrawal', 'trade', 'fee'] : [kind]))
+      ofKind(...(kind === 'change' ? CHANGES : [kind]))
         .filter(({ asset }) => asset === symbol)
         .reduce((total, { atoms }) => total + atoms, 0n);
     expect(sum('opening')).to.equal(opening.get(`${wallet} ${symbol}`)?.total ?? 0n);

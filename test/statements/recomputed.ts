@@ -12,7 +12,14 @@ export interface Change {
   readonly account: string;
   readonly asset: string;
   readonly atoms: bigint;
-  readonly what: 'deposit' | 'withdrawal' | 'trade' | 'fee';
+  readonly what:
+    | 'deposit'
+    | 'withdrawal'
+    | 'withdrawal_requested'
+    | 'withdrawal_confirmed'
+    | 'withdrawal_returned'
+    | 'trade'
+    | 'fee';
 }
 
 interface Holding {
@@ -34,12 +41,17 @@ export class Recomputed {
   readonly #totals = new Map<string, bigint>();
 
   apply(event: EngineEvent): void {
-    if (event.kind === 'credited' || event.kind === 'debited') {
-      const isDeposit = event.kind === 'credited';
-      const atoms = isDeposit ? event.amountAtoms : -event.amountAtoms;
-      const what = isDeposit ? 'deposit' : 'withdrawal';
-      this.#change(event, 'custody', event.asset, -atoms, what);
-      this.#change(event, event.wallet, event.asset, atoms, what);
+    if ('amountAtoms' in event) {
+      const { asset, amountAtoms, wallet } = event;
+      const move = (account: string, to: string, what: Change['what']): void => {
+        this.#change(event, account, asset, -amountAtoms, what);
+        this.#change(event, to, asset, amountAtoms, what);
+      };
+      if (event.kind === 'credited') move('custody', wallet, 'deposit');
+      if (event.kind === 'debited') move(wallet, 'custody', 'withdrawal');
+      if (event.kind === 'requested') move(wallet, 'withdrawals', 'withdrawal_requested');
+      if (event.kind === 'confirmed') move('withdrawals', 'custody', 'withdrawal_confirmed');
+      if (event.kind === 'returned') move('withdrawals', wallet, 'withdrawal_returned');
     } else if (event.kind === 'orders_closed') {
       for (const { id } of event.orders) this.#live.delete(id);
     } else if (event.kind === 'order_placed') {

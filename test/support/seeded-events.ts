@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import type { RecordedAct } from '../../src/domain/act.ts';
-import type { EngineEvent, EventBody } from '../../src/domain/event.ts';
+import type { AccountMoved, EngineEvent, EventBody } from '../../src/domain/event.ts';
 import type { Asset, Market } from '../../src/domain/market.ts';
 import type {
   ClosedOrder,
@@ -89,6 +89,7 @@ export function seededEvents(seed: number): SeededEvents {
   const books = new Map<string, Resting[]>(MARKETS.map((market) => [market.symbol, []]));
   const feeBpsOf = new Map(MARKETS.map(({ symbol, feeBps }) => [symbol, feeBps]));
   const opening = openingEvents();
+  const pending: AccountMoved[] = [];
   let epoch = 1;
   let sequence = 0;
   let tradeId = 0;
@@ -197,13 +198,26 @@ export function seededEvents(seed: number): SeededEvents {
     return { kind: 'orders_closed', orders: leaving.map((order) => closed(order, reason)) };
   };
 
-  const moved = (): EventBody => ({
-    kind: dice.chance(0.7) ? 'credited' : 'debited',
-    wallet: dice.pick(WALLETS),
-    asset: dice.pick(ASSETS).symbol,
-    amountAtoms: BigInt(1 + dice.below(1_000_000)),
-    reference: `${sequence} ${dice.pick(POISONED_TEXTS)}`,
-  });
+  const moved = (): EventBody => {
+    const isEnd = pending.length > 0 && dice.chance(0.3);
+    if (isEnd) {
+      const [request] = pending.splice(dice.below(pending.length), 1);
+      const text = `tx ${dice.pick(POISONED_TEXTS)}`;
+      return {
+        ...request!,
+        ...(dice.chance(0.5) ? { kind: 'confirmed', txid: text } : { kind: 'returned' }),
+      };
+    }
+    const movement = {
+      kind: dice.pick(['credited', 'credited', 'debited', 'requested'] as const),
+      wallet: dice.pick(WALLETS),
+      asset: dice.pick(ASSETS).symbol,
+      amountAtoms: BigInt(1 + dice.below(1_000_000)),
+      reference: `${sequence} ${dice.pick(POISONED_TEXTS)}`,
+    };
+    if (movement.kind === 'requested') pending.push(movement);
+    return movement;
+  };
 
   return { next: (count) => Array.from({ length: count }, next) };
 }

@@ -34,11 +34,13 @@ const meaningOf = (id: AuditedId): string =>
   id.kind === 'order'
     ? id.usedBy
     : movementRecord({
+        kind: id.kind,
         wallet: id.wallet,
         asset: id.asset,
         amountAtoms: id.atoms,
         reference: id.id,
         reverses: id.reverses ?? undefined,
+        txid: id.txid ?? undefined,
       });
 
 const readMeaning = (value: Buffer): string =>
@@ -202,7 +204,7 @@ const orderNames = (
 function movementNames(text: string): string[] {
   try {
     const { reference, reverses } = JSON.parse(text) as { reference: string; reverses?: string };
-    return (['credited', 'debited'] as const).flatMap((kind) => [
+    return (['credited', 'debited', 'confirmed'] as const).flatMap((kind) => [
       claimName({ kind, reference }),
       ...(reverses === undefined ? [] : [reversalName(reverses, kind)]),
     ]);

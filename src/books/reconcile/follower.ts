@@ -11,7 +11,7 @@
  * as a difference.
  */
 
-import type { Cursor, EngineEvent } from '../../domain/event.ts';
+import type { AccountMoved, Cursor, EngineEvent } from '../../domain/event.ts';
 import type { Asset } from '../../domain/market.ts';
 import { canonicalMarketRecord } from '../../domain/market-record.ts';
 import { type ClosedOrder, heldAtoms, isLive, type OrderTerms, type Trade } from '../../domain/order.ts';
@@ -26,6 +26,7 @@ import {
   entriesOfMovement,
   entriesOfTrade,
   HOUSE,
+  WITHDRAWALS,
 } from '../../ledger/index.ts';
 
 /** Thrown when events after the snapshot are no longer in the stream, or never were. */
@@ -68,7 +69,7 @@ class GroupedAmounts {
 
 export const SUPPLY = 'supply';
 export const availableTo = (account: string): string =>
-  account === HOUSE ? HOUSE : `available to ${account}`;
+  account === HOUSE || account === WITHDRAWALS ? account : `available to ${account}`;
 export const reservedBy = (wallet: string): string => `reserved by ${wallet}`;
 /** A side of a market's book. */
 export const bookName = ({ market, side }: Pick<AuditedOrder, 'market' | 'side'>): string =>
@@ -99,7 +100,7 @@ export class Follower implements OrderVisitor {
   readonly assets = new Map<string, string>();
   /** Orders and movements that the snapshot lacks. */
   readonly ordersPlaced: FollowedOrder[] = [];
-  readonly moved: (EngineEvent & { readonly kind: 'credited' | 'debited' })[] = [];
+  readonly moved: (EngineEvent & AccountMoved)[] = [];
   /** Null while nothing was traded since the snapshot. */
   lastTradeId: number | null = null;
   /** Orders that events changed, but that neither the ledger nor an event has. */
@@ -185,6 +186,9 @@ export class Follower implements OrderVisitor {
         break;
       case 'credited':
       case 'debited':
+      case 'requested':
+      case 'confirmed':
+      case 'returned':
         this.moved.push(event);
         for (const { account, asset, amountAtoms } of entriesOfMovement(event))
           this.#book(asset, account, amountAtoms);

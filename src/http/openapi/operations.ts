@@ -63,6 +63,8 @@ export interface Operation {
   readonly headers?: readonly HeaderName[];
   /** Statuses besides 200 that have the same reply shape. */
   readonly alsoWith?: readonly number[];
+  /** The reply may also have the status 201. */
+  readonly mayCreate?: boolean;
   /** Error codes specific to this route. */
   readonly codes?: readonly (ErrorCode | OperatorCode)[];
   /** Parameters that are missing from the endpoint's schema. */

@@ -123,6 +123,8 @@ function responsesPart(route: Documented, components: Components): JsonObject {
   const own: readonly HeaderName[] = isPublic ? ['ETag', 'Cache-Control'] : (operation.headers ?? []);
   const headers = headersPart(route, own);
   const responses: Record<string, JsonObject> = { 200: { description: operation.summary, headers, content } };
+  if (operation.mayCreate)
+    responses[201] = { description: `${operation.summary}: it is new`, headers, content };
   for (const status of alsoWith)
     responses[status] = { description: 'the body names the reason', headers, content };
   if (isPublic) responses[304] = { description: 'unchanged since that ETag', headers };

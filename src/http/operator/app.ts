@@ -1,4 +1,4 @@
-/** Builds the application for operators: their routes, each behind a key with the right for it, and the probes. */
+/** Builds the application for operators: their routes, each behind a key with the right for it, the desk, the probes. */
 
 import type { RequestListener } from 'node:http';
 import type { RequestHandler } from 'express';
@@ -9,6 +9,7 @@ import { closeApp, enter, newApp, register } from '../app.ts';
 import type { Query } from '../endpoint.ts';
 import { readBody } from '../middleware/body.ts';
 import { unknownRoute } from '../middleware/errors.ts';
+import { deskRoutes } from '../page/index.ts';
 import { jsonText, type Reply } from '../replies/reply.ts';
 import { send } from '../response/index.ts';
 import { operatorDocument } from './document.ts';
@@ -30,6 +31,8 @@ export function createOperatorApp(services: OperatorServices): RequestListener {
     document ??= jsonText(JSON.stringify(operatorDocument(services)));
     send(response, document);
   });
+  for (const { path, setHeaders, handle } of deskRoutes(services))
+    register(app, 'GET', path, enter(path, setHeaders), handle);
   return closeApp(app, services, [unknownRoute]);
 }
 

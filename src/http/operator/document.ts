@@ -18,12 +18,16 @@ const replies = nameReplies({
   MovementResult: contract.movementResultSchema,
   MovementResults: contract.movementResultsSchema,
   Movements: contract.movementsSchema,
+  Withdrawal: contract.withdrawalSchema,
+  Withdrawals: contract.withdrawalsSchema,
   Market: contract.operatorsMarketSchema,
   Markets: contract.operatorsMarketsSchema,
   Asset: contract.assetSchema,
   Account: contract.accountSchema,
   EndedOrder: contract.endedOrderSchema,
   Hold: contract.holdSchema,
+  Holds: contract.holdsSchema,
+  Closings: contract.closingsSchema,
   Cleared: contract.clearedSchema,
   Trading: contract.tradingSchema,
   RequiredTerms: contract.requiredTermsSchema,
@@ -54,6 +58,11 @@ const TAGS = {
 type Described = Omit<Documented['operation'], 'tag'> & { readonly tag: keyof typeof TAGS };
 
 const { symbolRequest, orderRequest, walletRequest } = contract;
+const OF_ENDS: readonly OperatorCode[] = ['UNKNOWN_WITHDRAWAL', 'REFERENCE_CONFLICT'];
+const OF_REQUESTS = [
+  ...(['INVALID_AMOUNT', 'INVALID_REFERENCE', 'UNKNOWN_ASSET', 'INSUFFICIENT_BALANCE'] as const),
+  ...(['CUSTODY_HOLD', 'CAP_EXCEEDED', 'REFERENCE_CONFLICT', 'SCALE_CHANGED'] as const),
+];
 const OF_MARKETS: readonly OperatorCode[] = ['INVALID_MARKET', 'INVALID_ASSET', 'BOOK_NOT_EMPTY'];
 
 const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
@@ -73,6 +82,50 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     reply: contract.movementsSchema,
     codes: ['NOT_FOUND'],
   },
+  'POST /withdrawals': {
+    id: 'requestWithdrawal',
+    tag: 'Money',
+    summary: 'Requests a withdrawal that custody pays later',
+    description:
+      'The amount leaves the wallet at once, and is pending until the withdrawal is confirmed or returned. 201 if it is new, 200 if it was requested before, 409 if its reference was used for another withdrawal. A custody hold that follows leaves it pending.',
+    reply: contract.withdrawalSchema,
+    mayCreate: true,
+    codes: OF_REQUESTS,
+  },
+  'POST /withdrawals/:reference/confirm': {
+    id: 'confirmWithdrawal',
+    tag: 'Money',
+    summary: 'Confirms that a transaction paid a withdrawal',
+    description:
+      'The same transaction again changes nothing. Another one, or a returned withdrawal, answers 409.',
+    parameters: { reference: contract.referenceRequest.shape.reference },
+    reply: contract.withdrawalSchema,
+    codes: OF_ENDS,
+  },
+  'POST /withdrawals/:reference/return': {
+    id: 'returnWithdrawal',
+    tag: 'Money',
+    summary: 'Returns the amount of a withdrawal that was not paid',
+    description: 'A second return changes nothing. A confirmed withdrawal answers 409.',
+    parameters: { reference: contract.referenceRequest.shape.reference },
+    reply: contract.withdrawalSchema,
+    codes: OF_ENDS,
+  },
+  'GET /withdrawals': {
+    id: 'listWithdrawals',
+    tag: 'Money',
+    summary: 'Lists withdrawals by state, oldest first',
+    description: 'Waits until settlement has all that was answered before.',
+    reply: contract.withdrawalsSchema,
+    codes: ['SETTLEMENT_STALLED'],
+  },
+  'GET /withdrawals/:reference': {
+    id: 'getWithdrawal',
+    tag: 'Money',
+    summary: 'Returns a withdrawal and its state',
+    reply: contract.withdrawalSchema,
+    codes: ['UNKNOWN_WITHDRAWAL'],
+  },
   'GET /wallets/:wallet': {
     id: 'getWallet',
     tag: 'Wallets',
@@ -88,6 +141,12 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     reply: statementSchema,
     alsoAs: { 'text/csv': statementText },
     headers: ['Link'],
+  },
+  'GET /holds': {
+    id: 'listHolds',
+    tag: 'Wallets',
+    summary: 'Lists the wallets on custody hold',
+    reply: contract.holdsSchema,
   },
   'POST /wallets/:wallet/hold': {
     id: 'holdWallet',
@@ -179,6 +238,13 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     tag: 'Service',
     summary: 'Lists what operators and keys changed, oldest first',
     reply: contract.actsSchema,
+  },
+  'GET /closings': {
+    id: 'listClosings',
+    tag: 'Service',
+    summary: 'Lists the closed months',
+    description: '`redbook ledger close` closes a month.',
+    reply: contract.closingsSchema,
   },
   'GET /reconcile': {
     id: 'getLastReconcile',

@@ -13,7 +13,7 @@ import {
 import type { Written } from '../../contract/written.ts';
 import type { Act } from '../../domain/act.ts';
 import { Refusal } from '../../domain/errors.ts';
-import type { AccountMoved } from '../../domain/event.ts';
+import type { AccountMoved, MovementKind } from '../../domain/event.ts';
 import { formatScaled } from '../../domain/units.ts';
 import { checked } from '../checked.ts';
 import { errorMember, isReported } from '../replies/error.ts';
@@ -27,7 +27,7 @@ const KINDS = {
   withdrawal: { booked: 'debited', right: 'debit' },
 } as const;
 
-const kindOf = (booked: AccountMoved['kind']): keyof typeof KINDS =>
+const kindOf = (booked: MovementKind): keyof typeof KINDS =>
   booked === 'credited' ? 'deposit' : 'withdrawal';
 
 /** @throws Refusal VALIDATION_ERROR | FORBIDDEN */
@@ -90,7 +90,8 @@ export const getMovement: OperatorEndpoint = {
     const found = await Promise.all(
       Object.values(KINDS).map(({ booked }) => findMovement(services, booked, reference)),
     );
-    const movements = found.filter((one) => one !== null);
+    // A withdrawal in two steps is found among the withdrawals.
+    const movements = found.flatMap((one) => (one === null || one.kind === 'requested' ? [] : [one]));
     if (movements.length === 0) throw new Refusal('NOT_FOUND');
     const assets = await services.engine.assets.all();
     const scaleOf = (asset: string): number => assets.find(({ symbol }) => symbol === asset)!.scale;

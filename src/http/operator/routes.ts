@@ -4,9 +4,18 @@ import type { OperatorRight } from '../../domain/operator-rights.ts';
 import type { Method } from '../routes.ts';
 import { getMarkets, postAsset, postClear, postMarket, postMarketChange, postVoid } from './markets.ts';
 import { getMovement, postMovements } from './movements.ts';
-import { getActs, getReconcile, getStatus, postPause, postResume, postTerms } from './service.ts';
+import {
+  getActs,
+  getClosings,
+  getReconcile,
+  getStatus,
+  postPause,
+  postResume,
+  postTerms,
+} from './service.ts';
 import type { OperatorEndpoint } from './services.ts';
-import { getWallet, getWalletStatement, postHold, postRelease } from './wallets.ts';
+import { getHolds, getWallet, getWalletStatement, postHold, postRelease } from './wallets.ts';
+import { getWithdrawal, getWithdrawals, postConfirm, postReturn, postWithdrawal } from './withdrawals.ts';
 
 export interface OperatorRoute {
   readonly method: Method;
@@ -36,8 +45,14 @@ const write = (
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   write('/movements', ['credit', 'debit'], postMovements),
   { ...read('/movements/:reference', getMovement), rights: ['read', 'credit', 'debit'] },
+  write('/withdrawals', ['debit'], postWithdrawal),
+  write('/withdrawals/:reference/confirm', ['debit'], postConfirm),
+  write('/withdrawals/:reference/return', ['debit'], postReturn),
+  { ...read('/withdrawals', getWithdrawals), rights: ['read', 'debit'] },
+  { ...read('/withdrawals/:reference', getWithdrawal), rights: ['read', 'debit'] },
   read('/wallets/:wallet', getWallet),
   read('/wallets/:wallet/statement', getWalletStatement),
+  read('/holds', getHolds),
   write('/wallets/:wallet/hold', ['hold'], postHold),
   write('/wallets/:wallet/release', ['hold'], postRelease),
   read('/markets', getMarkets),
@@ -51,5 +66,6 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   write('/terms', ['market'], postTerms),
   read('/status', getStatus),
   read('/reconcile', getReconcile),
+  read('/closings', getClosings),
   read('/acts', getActs),
 ];

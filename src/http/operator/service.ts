@@ -1,9 +1,10 @@
-/** `/operator/v1/trading`, `/terms`, `/status` and `/reconcile`: switches of the whole service, and its state. */
+/** `/operator/v1/trading`, `/terms`, `/status`, `/reconcile`, `/closings` and `/acts`: switches of the whole service, and its state. */
 
 import { readStatus, reconciledDocument } from '../../books/status.ts';
 import {
   actsRequest,
   type actsSchema,
+  type closingsSchema,
   type lastReconcileSchema,
   reasonRequest,
   type requiredTermsSchema,
@@ -14,6 +15,7 @@ import {
 import { Refusal } from '../../domain/errors.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { actsReport } from '../../statements/acts.ts';
+import { closingDocument } from '../../statements/books.ts';
 import { checked } from '../checked.ts';
 import { json, jsonPage } from '../replies/reply.ts';
 import { actBy, type OperatorEndpoint } from './services.ts';
@@ -55,6 +57,13 @@ export const getReconcile: OperatorEndpoint = {
     const last = await services.ledger.checks.lastReconcile();
     if (last === null) throw new Refusal('NOT_FOUND', 'the books were never reconciled');
     return json<typeof lastReconcileSchema>(reconciledDocument(last));
+  },
+};
+
+export const getClosings: OperatorEndpoint = {
+  async handle({ services }) {
+    const closings = await services.ledger.balances.closings();
+    return json<typeof closingsSchema>({ closings: closings.map(closingDocument) });
   },
 };
 

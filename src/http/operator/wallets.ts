@@ -4,6 +4,8 @@ import { readAccount } from '../../books/accounts.ts';
 import {
   type accountSchema,
   type holdSchema,
+  holdsRequest,
+  type holdsSchema,
   reasonRequest,
   walletRequest,
 } from '../../contract/operator.ts';
@@ -11,6 +13,7 @@ import { statementRequest } from '../../contract/requests.ts';
 import { checked } from '../checked.ts';
 import { statementPage } from '../endpoints/get-statement.ts';
 import { json } from '../replies/reply.ts';
+import { timestamp } from '../replies/timestamp.ts';
 import { actBy, type OperatorEndpoint } from './services.ts';
 
 export const getWallet: OperatorEndpoint = {
@@ -26,6 +29,20 @@ export const getWalletStatement: OperatorEndpoint = {
     const { wallet } = checked(walletRequest, params);
     const path = `/operator/v1/wallets/${wallet}/statement`;
     return statementPage(services.ledger, wallet, checked(statementRequest, query), path);
+  },
+};
+
+export const getHolds: OperatorEndpoint = {
+  request: holdsRequest,
+  async handle({ services, query }) {
+    const { limit, cursor = '' } = checked(holdsRequest, query);
+    // One wallet more than the page tells that another page follows.
+    const found = await services.ledger.state.holds(cursor, limit + 1);
+    const holds = found
+      .slice(0, limit)
+      .map(({ wallet, heldAtMs }) => ({ wallet, since: timestamp(heldAtMs) }));
+    const nextCursor = found.length > limit ? holds.at(-1)!.wallet : null;
+    return json<typeof holdsSchema>({ holds, nextCursor });
   },
 };
 

@@ -1,4 +1,4 @@
-/** Reads the files of the trading page, which `src/web/bundle.mjs` writes to `dist/web`. */
+/** Reads the files of the trading page and of the desk, which `src/web/bundle.mjs` writes to `dist/web`. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -25,6 +25,12 @@ export interface BundleFile {
   readonly reply: Reply;
 }
 
+/** The desk of operators, another page of the same bundle. */
+const DESK_FILES = ['desk.js', 'desk.css'].map((name) => PREFIX + name);
+
+/** True for the files that only the desk needs. */
+export const isOfDesk = (path: string): boolean => DESK_FILES.includes(path);
+
 export interface Bundle {
   /** Files by path, without a leading slash. */
   readonly files: ReadonlyMap<string, BundleFile>;
@@ -33,6 +39,7 @@ export interface Bundle {
   readonly style: string;
   readonly icon: string;
   readonly webManifest: string;
+  readonly desk: { readonly script: string; readonly style: string };
 }
 
 let bundle: Bundle | undefined;
@@ -59,6 +66,7 @@ function readFolder(): Bundle | undefined {
       style: addressOf('style.css'),
       icon: addressOf('icon.svg'),
       webManifest: addressOf('app.webmanifest'),
+      desk: { script: addressOf('desk.js'), style: addressOf('desk.css') },
     };
   } catch (error) {
     // The file is missing, or this user may not read it.

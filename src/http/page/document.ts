@@ -1,10 +1,10 @@
-/** Writes the HTML document of the trading page: its title, its one setting, and the URLs of its bundle. */
+/** Writes the HTML documents of the trading page and of the desk: titles, settings, and URLs of the bundle. */
 
 import { escapedHtml } from '../html.ts';
 import type { Bundle } from './bundle.ts';
 
 interface DocumentParts {
-  readonly bundle: Omit<Bundle, 'files'>;
+  readonly bundle: Omit<Bundle, 'files' | 'desk'>;
   /** Shown in the title. */
   readonly serviceName: string;
   /** True if the page offers the demo wallet and its test funds. `src/web/state/connection.ts` reads it. */
@@ -36,3 +36,22 @@ export function pageDocument({ bundle, serviceName, demo, root }: DocumentParts)
 </html>
 `;
 }
+
+/** Writes the document of the desk. */
+export const deskDocument = ({ icon, desk }: Bundle, serviceName: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Desk of ${escapedHtml(serviceName)}</title>
+<link rel="icon" href="${icon}" type="image/svg+xml">
+<link rel="stylesheet" href="${desk.style}">
+<script type="module" src="${desk.script}"></script>
+</head>
+<body>
+<div id="page"></div>
+<noscript>The desk needs JavaScript.</noscript>
+</body>
+</html>
+`;

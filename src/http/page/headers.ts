@@ -34,14 +34,14 @@ const PERMISSIONS = UNUSED_FEATURES.map((feature) => `${feature}=()`).join(', ')
  * script. The page connects to its own origin. Older Safari versions exclude WebSockets from that, so the origin of the
  * streams is named.
  */
-const policyOf = (webUrl: string): string =>
+const policyOf = (webUrl: string | undefined): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
     "manifest-src 'self'",
-    ["connect-src 'self'", ...streamSource(webUrl)].join(' '),
+    ["connect-src 'self'", ...(webUrl === undefined ? [] : streamSource(webUrl))].join(' '),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -59,8 +59,11 @@ function streamSource(webUrl: string): string[] {
 export const sameOriginOnly: Cors = (_request, response) =>
   replaceHeader(response, 'Cross-Origin-Resource-Policy', 'same-origin');
 
-/** @returns a function that sets the headers of the document */
-export function documentHeaders(webUrl: string): Cors {
+/**
+ * @param webUrl address of the page; undefined for one that reads no streams
+ * @returns a function that sets the headers of the document
+ */
+export function documentHeaders(webUrl?: string): Cors {
   const policy = policyOf(webUrl);
   return (request, response) => {
     replaceHeader(response, 'Content-Security-Policy', policy);

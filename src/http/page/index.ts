@@ -11,8 +11,8 @@ import { localCallers } from '../local-caller.ts';
 import type { Cors } from '../middleware/cors.ts';
 import { send, sendPublic } from '../response/index.ts';
 import type { Services } from '../services.ts';
-import { type BundleFile, readBundle } from './bundle.ts';
-import { pageDocument } from './document.ts';
+import { type Bundle, type BundleFile, isOfDesk, readBundle } from './bundle.ts';
+import { deskDocument, pageDocument } from './document.ts';
 import { documentHeaders, sameOriginOnly } from './headers.ts';
 
 interface PageRoute {
@@ -47,13 +47,27 @@ export function pageRoutes(services: Services): PageRoute[] {
         reply(request, response, '../', known ? 200 : 404);
       },
     },
-    ...Array.from(bundle?.files ?? [], ([path, file]) => ({
-      path: `/${path}`,
-      setHeaders: sameOriginOnly,
-      handle: bundleFile(file),
-    })),
+    ...fileRoutes(bundle, (path) => !isOfDesk(path)),
   ];
 }
+
+/** Returns the routes of the desk of operators, all served for `GET`. */
+export function deskRoutes({ serviceName }: { readonly serviceName: string }): PageRoute[] {
+  const bundle = readBundle();
+  const handle: RequestHandler = (_request, response) => {
+    if (bundle === undefined) throw new Refusal('SERVICE_UNAVAILABLE', 'the desk is not bundled');
+    const text = deskDocument(bundle, serviceName);
+    send(response, { status: 200, contentType: 'text/html; charset=utf-8', text });
+  };
+  const isNeeded = (path: string): boolean =>
+    isOfDesk(path) || path.endsWith('icon.svg') || path.endsWith('notice.txt');
+  return [{ path: '/', setHeaders: documentHeaders(), handle }, ...fileRoutes(bundle, isNeeded)];
+}
+
+const fileRoutes = (bundle: Bundle | undefined, isServed: (path: string) => boolean): PageRoute[] =>
+  [...(bundle?.files ?? [])]
+    .filter(([path]) => isServed(path))
+    .map(([path, file]) => ({ path: `/${path}`, setHeaders: sameOriginOnly, handle: bundleFile(file) }));
 
 /**
  * Returns false only if the engine answers that no market has this ticker id. While the engine is unavailable, the page

@@ -42,14 +42,15 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
         ) as line (place, kind, account, asset, atoms, reference)
         where line.atoms <> 0
         union all
-        select sequence, line.place, line.kind || '-' || sequence, line.kind, line.account, asset, line.atoms,
+        select sequence, line.place, moved.kind || '-' || sequence, moved.kind, line.account, asset, line.atoms,
           reference, time_ms
         from movements
-        cross join lateral (select
-          case kind when 'credited' then 'credit' else 'debit' end as kind,
-          case kind when 'credited' then amount_atoms else -amount_atoms end as received) as moved
-        cross join lateral (values
-          (0, moved.kind, 'custody', -received), (1, moved.kind, wallet, received)) as line (place, kind, account, atoms)
+        join (values ('credited', 'credit', 'custody', null, -1), ('debited', 'debit', 'custody', null, 1),
+          ('requested', 'request', 'withdrawals', null, 1), ('confirmed', 'confirm', 'custody', 'withdrawals', 1),
+          ('returned', 'return', 'withdrawals', null, -1)) as moved (of, kind, account, other, sign)
+          on moved.of = movements.kind
+        cross join lateral (values (0, moved.account, sign * amount_atoms),
+          (1, coalesce(moved.other, wallet), -sign * amount_atoms)) as line (place, account, atoms)
       ),
       booked as (
         select sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms
@@ -68,14 +69,36 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
       select 'movement ' || one.sequence as subject, concat('a reversal of ', one.reverses) as expected,
         coalesce(to_jsonb(reversed)::text, 'no such movement') as found
       from movements as one
-      left join movements as reversed on reversed.reference = one.reverses and reversed.kind <> one.kind
+      left join movements as reversed on reversed.reference = one.reverses
+        and reversed.kind in ('credited', 'debited') and reversed.kind <> one.kind
       where one.reverses is not null and (reversed.sequence is null or reversed.sequence > one.sequence
         or (reversed.wallet, reversed.asset) is distinct from (one.wallet, one.asset)
         or reversed.amount_atoms < one.amount_atoms)`,
   },
   {
+    name: 'withdrawals end once',
+    meaning:
+      'each withdrawal that ended was requested before, and the pending ones are those that did not end',
+    sql: `
+      with ends as (select * from movements where kind in ('confirmed', 'returned'))
+      select 'movement ' || ends.sequence as subject, concat('the only end of request ', ends.reference) as expected,
+        coalesce(to_jsonb(request)::text, 'no such request') as found
+      from ends left join movements as request on request.reference = ends.reference and request.kind = 'requested'
+      where request.sequence is null or request.sequence > ends.sequence
+        or (request.wallet, request.asset, request.amount_atoms) is distinct from (ends.wallet, ends.asset, ends.amount_atoms)
+        or (ends.kind = 'confirmed') <> (ends.txid is not null)
+        or exists (select from ends as other where other.reference = ends.reference and other.sequence <> ends.sequence)
+      union all
+      select 'pending_withdrawals ' || coalesce(due.reference, pending.reference), coalesce(due.sequence::text, 'no row'),
+        coalesce(pending.sequence::text, 'no row')
+      from (select reference, sequence from movements as request where kind = 'requested'
+          and not exists (select from ends where ends.reference = request.reference)) as due
+      full join pending_withdrawals as pending on pending.reference = due.reference
+      where due.sequence is distinct from pending.sequence`,
+  },
+  {
     name: 'no account is overdrawn',
-    meaning: 'no wallet and not the house owes anything',
+    meaning: 'no wallet, not the house and no pending withdrawal owes anything',
     sql: `
       select account || ' ' || asset as subject, '0 or more' as expected, sum(amount_atoms)::text as found
       from ledger_entries where account <> 'custody'

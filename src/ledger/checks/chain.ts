@@ -56,6 +56,8 @@ const ROWS = `
     from operator_acts where sequence > $1
     union all
     select sequence, '${LINES.reversal}', '', reverses, time_ms from movements where sequence > $1 and reverses is not null
+    union all
+    select sequence, '${LINES.payment}', '', txid, time_ms from movements where sequence > $1 and txid is not null
   ) as rows order by sequence, line, key collate "C"`;
 
 interface EventRow {

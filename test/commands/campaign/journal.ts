@@ -112,12 +112,16 @@ export interface OrderBody {
 }
 
 export interface Movement {
-  readonly kind: 'credit' | 'debit';
+  /** The last three are the steps of a withdrawal, which share its reference. */
+  readonly kind: 'credit' | 'debit' | 'request' | 'confirm' | 'return';
   readonly asset: string;
   /** Decimal text. */
   readonly amount: string;
   readonly reference: string;
 }
+
+/** Names a movement. */
+export const nameOf = ({ kind, reference }: Movement): string => `${kind} ${reference}`;
 
 /** A request that changes something, by the index of its wallet. */
 export type Intent = { readonly entry: 'intent'; readonly n: number; readonly wallet: number } & (

@@ -1,6 +1,14 @@
 /** Folds the journal into the answers that clients of a campaign received. */
 
-import type { Entry, Intent, Movement, OrderBody, Outcome, Shown } from './journal.ts';
+import {
+  type Entry,
+  type Intent,
+  type Movement,
+  nameOf,
+  type OrderBody,
+  type Outcome,
+  type Shown,
+} from './journal.ts';
 
 /** An order under its client order id. */
 export interface Told {
@@ -89,9 +97,9 @@ export class Model {
         const told = { wallet, order: intent.order, n, state: 'asked' as const };
         this.orders.set(key, { ...told, id: undefined, ended: undefined, endedBy: 0, goneBy: 0 });
       }
-    } else if (intent.does === 'move' && !this.movements.has(intent.movement.reference)) {
+    } else if (intent.does === 'move' && !this.movements.has(nameOf(intent.movement))) {
       const { movement } = intent;
-      this.movements.set(movement.reference, { wallet, movement, n, state: 'asked', isUnsure: false });
+      this.movements.set(nameOf(movement), { wallet, movement, n, state: 'asked', isUnsure: false });
     }
   }
 
@@ -156,14 +164,15 @@ export class Model {
     }
   }
 
-  #endMovement({ reference }: Movement, outcome: Outcome): void {
-    const told = this.movements.get(reference)!;
+  #endMovement(movement: Movement, outcome: Outcome): void {
+    const name = nameOf(movement);
+    const told = this.movements.get(name)!;
     if (outcome.is === 'ok') told.state = 'moved';
     else if (outcome.is === 'unknown') {
       told.isUnsure = true;
       if (told.state !== 'moved') told.state = 'asked';
     } else if (told.state === 'moved')
-      this.contradictions.push(`movement ${reference} was done and is refused with ${outcome.code}`);
+      this.contradictions.push(`movement ${name} was done and is refused with ${outcome.code}`);
     else told.state = 'refused';
   }
 

@@ -1,4 +1,4 @@
-/** Credits and debits by the operator's command line, while everything else goes on. */
+/** Credits, debits and withdrawals in two steps by the operator's command line, while everything else goes on. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../support/seed.ts';
@@ -17,9 +17,13 @@ export function openMovements(cluster: Cluster, driver: Driver, dice: Random): {
     while (!signal.aborted) {
       const reference = `campaign ${driver.model.lastIntent + 1}`;
       const amount = `${1 + dice.below(1_000)}.${dice.below(10)}`;
-      const kind = dice.pick(['credit', 'debit'] as const);
+      const kind = dice.pick(['credit', 'debit', 'request'] as const);
       const wallet = dice.below(driver.wallets.length);
-      await move(cluster, driver, wallet, { kind, amount, reference, asset: dice.pick(['USDC', 'ETH']) });
+      const movement = { kind, amount, reference, asset: dice.pick(['USDC', 'ETH']) };
+      const { is } = await move(cluster, driver, wallet, movement);
+      // A withdrawal of unknown outcome is ended as well, once its request is known.
+      if (kind === 'request' && is !== 'refused')
+        await move(cluster, driver, wallet, { ...movement, kind: dice.pick(['confirm', 'return']) });
       await sleep(EVERY_MS, undefined, { signal }).catch(() => undefined);
     }
   };
@@ -32,6 +36,20 @@ export function openMovements(cluster: Cluster, driver: Driver, dice: Random): {
   };
 }
 
+function commandOf({ kind, asset, amount, reference }: Movement, wallet: string): string[] {
+  if (kind === 'confirm') return ['withdrawal', kind, reference, '--txid', `paid ${reference}`];
+  if (kind === 'return') return ['withdrawal', kind, reference];
+  return [
+    kind === 'request' ? 'withdrawal' : 'account',
+    kind,
+    wallet,
+    asset,
+    amount,
+    '--reference',
+    reference,
+  ];
+}
+
 /** Asks for a movement once. */
 export async function move(
   cluster: Cluster,
@@ -40,16 +58,14 @@ export async function move(
   movement: Movement,
 ): Promise<Outcome> {
   const { n } = driver.begun(wallet, { does: 'move', movement });
-  const { kind, asset, amount, reference } = movement;
-  const { address } = driver.wallets[wallet]!;
   try {
-    await cluster.operate('account', kind, address, asset, amount, '--reference', reference);
+    await cluster.operate(...commandOf(movement, driver.wallets[wallet]!.address));
     return driver.ended({ entry: 'outcome', n, is: 'ok', shown: [] });
   } catch (error) {
     const { message } = error as Error;
     const code = /"code":\s*"(\w+)"/.exec(message)?.[1];
     // Any other code says that the command could not do its work; it is asked for again at rest.
-    const isKnown = code === 'INSUFFICIENT_BALANCE';
+    const isKnown = code === 'INSUFFICIENT_BALANCE' || code === 'UNKNOWN_WITHDRAWAL';
     return driver.ended(
       isKnown
         ? { entry: 'outcome', n, is: 'refused', code }

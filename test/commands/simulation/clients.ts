@@ -8,7 +8,7 @@ import type { OrderRequest } from '../../../src/order/request.ts';
 import { atMarket, limit } from '../../engine/fixture.ts';
 import { type Journal, Violation } from './journal.ts';
 import { candleDifference, figuresDifference } from './market-figures.ts';
-import type { MoveOperation, Operation, PlaceOperation } from './operations.ts';
+import type { EndOperation, MoveOperation, Operation, PlaceOperation } from './operations.ts';
 import type { PlaceAnswer, Service } from './service.ts';
 import type { World } from './world.ts';
 
@@ -28,7 +28,7 @@ export interface Promises {
   /** Orders that were answered as placed, or as known, by id. */
   readonly orders: Map<string, { readonly operation: PlaceOperation; readonly answer: PlaceAnswer }>;
   /** Movements that were answered as done. */
-  readonly movements: MoveOperation[];
+  readonly movements: (MoveOperation | EndOperation)[];
   /** Ids that were answered as cancelled, with the number of losses before. */
   readonly cancelled: Map<string, number>;
   /** Time at which the switch of a wallet is due as answered last; null: off. */
@@ -40,7 +40,8 @@ export interface Promises {
 }
 
 /** Requests that may be repeated after an unknown answer, because they count once. */
-const REPEATED = new Set<Operation['do']>(['place', 'credited', 'debited', 'switch']);
+const MOVEMENTS = ['credited', 'debited', 'requested', 'confirmed', 'returned'] as const;
+const REPEATED = new Set<Operation['do']>(['place', 'switch', ...MOVEMENTS]);
 
 export class Clients {
   readonly requests: Request[] = [];
@@ -149,7 +150,11 @@ export class Clients {
         return this.#place(operation, attempts > 1 && attempts % 2 === 0, service);
       case 'credited':
       case 'debited':
+      case 'requested':
         return this.#move(operation, service);
+      case 'confirmed':
+      case 'returned':
+        return this.#end(operation, service);
       case 'cancel':
       case 'void':
         return this.#cancel(operation, service);
@@ -260,6 +265,17 @@ export class Clients {
     const { do: kind, wallet, asset, amount, reference } = operation;
     const { losses } = this.#journal;
     await service.move({ kind, wallet, asset, amountAtoms: BigInt(amount), reference });
+    this.#moved(operation, losses);
+  }
+
+  async #end(operation: EndOperation, service: Service): Promise<void> {
+    const { losses } = this.#journal;
+    await service.endWithdrawal(operation.reference, operation.do);
+    this.#moved(operation, losses);
+  }
+
+  #moved(operation: MoveOperation | EndOperation, losses: number): void {
+    const { do: kind, reference } = operation;
     this.promises.movements.push(operation);
     if (this.#journal.losses === losses && !this.#journal.hasMovement(kind, reference))
       throw new Violation('every acknowledged movement is present', `${kind} ${reference}`);

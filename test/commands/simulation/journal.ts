@@ -142,8 +142,7 @@ export class Journal {
     this.#fold.events.push(event);
     if (event.kind === 'order_placed') this.#addOrder(event);
     else if (event.kind === 'orders_closed') for (const { id } of event.orders) this.#close(id);
-    else if (event.kind === 'credited' || event.kind === 'debited')
-      this.#use(`${event.kind} ${event.reference}`, `${event.sequence}`);
+    else if ('amountAtoms' in event) this.#use(`${event.kind} ${event.reference}`, `${event.sequence}`);
   }
 
   #addOrder(event: EngineEvent & OrderPlacedEvent): void {
@@ -202,8 +201,7 @@ export class Journal {
     for (const event of events) {
       if (event.sequence <= sequence) this.#add(event);
       else if (event.kind === 'order_placed') this.lost.add(event.order.id);
-      else if (event.kind === 'credited' || event.kind === 'debited')
-        this.lost.add(`${event.kind} ${event.reference}`);
+      else if ('amountAtoms' in event) this.lost.add(`${event.kind} ${event.reference}`);
     }
   }
 }

@@ -22,10 +22,16 @@ export interface PlaceOperation {
 }
 
 export interface MoveOperation {
-  readonly do: 'credited' | 'debited';
+  readonly do: 'credited' | 'debited' | 'requested';
   readonly wallet: string;
   readonly asset: string;
   readonly amount: number;
+  readonly reference: string;
+}
+
+/** Ends a withdrawal of which only the reference is known. */
+export interface EndOperation {
+  readonly do: 'confirmed' | 'returned';
   readonly reference: string;
 }
 
@@ -33,6 +39,7 @@ export interface MoveOperation {
 export type Operation =
   | PlaceOperation
   | MoveOperation
+  | EndOperation
   | { readonly do: 'cancel'; readonly wallet: string; readonly order: number }
   | { readonly do: 'void'; readonly wallet: string; readonly order: number }
   | { readonly do: 'cancel_all'; readonly wallet: string; readonly market: string | null }
@@ -51,6 +58,7 @@ export class Operations {
   readonly #dice: Random;
   readonly #flavour: Flavour;
   #count = 0;
+  #requests = 0;
 
   constructor(dice: Random, flavour: Flavour) {
     this.#dice = dice;
@@ -119,10 +127,18 @@ export class Operations {
 
   #move(wallet: string): Operation {
     const dice = this.#dice;
+    const kind = dice.pick(['credited', 'debited', 'requested', 'confirmed', 'returned'] as const);
+    if (kind === 'confirmed' || kind === 'returned')
+      return { do: kind, reference: `withdrawal ${Math.max(1, this.#requests - dice.below(4))}` };
     this.#count += 1;
+    if (kind === 'requested') {
+      this.#requests += 1;
+      const reference = `withdrawal ${this.#requests}`;
+      return { do: kind, wallet, asset: dice.pick(ASSETS), amount: 1 + dice.below(100), reference };
+    }
     const reference = dice.chance(0.8) ? `movement ${this.#count}` : `again ${dice.below(3)}`;
     return {
-      ...{ do: dice.pick(['credited', 'debited'] as const), wallet, asset: dice.pick(ASSETS) },
+      ...{ do: kind, wallet, asset: dice.pick(ASSETS) },
       ...{ amount: 1 + dice.below(400), reference },
     };
   }

@@ -80,7 +80,10 @@ class Replay {
         for (const order of event.orders) this.#close(order, event);
         return;
       case 'credited':
-      case 'debited': {
+      case 'debited':
+      case 'requested':
+      case 'confirmed':
+      case 'returned': {
         const { kind, wallet, asset, amountAtoms: atoms, reference } = event;
         const answer = book.move({ kind, wallet, asset, atoms, reference });
         if (!('moved' in answer))
@@ -211,6 +214,12 @@ async function checkRedis(world: World, { book, id }: Replay): Promise<void> {
     );
     same(
       'balances follow the events',
+      `pending withdrawals of ${asset}`,
+      book.pending.get(asset) ?? 0n,
+      held.get('withdrawals') ?? 0n,
+    );
+    same(
+      'balances follow the events',
       `supply of ${asset}`,
       book.supply.get(asset),
       held.get('supply') ?? 0n,
@@ -314,6 +323,12 @@ async function checkEntries(ask: Ask, book: ReferenceExchange): Promise<void> {
       `${asset} of the house`,
       book.house.get(asset) ?? 0n,
       found.get(`house ${asset}`) ?? '0',
+    );
+    same(
+      'the ledger has each balance',
+      `pending withdrawals of ${asset}`,
+      book.pending.get(asset) ?? 0n,
+      found.get(`withdrawals ${asset}`) ?? '0',
     );
   }
 }

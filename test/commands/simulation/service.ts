@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { rebuildClaimFilter } from '../../../src/books/claim-filter.ts';
 import { moveFundsOnce } from '../../../src/books/movements.ts';
 import { rebuildEngine } from '../../../src/books/rebuild.ts';
+import { endWithdrawal } from '../../../src/books/withdrawals.ts';
 import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
 import type { MarketChange } from '../../../src/domain/market-rules.ts';
@@ -131,6 +132,13 @@ export class Service {
   setSwitch = (wallet: string, timeoutMs: number): Promise<number | null> =>
     this.#engine.dueCancels.set(wallet, timeoutMs);
 
+  endWithdrawal = (reference: string, kind: 'confirmed' | 'returned'): Promise<{ duplicate: boolean }> =>
+    endWithdrawal(
+      this.#parts,
+      reference,
+      kind === 'returned' ? { kind } : { kind, txid: `paid ${reference}` },
+      { by: 'simulation', reason: 'a history' },
+    );
   move = (movement: AccountMoved): Promise<{ duplicate: boolean }> => moveFundsOnce(this.#parts, movement);
 
   /** Ids of a wallet's orders as a list has them: first the unsettled events, then Postgres. */

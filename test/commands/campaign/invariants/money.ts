@@ -51,7 +51,8 @@ const heldIn = ({ cluster }: Rest): Promise<Held[]> =>
 export async function conservationInPostgres(rest: Rest): Promise<string[]> {
   const held = await heldIn(rest);
   const moved = await rest.cluster.sql<{ asset: string; atoms: string }>(`
-    select asset, sum(case kind when 'credited' then amount_atoms else -amount_atoms end)::text as atoms
+    select asset, sum(case when kind = 'credited' then amount_atoms
+      when kind in ('debited', 'confirmed') then -amount_atoms else 0 end)::text as atoms
     from movements group by 1`);
   const found: string[] = [];
   for (const { asset, atoms } of moved) {
@@ -69,6 +70,8 @@ export async function conservationInPostgres(rest: Rest): Promise<string[]> {
 interface Balances {
   readonly supply: bigint;
   readonly house: bigint;
+  /** Requested, and neither confirmed nor returned. */
+  readonly withdrawals: bigint;
   /** Atoms of each wallet. Addresses are in lower case. */
   readonly available: ReadonlyMap<string, bigint>;
   readonly reserved: ReadonlyMap<string, bigint>;
@@ -86,7 +89,12 @@ async function balancesOf({ cluster }: Rest, asset: string): Promise<Balances> {
         .map(([field, value]) => [`0x${field.slice(0, -1)}`, value]),
     );
   const named = (name: string): bigint => entries.find(([field]) => field === name)?.[1] ?? 0n;
-  return { supply: named('supply'), house: named('house'), available: of('a'), reserved: of('r') };
+  const [supply, house, withdrawals] = ['supply', 'house', 'withdrawals'].map(named) as [
+    bigint,
+    bigint,
+    bigint,
+  ];
+  return { supply, house, withdrawals, available: of('a'), reserved: of('r') };
 }
 
 /** Field names are binary, so they are read as buffers: wallets as hex digits, then `a` or `r`. */
@@ -114,8 +122,8 @@ export async function conservationInRedis(rest: Rest): Promise<string[]> {
   const held = await heldIn(rest);
   const found: string[] = [];
   for (const asset of await assetsOf(rest)) {
-    const { supply, house, available, reserved } = await balancesOf(rest, asset);
-    const sum = house + sumOf(available.values()) + sumOf(reserved.values());
+    const { supply, house, withdrawals, available, reserved } = await balancesOf(rest, asset);
+    const sum = house + withdrawals + sumOf(available.values()) + sumOf(reserved.values());
     if (sum !== supply) found.push(`balances of ${asset} add up to ${sum}, the supply is ${supply}`);
     for (const [name, amounts] of [
       ['available', available],
@@ -125,8 +133,8 @@ export async function conservationInRedis(rest: Rest): Promise<string[]> {
         if (atoms < 0n) found.push(`${name} ${asset} of ${wallet} is ${atoms}`);
     for (const { account, asset: of, atoms } of held) {
       if (of !== asset || account === 'custody') continue;
-      const inRedis =
-        account === 'house' ? house : (available.get(account) ?? 0n) + (reserved.get(account) ?? 0n);
+      const own = { house, withdrawals }[account];
+      const inRedis = own ?? (available.get(account) ?? 0n) + (reserved.get(account) ?? 0n);
       if (inRedis !== BigInt(atoms))
         found.push(`${account} has ${inRedis} atoms of ${asset} in Redis, ${atoms} in Postgres`);
     }
@@ -155,7 +163,15 @@ export async function reservedIsOfLiveOrders(rest: Rest): Promise<string[]> {
   return told(found);
 }
 
-/** Each credit and debit that an operator was told of counts once, with its amount. */
+const KINDS = {
+  credit: 'credited',
+  debit: 'debited',
+  request: 'requested',
+  confirm: 'confirmed',
+  return: 'returned',
+} as const;
+
+/** Each credit, debit and step of a withdrawal that an operator was told of counts once, with its amount. */
 export async function movementsAreThere({ cluster, model, driver }: Rest): Promise<string[]> {
   const rows = await cluster.sql<{
     kind: string;
@@ -167,8 +183,9 @@ export async function movementsAreThere({ cluster, model, driver }: Rest): Promi
     select kind, wallet, reference, amount_atoms::text as atoms, scale
     from movements join assets on symbol = asset`);
   const found: string[] = [];
-  for (const [reference, { state, wallet, movement, isUnsure }] of model.movements) {
-    const kind = movement.kind === 'credit' ? 'credited' : 'debited';
+  for (const { state, wallet, movement, isUnsure } of model.movements.values()) {
+    const { reference } = movement;
+    const kind = KINDS[movement.kind];
     const row = rows.find((one) => one.kind === kind && one.reference === reference);
     if (state === 'moved' && row === undefined) found.push(`${kind} ${reference} is not in the ledger`);
     if (row === undefined) continue;

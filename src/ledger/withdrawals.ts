@@ -1,0 +1,72 @@
+/** Reads withdrawals that custody pays later, by their state. */
+
+import type { AccountMoved } from '../domain/event.ts';
+import type { WithdrawalState } from '../domain/withdrawal-states.ts';
+import type { Pools } from './pools.ts';
+import { askOnce } from './queries.ts';
+
+export interface ListedWithdrawal
+  extends Pick<AccountMoved, 'reference' | 'wallet' | 'asset' | 'amountAtoms'> {
+  readonly state: WithdrawalState;
+  readonly txid: string | null;
+  /** True while the wallet is on custody hold. */
+  readonly held: boolean;
+  readonly requestedAtMs: number;
+  /** Null while it is pending. */
+  readonly endedAtMs: number | null;
+  /** The event by which lists are in order: the request of a pending one, the end of others. */
+  readonly sequence: number;
+}
+
+interface ListedRow {
+  reference: string;
+  wallet: string;
+  asset: string;
+  amount_atoms: bigint;
+  txid: string | null;
+  held: boolean;
+  requested_ms: bigint;
+  ended_ms: bigint | null;
+  sequence: bigint;
+}
+
+const HELD = 'exists (select from holds where holds.wallet = movements.wallet) as held';
+
+const PENDING = `
+  select movements.reference, wallet, asset, amount_atoms, txid, time_ms as requested_ms, null::bigint as ended_ms, sequence,
+    ${HELD}
+  from (select sequence from pending_withdrawals where sequence > $1 order by sequence limit $2) as pending
+  join movements using (sequence) order by sequence`;
+
+const ENDED = `
+  select ends.reference, ends.wallet, ends.asset, ends.amount_atoms, ends.txid, request.time_ms as requested_ms,
+    ends.time_ms as ended_ms, ends.sequence, ${HELD.replace('movements', 'ends')}
+  from (select * from movements where kind = $3 and kind in ('requested', 'confirmed', 'returned') and sequence > $1
+    order by sequence limit $2) as ends
+  join movements as request on request.kind = 'requested' and request.reference = ends.reference
+  order by ends.sequence`;
+
+export type WithdrawalQueries = ReturnType<typeof withdrawalQueries>;
+
+export function withdrawalQueries({ public: pool }: Pick<Pools, 'public'>) {
+  return {
+    /** Returns the withdrawals of a state after an event, oldest first. */
+    async list(state: WithdrawalState, after: number, limit: number): Promise<ListedWithdrawal[]> {
+      const isPending = state === 'pending';
+      const parameters = isPending ? [after, limit] : [after, limit, state];
+      const rows = await askOnce<ListedRow>(pool, isPending ? PENDING : ENDED, parameters);
+      return rows.map((row) => ({
+        reference: row.reference,
+        wallet: row.wallet,
+        asset: row.asset,
+        amountAtoms: row.amount_atoms,
+        state,
+        txid: row.txid,
+        held: row.held,
+        requestedAtMs: Number(row.requested_ms),
+        endedAtMs: row.ended_ms === null ? null : Number(row.ended_ms),
+        sequence: Number(row.sequence),
+      }));
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/** The acts of operators and keys since a day. */
+
+import { signal } from '@preact/signals';
+import type { OperatorAct } from '../answers.ts';
+import { useAnswer } from '../use-answer.ts';
+import { Listing, shownTime } from './listing.tsx';
+
+const DAYS = 7;
+/** The most that one request lists. */
+const MOST = 500;
+
+const since = signal(new Date(Date.now() - DAYS * 86_400_000).toISOString().slice(0, 10));
+
+interface ActsPage {
+  readonly acts: readonly OperatorAct[];
+  readonly nextCursor: string | null;
+}
+
+const rowOf = (one: OperatorAct): [number, string[]] => [
+  one.event,
+  [
+    shownTime(one.time),
+    one.act,
+    one.by,
+    one.reason,
+    [one.wallet, one.market, one.subject].filter((text) => text !== null).join(' ') || '–',
+  ],
+];
+
+export function Acts() {
+  const { answer, trouble } = useAnswer<ActsPage>(`/acts?since=${since.value}&limit=${MOST}`);
+  return (
+    <>
+      <div class="panel desk-search">
+        <div class="field">
+          <label for="since">Since (UTC)</label>
+          <input
+            id="since"
+            class="input"
+            type="date"
+            required
+            value={since.value}
+            onChange={({ currentTarget: { value } }) => {
+              if (value !== '') since.value = value;
+            }}
+          />
+        </div>
+      </div>
+      <Listing
+        title="Acts, newest first"
+        columns={['Time (UTC)', 'Act', 'By', 'Reason', 'Of']}
+        rows={answer?.acts.map(rowOf).reverse()}
+        empty="Nobody changed anything."
+        trouble={trouble}
+        more={answer?.nextCursor ? `the first ${MOST} since that day` : undefined}
+      />
+    </>
+  );
+}

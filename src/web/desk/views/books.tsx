@@ -1,0 +1,47 @@
+/** The books: the last reconcile and the closed months. */
+
+import type { Closing, Reconcile, Status } from '../answers.ts';
+import { useAnswer } from '../use-answer.ts';
+import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
+
+export function Books() {
+  const { answer, trouble } = useAnswer<Status>('/status');
+  const closings = useAnswer<{ readonly closings: readonly Closing[] }>('/closings');
+  return (
+    <>
+      <Panel title="Last reconcile">
+        <Trouble text={trouble} />
+        {answer !== undefined && <LastReconcile last={answer.reconciled} />}
+      </Panel>
+      <Listing
+        title="Closings"
+        columns={['Month', 'Closed at (UTC)', 'Last event', 'Balances', 'Digest']}
+        rows={closings.answer?.closings.map((one) => [
+          one.month,
+          [one.month, shownTime(one.closedAt), one.sequence, one.balances, one.digest],
+        ])}
+        empty="No month is closed."
+        trouble={closings.trouble}
+      />
+    </>
+  );
+}
+
+function LastReconcile({ last }: { readonly last: Reconcile | null }) {
+  if (last === null) return <p class="note warn">The books were never reconciled.</p>;
+  return (
+    <>
+      <p class={`note ${last.holds ? '' : 'error'}`}>
+        {last.holds ? 'All checks hold.' : `${last.differences} differences were found.`}
+      </p>
+      <Facts
+        facts={[
+          ['Ended (UTC)', shownTime(last.at)],
+          ['Up to event', `${last.sequence}`],
+          ['Checks', `${last.checks}`],
+          ['Failed checks', last.failedChecks.join(', ') || 'none'],
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,46 @@
+/** The kill switch of all trading. It asks for a typed word. */
+
+import type { Status } from '../answers.ts';
+import { useAnswer } from '../use-answer.ts';
+import { askForAct } from './act-dialog.tsx';
+import { Panel, Trouble } from './listing.tsx';
+
+const EVERY_MS = 3_000;
+
+function ask(isPaused: boolean): void {
+  const word = isPaused ? 'RESUME' : 'PAUSE';
+  const [old, next] = isPaused ? ['refused', 'accepted'] : ['accepted', 'refused'];
+  askForAct({
+    title: isPaused ? 'Resume all trading' : 'Pause all trading',
+    changes: [['new orders', old!, next!]],
+    fields: [{ name: 'word', label: `Type ${word}`, must: word }],
+    path: `/trading/${isPaused ? 'resume' : 'pause'}`,
+    done: `New orders are ${next} on all markets.`,
+  });
+}
+
+export function KillSwitch() {
+  const { answer, trouble } = useAnswer<Status>('/status', EVERY_MS);
+  const engine = answer?.engine;
+  return (
+    <Panel title="Kill switch">
+      <Trouble text={trouble} />
+      <p>It refuses new orders on all markets. Cancels, deposits and withdrawals continue.</p>
+      {engine === null && <p class="note error">The engine does not answer.</p>}
+      {engine && (
+        <>
+          <p class={`note ${engine.paused ? 'warn' : ''}`}>
+            {engine.paused ? 'Trading is paused.' : 'Trading is on.'}
+          </p>
+          <button
+            type="button"
+            class={`button ${engine.paused ? 'primary' : 'sell'}`}
+            onClick={() => ask(engine.paused)}
+          >
+            {engine.paused ? 'Resume trading …' : 'Pause trading …'}
+          </button>
+        </>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,144 @@
+/** A wallet: balances, live orders, custody hold and its statement of the last days. */
+
+import { signal } from '@preact/signals';
+import type { Account, StatementLine } from '../answers.ts';
+import { useAnswer } from '../use-answer.ts';
+import { askForAct } from './act-dialog.tsx';
+import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
+
+const typed = signal('');
+/** The wallet that is shown. */
+const asked = signal('');
+
+const DAY_MS = 86_400_000;
+/** The longest statement of one request. */
+const STATEMENT_DAYS = 31;
+
+/** Whole days, so that the address of a statement stays the same for a while. */
+function statementPath(address: string): string {
+  const end = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS;
+  const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
+  return `/wallets/${address}/statement?from=${day(end - STATEMENT_DAYS * DAY_MS)}&to=${day(end)}`;
+}
+
+export function Wallet() {
+  return (
+    <>
+      <form
+        class="panel desk-search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          asked.value = typed.value.trim();
+        }}
+      >
+        <div class="field">
+          <label for="wallet">Address</label>
+          <input
+            id="wallet"
+            class="input"
+            spellcheck={false}
+            autocomplete="off"
+            placeholder="0x…"
+            value={typed.value}
+            onInput={({ currentTarget }) => {
+              typed.value = currentTarget.value;
+            }}
+          />
+        </div>
+        <button type="submit" class="button primary">
+          Show
+        </button>
+      </form>
+      {asked.value !== '' && <Shown key={asked.value} address={asked.value} />}
+    </>
+  );
+}
+
+function Shown({ address }: { readonly address: string }) {
+  const { answer, trouble } = useAnswer<Account>(`/wallets/${encodeURIComponent(address)}`);
+  return (
+    <>
+      <Trouble text={trouble} />
+      {answer !== undefined && (
+        <>
+          <Hold account={answer} />
+          <Listing
+            title="Balances"
+            columns={['Asset', 'Total', 'Available', 'Reserved']}
+            rows={answer.balances.map((one) => [
+              one.asset,
+              [one.asset, one.total, one.available, one.reserved],
+            ])}
+            empty="The wallet has no balances."
+          />
+          <Listing
+            title="Live orders"
+            columns={['Order', 'Market', 'Side', 'Price', 'Size', 'Remaining']}
+            rows={answer.liveOrders.map((one) => [
+              one.id,
+              [one.id, one.market, one.side, one.price, one.size, one.remaining],
+            ])}
+            empty="The wallet has no live orders."
+          />
+          <Statement address={answer.wallet} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Hold({ account: { wallet, held, terms } }: { readonly account: Account }) {
+  const change = (): void =>
+    askForAct({
+      title: held ? 'Release the wallet' : 'Hold the wallet',
+      facts: [['Wallet', wallet]],
+      changes: [['custody hold', held ? 'on' : 'off', held ? 'off' : 'on']],
+      path: `/wallets/${wallet}/${held ? 'release' : 'hold'}`,
+      done: `${wallet} is ${held ? 'released' : 'on hold, and its live orders are cancelled'}.`,
+    });
+  const button = (
+    <button type="button" class={`button small ${held ? '' : 'danger'}`} onClick={change}>
+      {held ? 'Release' : 'Hold'}
+    </button>
+  );
+  return (
+    <Panel title="Account" aside={button}>
+      <Facts
+        facts={[
+          ['Wallet', wallet],
+          ['Custody hold', held ? 'on: orders and withdrawals are refused' : 'off'],
+          ['Accepted terms', terms.accepted ?? 'none'],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+interface StatementPage {
+  readonly lines: readonly StatementLine[];
+  readonly nextCursor: string | null;
+}
+
+function Statement({ address }: { readonly address: string }) {
+  const { answer, trouble } = useAnswer<StatementPage>(statementPath(address));
+  return (
+    <Listing
+      title={`Statement of the last ${STATEMENT_DAYS} days`}
+      columns={['Time (UTC)', 'Kind', 'Asset', 'Amount', 'Market', 'Reference or order']}
+      rows={answer?.lines.map((line, at) => [
+        at,
+        [
+          shownTime(line.time),
+          line.kind.replaceAll('_', ' '),
+          line.asset,
+          line.amount,
+          line.market ?? '–',
+          line.reference ?? line.orderId ?? '–',
+        ],
+      ])}
+      empty="Nothing changed the balances."
+      trouble={trouble}
+      more={answer?.nextCursor ? `the first ${answer.lines.length} lines` : undefined}
+    />
+  );
+}

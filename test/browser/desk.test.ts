@@ -1,0 +1,221 @@
+/** Tests the desk of operators in Chromium: sign-in, each view, each kind of act, the keyboard, and axe's rules. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import type { Page } from 'playwright-core';
+import { createKey } from '../../src/books/operator-keys.ts';
+import { endWithdrawal } from '../../src/books/withdrawals.ts';
+import { OPERATOR_RIGHTS } from '../../src/domain/operator-rights.ts';
+import { createOperatorApp } from '../../src/http/operator/app.ts';
+import { openMetrics } from '../../src/process/metrics.ts';
+import { eventually } from '../support/eventually.ts';
+import { ALL_RULES, overflowOf, RULES_ON_COLOR, violationsOf } from './axe.ts';
+import { newWallet, placeLimit } from './grids.ts';
+import { type Stage, sharedStage } from './stage.ts';
+import { browserTest } from './visit.ts';
+
+const SYMBOL = 'DESK/USDC';
+const VIEWS = ['Status', 'Markets', 'Wallet', 'Withdrawals', 'Acts', 'Books', 'Kill switch'];
+const ACT = { by: 'a test', reason: 'set up' };
+
+describe('the desk of operators', () => {
+  let stage: Stage;
+  let url: string;
+  let key: string;
+  let end: () => void;
+  const wallet = newWallet();
+
+  before(async () => {
+    stage = await sharedStage();
+    const { engine, ledger } = stage;
+    await stage.market({ symbol: SYMBOL }, { DESK: 8, USDC: 6 });
+    await stage.credit(wallet, { DESK: '10', USDC: '5000' });
+    await placeLimit(stage.as(wallet), { market: SYMBOL, side: 'buy', price: '10.5', size: '2' });
+    for (const reference of ['paid later', 'sent back', 'left open'])
+      await engine.funds.move({
+        kind: 'requested',
+        wallet,
+        asset: 'USDC',
+        amountAtoms: 7_500_000n,
+        reference,
+      });
+    key = await createKey(stage, { name: 'desk', rights: OPERATOR_RIGHTS, caps: new Map() }, ACT);
+    await stage.settled();
+    await ledger.balances.close('2020-01');
+    const [logger, metrics] = [pino({ level: 'silent' }), openMetrics()];
+    const app = createOperatorApp({
+      ...{ engine, ledger, logger, metrics, networkId: '1', serviceName: 'Redbook' },
+      ready: async () => ({ ready: true, checks: {} }),
+      wakeSettlement: () => undefined,
+    });
+    const server = createServer(app).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    end = () => {
+      server.close();
+      server.closeAllConnections();
+    };
+  });
+  after(() => end());
+
+  const signIn = async (page: Page): Promise<void> => {
+    await page.getByLabel(/Key of/).fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Alerts' }).waitFor();
+  };
+  const show = (page: Page, view: string): Promise<void> =>
+    page.getByRole('navigation').getByRole('button', { name: view }).click();
+  const told = (page: Page, text: string): Promise<void> =>
+    page.getByRole('status').filter({ hasText: text }).waitFor();
+  const showWallet = async (page: Page): Promise<void> => {
+    await show(page, 'Wallet');
+    await page.getByLabel('Address').fill(wallet);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^Statement/ }).waitFor();
+    await page.getByText('deposit').first().waitFor();
+  };
+  const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
+
+  for (const [theme, rules] of [
+    ['light', ALL_RULES],
+    ['dark', RULES_ON_COLOR],
+  ] as const)
+    browserTest(
+      `has no violation of axe's rules in any view and no sideways scrolling, ${theme}`,
+      async (open) => {
+        const { page } = await open(url, { theme });
+        expect(await violationsOf(page, rules), 'sign-in').to.deep.equal([]);
+        await signIn(page);
+        for (const view of VIEWS) {
+          if (view === 'Wallet') await showWallet(page);
+          else await show(page, view);
+          await page.getByText('Loading').waitFor({ state: 'detached' });
+          for (const width of [768, 1280]) {
+            await page.setViewportSize({ width, height: 800 });
+            expect(await overflowOf(page), `${view} at ${width}`).to.be.at.most(0);
+          }
+          expect(await violationsOf(page, rules), view).to.deep.equal([]);
+          const { DESK_PICTURES: folder } = process.env;
+          if (folder) await page.screenshot({ path: `${folder}/${view}-${theme}.png`, fullPage: true });
+        }
+        await page.getByRole('button', { name: 'Pause trading' }).click();
+        expect(await violationsOf(page, rules), 'dialog').to.deep.equal([]);
+      },
+    );
+
+  browserTest('rejects an unknown key, and forgets a good one with the page', async (open) => {
+    const { page, tolerate } = await open(url);
+    tolerate(/401/);
+    await page.getByLabel(/Key of/).fill(`rbk_${'A'.repeat(43)}`);
+    await page.keyboard.press('Enter');
+    await page.getByText('unknown or revoked').waitFor();
+    await signIn(page);
+    expect(
+      await page.evaluate(() =>
+        JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+      ),
+    ).not.to.include(key);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+
+  browserTest('confirms and returns withdrawals, each with its reason, by keyboard alone', async (open) => {
+    const { page, tolerate } = await open(url);
+    await signIn(page);
+    await show(page, 'Withdrawals');
+    await rowOf(page, 'paid later').getByRole('button', { name: 'Confirm' }).focus();
+    await page.keyboard.press('Enter');
+    const confirm = page.getByRole('button', { name: 'Confirm the withdrawal' });
+    await page.getByLabel('Transaction').focus();
+    await page.keyboard.type('0xfeed');
+    expect(await confirm.isDisabled()).to.equal(true);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('seen on chain');
+    await page.keyboard.press('Enter');
+    await told(page, 'is confirmed');
+    await rowOf(page, 'paid later').waitFor({ state: 'detached' });
+    await rowOf(page, 'sent back').getByRole('button', { name: 'Return' }).click();
+    await page.getByLabel('Reason').fill('address unknown');
+    await page.keyboard.press('Enter');
+    await told(page, 'is returned');
+    // Another operator ends the last one while its dialog is open.
+    await rowOf(page, 'left open').getByRole('button', { name: 'Return' }).click();
+    await endWithdrawal(stage, 'left open', { kind: 'confirmed', txid: '0x1' }, ACT);
+    tolerate(/409/);
+    await page.getByLabel('Reason').fill('too late');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'was used for another movement' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('No withdrawal is pending.').waitFor();
+    await show(page, 'Acts');
+    const act = rowOf(page, 'withdrawal confirm').filter({ hasText: 'seen on chain' });
+    await act.filter({ hasText: 'desk' }).waitFor();
+  });
+
+  browserTest('halts, resumes and edits a market, with old and new shown first', async (open) => {
+    const { page } = await open(url);
+    await signIn(page);
+    await show(page, 'Markets');
+    const row = rowOf(page, SYMBOL);
+    await row.getByRole('button', { name: 'Halt' }).click();
+    await page.getByLabel('Reason').fill('looks odd');
+    await page.keyboard.press('Enter');
+    await row.getByText('halted').waitFor();
+    await row.getByRole('button', { name: 'Resume' }).click();
+    await page.getByLabel('Reason').fill('is fine');
+    await page.keyboard.press('Enter');
+    await row.getByText('active').waitFor();
+    await row.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('feeBps').fill('25');
+    await page.getByLabel('maxOrderSize').fill('1000.5');
+    await page.getByRole('button', { name: 'Review changes' }).click();
+    const changes = page.getByRole('dialog').getByRole('row');
+    expect(await changes.allInnerTexts()).to.include.members([
+      'feeBps\t10\t25',
+      'maxOrderSize\tnone\t1000.5',
+    ]);
+    await page.getByLabel('Reason').fill('new season');
+    await page.keyboard.press('Enter');
+    await row.getByText('25 bps').waitFor();
+    const market = (await stage.engine.markets.all()).find(({ symbol }) => symbol === SYMBOL)!;
+    expect([market.feeBps, market.maxOrderSize]).to.deep.equal([25, '1000.5']);
+  });
+
+  browserTest('shows a wallet and puts it on hold', async (open) => {
+    const { page } = await open(url);
+    await signIn(page);
+    await showWallet(page);
+    await rowOf(page, '10.5').getByText('buy').waitFor();
+    await page.getByText('withdrawal requested').first().waitFor();
+    await page.getByRole('button', { name: 'Hold' }).click();
+    await page.getByLabel('Reason').fill('asked by compliance');
+    await page.keyboard.press('Enter');
+    await page.getByText('The wallet has no live orders.').waitFor();
+    await page.getByRole('button', { name: 'Release' }).click();
+    await page.getByLabel('Reason').fill('cleared');
+    await page.keyboard.press('Enter');
+    await told(page, 'is released');
+  });
+
+  browserTest('pauses all trading only with the typed word and a reason', async (open) => {
+    const { page } = await open(url);
+    await signIn(page);
+    await show(page, 'Kill switch');
+    for (const [verb, word, isPaused] of [
+      ['Pause', 'PAUSE', true],
+      ['Resume', 'RESUME', false],
+    ] as const) {
+      await page.getByRole('button', { name: `${verb} trading` }).click();
+      const send = page.getByRole('button', { name: `${verb} all trading` });
+      await page.getByLabel('Reason').fill('a drill');
+      await page.getByLabel(`Type ${word}`).fill(word.toLowerCase());
+      expect(await send.isDisabled()).to.equal(true);
+      await page.getByLabel(`Type ${word}`).fill(word);
+      await send.click();
+      await page.getByText(isPaused ? 'Trading is paused.' : 'Trading is on.').waitFor();
+      await eventually('switched', async () => (await stage.engine.reads.state()).paused === isPaused);
+    }
+  });
+});
