@@ -1,5 +1,5 @@
 /**
- * `npm run tool -- ccxt` installs the package `ccxt` into a temporary folder, calls each method of
+ * `npm run tool -- ccxt` installs the package `ccxt` into a temporary folder, calls the methods of
  * docs/examples/ccxt/redbook.js against a service, and checks the structures that CCXT documents.
  */
 
@@ -68,6 +68,7 @@ async function prove(open: () => Any, other: Any): Promise<void> {
   const ticker = await exchange.fetchTicker(SYMBOL);
   check('ticker', ticker);
   expect(ticker).to.include({ last: 2000, ask: 2000, baseVolume: 0.1 });
+  check('ticker', (await exchange.fetchTickers())[SYMBOL]);
   const { bids, asks } = await exchange.fetchOrderBook(SYMBOL);
   expect([bids, asks]).to.deep.equal([[], [[2000, 0.3]]]);
   const [candle] = await exchange.fetchOHLCV(SYMBOL, '1m');
@@ -76,6 +77,8 @@ async function prove(open: () => Any, other: Any): Promise<void> {
   expect([ETH.free, ETH.used, total.ETH]).to.deep.equal([0.1, 0, 0.1]);
   const [cancelled, none] = await other.cancelOrders([edited.id, 'no such order']);
   expect([cancelled.status, none]).to.deep.equal(['canceled', undefined]);
+  const [ended] = await other.fetchClosedOrders(SYMBOL);
+  checkOrder(ended, { id: edited.id, status: 'canceled' });
   const last = await other.createOrder(SYMBOL, 'limit', 'sell', '0.1', '3000');
   expect((await other.cancelOrder(last.id)).id).to.equal(last.id);
   const lost = await other.cancelOrder(last.id).catch((error: Error) => error);
