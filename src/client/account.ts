@@ -14,7 +14,7 @@ import type {
   Portfolio,
   WalletTradePage,
 } from './replies.ts';
-import { answerAs, askAs, type Session, sendAs } from './session.ts';
+import { askAs, type Session, sendAs } from './session.ts';
 
 /**
  * Returns the path of an order. An empty id would name the list of all orders, and cancelling that cancels all of them.
@@ -76,37 +76,6 @@ export function getTrades(
 ): Promise<WalletTradePage> {
   const query = { market, orderId, limit, cursor };
   return askAs(session, { ...options, method: 'GET', path: '/v1/trades', query }, true);
-}
-
-export interface StatementQuery {
-  /** ISO 8601 time, inclusive; a day begins at midnight UTC. */
-  readonly from: string;
-  /** ISO 8601 time, exclusive, at most 31 days after `from`. */
-  readonly to: string;
-  /** `nextCursor` of the previous page, with the same times. */
-  readonly cursor?: string;
-}
-
-export interface StatementCsv {
-  /** CSV; the first page begins with the names of the columns, and all pages together make one file. */
-  readonly text: string;
-  readonly nextCursor: string | null;
-}
-
-/** Returns a page of the wallet's statement, oldest first. */
-export async function getStatementCsv(
-  session: Session,
-  { from, to, cursor }: StatementQuery,
-  options: CallOptions = {},
-): Promise<StatementCsv> {
-  const query = { from, to, format: 'csv', cursor };
-  const { text, header } = await answerAs(
-    session,
-    { ...options, method: 'GET', path: '/v1/statement', query },
-    true,
-  );
-  const [, next = null] = /[?&]cursor=([^&>]+)/.exec(header('link') ?? '') ?? [];
-  return { text, nextCursor: next && decodeURIComponent(next) };
 }
 
 /** Most requests to cancel one order before a lost answer is reported. */

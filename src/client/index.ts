@@ -11,13 +11,10 @@ export {
   getOrder,
   getOrders,
   getPortfolio,
-  getStatementCsv,
   getTrades,
   type NamedOrders,
   type OrdersQuery,
   requestFunds,
-  type StatementCsv,
-  type StatementQuery,
   type WalletTradesQuery,
 } from './account.ts';
 export {

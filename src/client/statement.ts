@@ -1,10 +1,9 @@
 /** Reads the wallet's statement page by page, as values or as CSV. */
 
-import { ask } from './asking.ts';
-import type { Answer, CallOptions, QueryValues } from './exchange.ts';
+import type { Answer, CallOptions } from './exchange.ts';
 import { pages } from './pages.ts';
 import type { StatementPage } from './replies.ts';
-import { askAs, exchangeAs, type Session } from './session.ts';
+import { answerAs, askAs, type Session } from './session.ts';
 
 /** At most 31 days. */
 export interface StatementSpan {
@@ -38,11 +37,8 @@ export const statementCsv = (
   options: CallOptions = {},
 ): AsyncGenerator<string, void, undefined> =>
   pages(async ({ cursor }) => {
-    const query: QueryValues = { from, to, format: 'csv', cursor };
-    const call = { ...options, method: 'GET', path: PATH, query } as const;
-    const answer = await ask(session.connection, call, { repeatable: true }, (signal) =>
-      exchangeAs(session, { ...call, signal }),
-    );
+    const query = { from, to, format: 'csv', cursor };
+    const answer = await answerAs(session, { ...options, method: 'GET', path: PATH, query }, true);
     return { items: [answer.text], nextCursor: nextCursor(answer) };
   });
 

@@ -32,12 +32,12 @@ export interface EventContent {
   readonly text: string;
 }
 
-const linkOf = ({ order, trades, text }: EventContent): string => {
+function linkOf({ order, trades, text }: EventContent): string {
   const placed = order === undefined ? NO_ROWS : order.slice(0, HALF_LINK);
   if (trades.length === 0 && text === '') return placed + NO_ROWS;
   const checksum = text === '' ? crc32(trades) : crc32(text, crc32(trades));
   return placed + (checksum >>> CHECKSUM_SHIFT).toString(32).padStart(HALF_LINK, '0');
-};
+}
 
 /** Collects the contents of the events of a batch. */
 export class BatchContent {

@@ -1,7 +1,7 @@
 /** Downloads the wallet's statement: every change of its balances, as one file. */
 
 import { type Signal, signal } from '@preact/signals';
-import { getStatementCsv, RedbookError, type Session } from '../../client/index.ts';
+import { RedbookError, type Session, statementCsv } from '../../client/index.ts';
 import { announce } from './announcements.ts';
 import { endAfter, session } from './session.ts';
 
@@ -22,17 +22,13 @@ async function readStatement(asked: Session, firstMs: number, lastMs: number): P
   const pages: string[] = [];
   for (let fromMs = firstMs; fromMs <= lastMs; fromMs += SPAN_DAYS * DAY_MS) {
     const toMs = Math.min(fromMs + SPAN_DAYS * DAY_MS, lastMs + DAY_MS);
-    const span = { from: dayText(fromMs), to: dayText(toMs) };
     let isFirstOfSpan = true;
-    let cursor: string | null = null;
-    do {
-      const page = await getStatementCsv(asked, { ...span, ...(cursor !== null && { cursor }) });
+    for await (const text of statementCsv(asked, { from: dayText(fromMs), to: dayText(toMs) })) {
+      if (pages.length === MAX_PAGES) throw new RangeError(`more than ${MAX_PAGES} pages: choose fewer days`);
       const repeatsNames = isFirstOfSpan && pages.length > 0;
-      pages.push(repeatsNames ? page.text.slice(page.text.indexOf('\n') + 1) : page.text);
+      pages.push(repeatsNames ? text.slice(text.indexOf('\n') + 1) : text);
       isFirstOfSpan = false;
-      cursor = page.nextCursor;
-    } while (cursor !== null && pages.length < MAX_PAGES);
-    if (cursor !== null) throw new RangeError(`more than ${MAX_PAGES} pages: choose fewer days`);
+    }
   }
   return pages;
 }
