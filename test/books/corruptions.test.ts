@@ -23,6 +23,9 @@ const FILTER_BYTES = 2 ** 16;
 async function openFullFixture(): Promise<OperatorFixture> {
   const fixture = await openBusyFixture({ trading: FILTER_BYTES, operating: FILTER_BYTES });
   await fixture.ask('account', 'hold', HELD);
+  for (const reference of ['paid later', 'not paid yet'])
+    await fixture.ask('withdrawal', 'request', MAKER, 'USDC', '1', '--reference', reference);
+  await fixture.ask('withdrawal', 'confirm', 'paid later', '--txid', '0x1');
   await fixture.ask('terms', 'require', '1');
   for (const wallet of [MAKER, TAKER]) await fixture.engine.switches.acceptTerms(wallet, '1');
   // The ledger takes a time that is not before its last event's for one that settlement writes.
@@ -102,6 +105,7 @@ const KEYS: Readonly<Record<string, string>> = {
   orders: 'id',
   trades: 'trade_id',
   movements: 'sequence',
+  pending_withdrawals: 'reference',
   ledger_entries: "sequence || '-' || line",
   holds: 'wallet',
   wallet_terms: 'wallet',
@@ -192,9 +196,9 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
           key === undefined ? 'engine_cursor|event|terms|paused|trading|rows of' : literal(row!.key),
         );
         // Disables the triggers that prevent manual changes.
-        const isGuarded = !['orders', 'candles', 'holds', 'wallet_terms', 'assets', 'markets'].includes(
-          table,
-        );
+        const isGuarded = ![
+          ...['orders', 'candles', 'holds', 'wallet_terms', 'assets', 'markets', 'pending_withdrawals'],
+        ].includes(table);
         const ofTable = columns.filter(({ table_name }) => table_name === table);
         for (const [place, { column_name: column, data_type: type }] of ofTable.entries()) {
           if (place % rows.length !== nth && !EACH_KIND.includes(column)) continue;

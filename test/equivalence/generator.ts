@@ -3,9 +3,10 @@
  * for example, a price that crosses, a size that exactly consumes the book, or a wallet at its order limit.
  */
 
+import type { MovementKind } from '../../src/domain/event.ts';
 import { SELF_TRADE_POLICIES } from '../../src/domain/market.ts';
 import type { Side, TimeInForce } from '../../src/domain/order.ts';
-import type { Random } from '../support/seed.ts';
+import { type Random, random } from '../support/seed.ts';
 import { unitsOf, writeDecimal } from './decimals.ts';
 import type { MovementRecord, ReferenceExchange, ReferenceOrder } from './reference-book.ts';
 import { notionalAtoms, type ReferenceMarket, type Request, type Rules } from './reference-rules.ts';
@@ -69,8 +70,12 @@ const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
+const STEPS_SEED = 7;
+
 export class Generator {
   readonly #dice: Random;
+  /** Decides about steps of withdrawals, so that they change nothing else that a seed gives. */
+  readonly #steps = random(STEPS_SEED);
   readonly #book: ReferenceExchange;
   readonly #sentIds: { wallet: string; id: string }[] = [];
   readonly #movements: MovementRecord[] = [];
@@ -143,7 +148,6 @@ export class Generator {
       [1, () => ({ do: 'clear', market: this.#dice.pick([...BUSY, PRE_OPEN]) })],
       [70, () => this.#credit()],
       [46, () => this.#debit()],
-      [25, () => this.#endWithdrawal()],
       [26, () => ({ do: 'hold', wallet: this.#dice.pick(WALLETS) })],
       [20, () => ({ do: 'pause' })],
       [21, () => ({ do: 'require_terms', version: `v${this.#dice.below(4)}` })],
@@ -512,19 +516,21 @@ export class Generator {
     const { available } = this.#book.account(wallet, asset);
     const part = (available * BigInt(this.#dice.below(300))) / 1000n;
     const atoms = this.#dice.chance(0.6) ? part : available + this.#between(0, 2);
-    return this.#move(this.#dice.pick(['debited', 'requested']), wallet, asset, most(1n, atoms));
+    const debit = this.#move('debited', wallet, asset, most(1n, atoms));
+    return this.#steps.chance(0.35) ? this.#endWithdrawal(debit) : debit;
   }
 
   /** Ends a withdrawal, or ends one again that has ended. */
-  #endWithdrawal(): Operation {
+  #endWithdrawal(otherwise: Operation): Operation {
     const { requests } = this.#book;
-    if (requests.length === 0) return this.#debit();
-    const request = this.#dice.pick(requests.slice(-REMEMBERED_IDS));
-    return { do: 'move', movement: { ...request, kind: this.#dice.pick(['confirmed', 'returned']) } };
+    if (requests.length === 0) return otherwise;
+    const request = this.#steps.pick(requests.slice(-REMEMBERED_IDS));
+    return { do: 'move', movement: { ...request, kind: this.#steps.pick(['confirmed', 'returned']) } };
   }
 
-  #move(kind: 'credited' | 'debited' | 'requested', wallet: string, asset: string, atoms: bigint): Operation {
-    const reference = `${kind} ${this.#made} ${this.#idText()}`;
+  #move(drawn: 'credited' | 'debited', wallet: string, asset: string, atoms: bigint): Operation {
+    const kind: MovementKind = drawn === 'debited' && this.#steps.chance(0.5) ? 'requested' : drawn;
+    const reference = `${drawn} ${this.#made} ${this.#idText()}`;
     const movement = { kind, wallet, asset, atoms, reference };
     const earlier = this.#movements.length > 0 && this.#dice.chance(0.4) && this.#dice.pick(this.#movements);
     if (earlier) {

@@ -62,7 +62,8 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
     seenBy: ['entries follow from trades and movements', 'no account is overdrawn'],
   },
   'a deposit is larger than its entries': {
-    sql: 'update movements set amount_atoms = amount_atoms - 1 where sequence = (select max(sequence) from movements)',
+    sql: `update movements set amount_atoms = amount_atoms - 1
+      where sequence = (select max(sequence) from movements where kind = 'credited')`,
     seenBy: ['entries follow from trades and movements', 'chain of events'],
   },
   'an order counts a fill that no trade made': {

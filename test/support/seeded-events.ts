@@ -89,6 +89,7 @@ export function seededEvents(seed: number): SeededEvents {
   const books = new Map<string, Resting[]>(MARKETS.map((market) => [market.symbol, []]));
   const feeBpsOf = new Map(MARKETS.map(({ symbol, feeBps }) => [symbol, feeBps]));
   const opening = openingEvents();
+  const steps = random(seed + 1);
   const pending: AccountMoved[] = [];
   let epoch = 1;
   let sequence = 0;
@@ -199,24 +200,27 @@ export function seededEvents(seed: number): SeededEvents {
   };
 
   const moved = (): EventBody => {
-    const isEnd = pending.length > 0 && dice.chance(0.3);
-    if (isEnd) {
-      const [request] = pending.splice(dice.below(pending.length), 1);
-      const text = `tx ${dice.pick(POISONED_TEXTS)}`;
-      return {
-        ...request!,
-        ...(dice.chance(0.5) ? { kind: 'confirmed', txid: text } : { kind: 'returned' }),
-      };
-    }
     const movement = {
-      kind: dice.pick(['credited', 'credited', 'debited', 'requested'] as const),
+      kind: dice.chance(0.7) ? ('credited' as const) : ('debited' as const),
       wallet: dice.pick(WALLETS),
       asset: dice.pick(ASSETS).symbol,
       amountAtoms: BigInt(1 + dice.below(1_000_000)),
       reference: `${sequence} ${dice.pick(POISONED_TEXTS)}`,
     };
-    if (movement.kind === 'requested') pending.push(movement);
-    return movement;
+    return stepInstead(movement) ?? movement;
+  };
+
+  /** Returns a step of a withdrawal in place of some movements. Its own dice keep all other events as they were. */
+  const stepInstead = (movement: AccountMoved): EventBody | undefined => {
+    if (pending.length > 0 && steps.chance(0.3)) {
+      const [request] = pending.splice(steps.below(pending.length), 1);
+      const txid = `tx ${steps.pick(POISONED_TEXTS)}`;
+      return { ...request!, ...(steps.chance(0.5) ? { kind: 'confirmed', txid } : { kind: 'returned' }) };
+    }
+    if (movement.kind === 'credited' || steps.chance(0.4)) return undefined;
+    const request = { ...movement, kind: 'requested' } as const;
+    pending.push(request);
+    return request;
   };
 
   return { next: (count) => Array.from({ length: count }, next) };
