@@ -20,6 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { words } from '../support/words.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OTHER_CPU = process.arch === 'x64' ? 'arm64' : 'x64';
@@ -53,7 +54,7 @@ if (first === 'wait') {
 console.log(process.pid, first, ...rest);
 `;
 
-/** A page of three files, one of them loaded on demand. */
+/** A page of three files, one of them loaded on demand, and the desk. */
 const PAGE = {
   'main.tsx': "import './part.ts'; import('./later.ts').then(({ later }) => later());",
   'part.ts': 'document.title = "part";',
@@ -61,6 +62,8 @@ const PAGE = {
   'style.css': 'body { margin: 0 }',
   'app.webmanifest': '{}',
   'icon.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+  'desk/desk.tsx': 'document.title = "desk";',
+  'desk/desk.css': 'body { margin: 1px }',
 };
 
 describe('the installation before a command', () => {
@@ -69,6 +72,7 @@ describe('the installation before a command', () => {
     project = mkdtempSync(join(tmpdir(), 'redbook-install-'));
     for (const path of ['src/embedded', 'src/web/bundle.mjs'])
       cpSync(join(ROOT, path), join(project, path), { recursive: true });
+    mkdirSync(join(project, 'src/web/desk'));
     for (const [name, text] of Object.entries(PAGE)) writeFileSync(join(project, 'src/web', name), text);
     mkdirSync(join(project, 'node_modules'));
     for (const name of ['esbuild', '@esbuild', 'tsx'])
@@ -187,9 +191,9 @@ describe('the installation before a command', () => {
   it('bundles the page once, and again when a source has changed or a file is missing', () => {
     present(all);
     expect(prepare()).to.deep.include({ status: 0, stdout: '', stderr: '' });
-    expect(bundledFiles()).to.deep.equal([
-      ...['app.webmanifest', 'icon.svg', 'later.js', 'main.js', 'manifest.json', 'notice.txt', 'style.css'],
-    ]);
+    expect(bundledFiles()).to.deep.equal(
+      words('app.webmanifest desk.css desk.js icon.svg later.js main.js manifest.json notice.txt style.css'),
+    );
     const [main, manifest] = [bundled('main.js'), bundled('manifest.json')];
     const { files } = JSON.parse(manifest);
     expect(main).to.include(`import("./later.js?v=${files['later.js']}")`);
@@ -204,7 +208,7 @@ describe('the installation before a command', () => {
     rmSync(join(project, 'dist/web/style.css'));
     expect(prepare().status).to.equal(0);
     expect([bundled('main.js'), bundled('manifest.json')]).to.deep.equal([main, manifest]);
-    expect(bundledFiles()).to.have.length(7);
+    expect(bundledFiles()).to.have.length(9);
   });
 
   it('bundles no page for commands that use a running service', () => {
@@ -235,7 +239,7 @@ describe('the installation before a command', () => {
     );
     expect(codes).to.deep.equal([0, 0, 0, 0]);
     expect(readdirSync(join(project, 'dist'))).to.deep.equal(['web']);
-    expect(bundledFiles()).to.have.length(7);
+    expect(bundledFiles()).to.have.length(9);
   });
 
   const NOBODY = 65_534;

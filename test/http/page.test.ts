@@ -14,6 +14,9 @@ const manifest = JSON.parse(readFileSync(new URL('dist/web/manifest.json', ROOT)
 };
 const built = (name: string): Buffer => readFileSync(new URL(`dist/web/${name}`, ROOT));
 
+/** The desk is another page, on another port. */
+const isOfDesk = (name: string): boolean => name.startsWith('desk.');
+
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -164,7 +167,7 @@ describe('the trading page', () => {
   });
 
   describe('a file of its bundle', () => {
-    for (const [name, hash] of Object.entries(manifest.files)) {
+    for (const [name, hash] of Object.entries(manifest.files).filter(([name]) => !isOfDesk(name))) {
       it(`${name} may be cached forever under its hash, and under no other`, async () => {
         const own = await get(`/web/${name}?v=${hash}`);
         expect([own.status, own.headers['cache-control']]).to.deep.equal([
@@ -184,6 +187,13 @@ describe('the trading page', () => {
         expect(own.headers).to.not.have.any.keys('access-control-allow-origin');
       });
     }
+
+    it('is none of the desk, which OPERATOR_PORT serves', async () => {
+      const ofDesk = Object.keys(manifest.files).filter(isOfDesk);
+      expect(ofDesk).to.have.length(2);
+      for (const name of ofDesk)
+        expect((await get(`/web/${name}?v=${manifest.files[name]}`)).status, name).to.equal(404);
+    });
 
     it('is compressed on request, and has an entity tag', async () => {
       const path = `/web/main.js?v=${manifest.files['main.js']}`;
@@ -215,7 +225,7 @@ describe('the trading page', () => {
         ]);
       for (const [, name, hash] of loaded) expect(manifest.files[name!], name).to.equal(hash);
       const onDemand = Object.keys(manifest.files).filter(
-        (name) => name.endsWith('.js') && name !== 'main.js',
+        (name) => name.endsWith('.js') && name !== 'main.js' && !isOfDesk(name),
       );
       expect([...new Set(loaded.map(([, name]) => name))].sort()).to.deep.equal(onDemand.sort());
     });

@@ -15,6 +15,10 @@ declare
   name text;
   object record;
 begin
+  -- Users belong to all databases of the server, and another one may run this file at this moment.
+  if (select rolsuper from pg_roles where rolname = current_user) then
+    lock table pg_authid in share row exclusive mode;
+  end if;
   foreach name in array array['redbook_owner', 'redbook_settlement', 'redbook_api', 'redbook_operator_api', 'redbook_backup'] loop
     begin
       if not exists (select from pg_roles where rolname = name) then
