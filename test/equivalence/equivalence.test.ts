@@ -20,8 +20,12 @@ describe('equivalence of the engine and the reference', function () {
   });
   after(() => redis.disconnect());
 
-  const run = (operations: number, maxMakers: number, maxLiveOrders: number): Promise<Outcomes> =>
-    runEquivalence({ redis, seed: runSeed(), operations, limits: { maxMakers, maxLiveOrders } });
+  const run = (
+    operations: number,
+    maxMakers: number,
+    maxLiveOrders: number,
+    seed = runSeed(),
+  ): Promise<Outcomes> => runEquivalence({ redis, seed, operations, limits: { maxMakers, maxLiveOrders } });
 
   it('holds over 3,000 operations with every outcome', async () => {
     const outcomes = await run(3_000, 10, 10);
@@ -36,7 +40,12 @@ describe('equivalence of the engine and the reference', function () {
   });
 
   it('holds with deep books, where one order matches many makers', async () => {
-    const outcomes = await run(1_000, 1_000, 200);
-    expect(outcomes.counts.get('more makers than one page')).to.be.above(0);
+    const isDeep = (outcomes: Outcomes): boolean => outcomes.counts.has('more makers than one page');
+    // One run of six has no such order.
+    let runs = 1;
+    while (!isDeep(await run(1_000, 1_000, 200, runSeed() + runs))) {
+      expect(runs, 'runs without an order that matches more makers than one page').to.be.below(6);
+      runs += 1;
+    }
   });
 });
