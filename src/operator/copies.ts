@@ -9,8 +9,8 @@ import { column, formatCounted, renderFacts, renderTable } from '../terminal/tab
 import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
-/** Longest wait for the epoch that follows a naming. */
-const NAMED_WITHIN_MS = 30_000;
+/** Longest wait for settlement to carry out a change of the row. */
+const CARRIED_OUT_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 200;
 
 type Seen = ReadonlyMap<string, SeenServer | undefined>;
@@ -107,7 +107,7 @@ async function name(
     throw refused('NO_COPY', `${server} is no copy that answers; 'copies' shows them`);
   if ((await ledger.copies.name(row, server)) === undefined)
     throw refused('COPIES_CHANGED', 'the copies changed meanwhile, and nothing was done: try again');
-  const untilMs = Date.now() + NAMED_WITHIN_MS;
+  const untilMs = Date.now() + CARRIED_OUT_WITHIN_MS;
   while (Date.now() < untilMs) {
     const now = await ledger.copies.read();
     if (now !== undefined && now.epoch > row.epoch) {
@@ -125,11 +125,27 @@ async function name(
   );
 }
 
+/** A primary that still names a dropped copy could not go on alone, by a plain `redis://` address. */
+async function untilPrimaryKnows({ server, version }: CopiesRow, services: OperatorServices): Promise<void> {
+  const untilMs = Date.now() + CARRIED_OUT_WITHIN_MS;
+  for (;;) {
+    const primary = (await look(services)).get(server);
+    // A primary that is away is told when it is back.
+    if (primary === undefined || primary.version >= version) return;
+    if (Date.now() >= untilMs)
+      throw refused(
+        'NOT_YET_KNOWN',
+        `the copy is dropped, and the primary ${server} does not know it yet: does settlement run?`,
+      );
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
 async function drop(
   server: string,
   row: CopiesRow,
   seen: Seen,
-  { ledger }: OperatorServices,
+  services: OperatorServices,
 ): Promise<CommandResult> {
   if (server === row.server) throw refused('IS_PRIMARY', `${server} is the primary: name another one first`);
   if (seen.get(server) !== undefined)
@@ -139,9 +155,10 @@ async function drop(
     );
   if (!row.members.includes(server) && !row.joining.includes(server))
     throw refused('NO_COPY', `${server} is no copy; 'copies' shows them`);
-  const left = await ledger.copies.leave(row, server);
+  const left = await services.ledger.copies.leave(row, server);
   if (left === undefined)
     throw refused('COPIES_CHANGED', 'the copies changed meanwhile, and nothing was done: try again');
+  await untilPrimaryKnows(left, services);
   return shortResult(`${server} is no copy any more`, { members: left.members });
 }
 
