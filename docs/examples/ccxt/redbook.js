@@ -11,26 +11,46 @@ const LOGIN = ['address', 'nonce', 'issuedAt'].map((name) => ({
   type: name === 'address' ? 'address' : 'string',
 }));
 const STATUS = {
-  ...{ open: 'open', resting: 'open', partially_filled: 'open', filled: 'closed' },
-  ...{ cancelled: 'canceled', partially_filled_cancelled: 'canceled', failed: 'canceled' },
-  ...{ expired: 'expired', rejected: 'rejected' },
+  open: 'open',
+  resting: 'open',
+  partially_filled: 'open',
+  filled: 'closed',
+  cancelled: 'canceled',
+  partially_filled_cancelled: 'canceled',
+  failed: 'canceled',
+  expired: 'expired',
+  rejected: 'rejected',
 };
+
+/** Methods of CCXT that this class has. */
+const METHODS = [
+  'fetchMarkets',
+  'fetchTicker',
+  'fetchTickers',
+  'fetchOrderBook',
+  'fetchTrades',
+  'fetchOHLCV',
+  'fetchBalance',
+  'fetchMyTrades',
+  'fetchOrder',
+  'fetchOrders',
+  'fetchOpenOrders',
+  'fetchClosedOrders',
+  'createOrder',
+  'editOrder',
+  'cancelOrder',
+  'cancelOrders',
+];
 
 export default class Redbook extends ccxt.Exchange {
   describe() {
-    const has = {
-      spot: true,
-      fetchMarkets: true,
-      fetchTicker: true,
-      fetchTickers: true,
-      fetchOrderBook: true,
-    };
-    const reads = { fetchTrades: true, fetchOHLCV: true, fetchBalance: true, fetchMyTrades: true };
-    const orders = { fetchOrder: true, fetchOrders: true, fetchOpenOrders: true, fetchClosedOrders: true };
-    const trades = { createOrder: true, editOrder: true, cancelOrder: true, cancelOrders: true };
     return this.deepExtend(super.describe(), {
-      ...{ id: 'redbook', name: 'Redbook', version: 'v1', rateLimit: 200, precisionMode: ccxt.TICK_SIZE },
-      has: { ...has, ...reads, ...orders, ...trades },
+      id: 'redbook',
+      name: 'Redbook',
+      version: 'v1',
+      rateLimit: 200,
+      precisionMode: ccxt.TICK_SIZE,
+      has: { spot: true, ...Object.fromEntries(METHODS.map((name) => [name, true])) },
       urls: { api: 'http://localhost:8080' },
       timeframes: {
         '1m': '1m',
@@ -45,20 +65,20 @@ export default class Redbook extends ccxt.Exchange {
       requiredCredentials: { apiKey: false, secret: false, privateKey: true },
       exceptions: {
         exact: {
-          ...{ INSUFFICIENT_BALANCE: ccxt.InsufficientFunds, MARKET_NOT_FOUND: ccxt.BadSymbol },
-          ...{
-            ORDER_NOT_FOUND: ccxt.OrderNotFound,
-            NOT_FOUND: ccxt.OrderNotFound,
-            FORBIDDEN: ccxt.PermissionDenied,
-          },
-          ...{ UNAUTHORIZED: ccxt.AuthenticationError, RATE_LIMITED: ccxt.RateLimitExceeded },
-          ...{ OPERATIONAL_PAUSED: ccxt.OnMaintenance, SERVICE_UNAVAILABLE: ccxt.ExchangeNotAvailable },
-          ...{ MARKET_NOT_TRADING: ccxt.MarketClosed, VALIDATION_ERROR: ccxt.BadRequest },
-          ...{
-            INVALID_ORDER: ccxt.InvalidOrder,
-            PRICE_TICK: ccxt.InvalidOrder,
-            SIZE_STEP: ccxt.InvalidOrder,
-          },
+          INSUFFICIENT_BALANCE: ccxt.InsufficientFunds,
+          MARKET_NOT_FOUND: ccxt.BadSymbol,
+          ORDER_NOT_FOUND: ccxt.OrderNotFound,
+          NOT_FOUND: ccxt.OrderNotFound,
+          FORBIDDEN: ccxt.PermissionDenied,
+          UNAUTHORIZED: ccxt.AuthenticationError,
+          RATE_LIMITED: ccxt.RateLimitExceeded,
+          OPERATIONAL_PAUSED: ccxt.OnMaintenance,
+          SERVICE_UNAVAILABLE: ccxt.ExchangeNotAvailable,
+          MARKET_NOT_TRADING: ccxt.MarketClosed,
+          VALIDATION_ERROR: ccxt.BadRequest,
+          INVALID_ORDER: ccxt.InvalidOrder,
+          PRICE_TICK: ccxt.InvalidOrder,
+          SIZE_STEP: ccxt.InvalidOrder,
         },
       },
     });
@@ -106,18 +126,24 @@ export default class Redbook extends ccxt.Exchange {
   parseMarket(market) {
     const { symbol, status, tradingEnabled, baseToken, quoteToken, takerFeeBps, makerFeeBps } = market;
     return this.safeMarketStructure({
-      ...{ id: symbol, symbol, base: baseToken, quote: quoteToken, baseId: baseToken, quoteId: quoteToken },
-      ...{
-        type: 'spot',
-        spot: true,
-        margin: false,
-        swap: false,
-        future: false,
-        option: false,
-        contract: false,
-      },
+      id: symbol,
+      symbol,
+      base: baseToken,
+      quote: quoteToken,
+      baseId: baseToken,
+      quoteId: quoteToken,
+      type: 'spot',
+      spot: true,
+      margin: false,
+      swap: false,
+      future: false,
+      option: false,
+      contract: false,
       active: status === 'active' && tradingEnabled,
-      ...{ taker: takerFeeBps / 10_000, maker: makerFeeBps / 10_000, percentage: true, tierBased: false },
+      taker: takerFeeBps / 10_000,
+      maker: makerFeeBps / 10_000,
+      percentage: true,
+      tierBased: false,
       precision: { price: market.priceIncrement, amount: market.sizeIncrement },
       limits: {
         amount: { min: market.minOrderSize ?? market.sizeIncrement, max: market.maxOrderSize ?? undefined },
@@ -145,14 +171,17 @@ export default class Redbook extends ccxt.Exchange {
   parseTicker(ticker) {
     const timestamp = this.milliseconds();
     return this.safeTicker({
-      ...{
-        symbol: ticker.ticker_id.replace('_', '/'),
-        timestamp,
-        datetime: this.iso8601(timestamp),
-        info: ticker,
-      },
-      ...{ high: ticker.high, low: ticker.low, bid: ticker.bid, ask: ticker.ask, last: ticker.last_price },
-      ...{ baseVolume: ticker.base_volume, quoteVolume: ticker.target_volume },
+      symbol: ticker.ticker_id.replace('_', '/'),
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      info: ticker,
+      high: ticker.high,
+      low: ticker.low,
+      bid: ticker.bid,
+      ask: ticker.ask,
+      last: ticker.last_price,
+      baseVolume: ticker.base_volume,
+      quoteVolume: ticker.target_volume,
     });
   }
 
@@ -274,14 +303,23 @@ export default class Redbook extends ccxt.Exchange {
     const { id, clientOrderId, market: symbol, type, side, timeInForce, postOnly, status } = order;
     const timestamp = this.parse8601(order.createdAt);
     return this.safeOrder({
-      ...{ id, clientOrderId: clientOrderId ?? undefined, symbol, type, side, timeInForce, postOnly },
-      ...{
-        timestamp,
-        datetime: this.iso8601(timestamp),
-        lastUpdateTimestamp: this.parse8601(order.updatedAt),
-      },
-      ...{ price: order.price ?? undefined, amount: order.size, filled: order.filledSize },
-      ...{ remaining: order.remainingSize, status: STATUS[status], reduceOnly: false, info: order },
+      id,
+      clientOrderId: clientOrderId ?? undefined,
+      symbol,
+      type,
+      side,
+      timeInForce,
+      postOnly,
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      lastUpdateTimestamp: this.parse8601(order.updatedAt),
+      price: order.price ?? undefined,
+      amount: order.size,
+      filled: order.filledSize,
+      remaining: order.remainingSize,
+      status: STATUS[status],
+      reduceOnly: false,
+      info: order,
       trades: (order.fills ?? []).map((fill) => ({ ...fill, market: symbol, side, orderType: type })),
     });
   }
@@ -291,20 +329,18 @@ export default class Redbook extends ccxt.Exchange {
     const isOwn = trade.role !== undefined;
     const timestamp = isOwn ? this.parse8601(trade.createdAt) : Number(trade.trade_timestamp) * 1_000;
     return this.safeTrade({
-      ...{
-        id: String(isOwn ? trade.id : trade.trade_id),
-        timestamp,
-        datetime: this.iso8601(timestamp),
-        info: trade,
-      },
-      ...{ symbol: trade.market ?? market?.symbol, side: trade.side ?? trade.type, type: trade.orderType },
-      ...{
-        order: trade.orderId,
-        takerOrMaker: trade.role,
-        price: trade.price,
-        amount: trade.size ?? trade.base_volume,
-      },
-      ...{ cost: trade.notional ?? trade.target_volume },
+      id: String(isOwn ? trade.id : trade.trade_id),
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      info: trade,
+      symbol: trade.market ?? market?.symbol,
+      side: trade.side ?? trade.type,
+      type: trade.orderType,
+      order: trade.orderId,
+      takerOrMaker: trade.role,
+      price: trade.price,
+      amount: trade.size ?? trade.base_volume,
+      cost: trade.notional ?? trade.target_volume,
       fee: isOwn ? { cost: trade.feeAmount, currency: trade.feeAsset } : undefined,
     });
   }

@@ -77,7 +77,7 @@ async function prove(open: () => Any, other: Any): Promise<void> {
   expect([ETH.free, ETH.used, total.ETH]).to.deep.equal([0.1, 0, 0.1]);
   const [cancelled, none] = await other.cancelOrders([edited.id, 'no such order']);
   expect([cancelled.status, none]).to.deep.equal(['canceled', undefined]);
-  const [ended] = await other.fetchClosedOrders(SYMBOL);
+  const ended = (await other.fetchClosedOrders(SYMBOL)).at(-1);
   checkOrder(ended, { id: edited.id, status: 'canceled' });
   const last = await other.createOrder(SYMBOL, 'limit', 'sell', '0.1', '3000');
   expect((await other.cancelOrder(last.id)).id).to.equal(last.id);
