@@ -5,6 +5,7 @@ import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
+import { endsWithdrawal } from '../domain/withdrawal-states.ts';
 import { checkSameMovement, type Engine, type EngineMoment } from '../engine/index.ts';
 import type { Servers } from './servers.ts';
 import { untilSettled } from './until-settled.ts';
@@ -94,8 +95,7 @@ export async function moveUnlessKnown(
       checked = moved.moment;
       if (movement.reverses !== undefined)
         await checkReversal({ engine, ledger }, movement, movement.reverses);
-      if (movement.kind === 'confirmed' || movement.kind === 'returned')
-        await checkRequest(ledger, movement.reference);
+      if (endsWithdrawal(movement.kind)) await checkRequest(ledger, movement.reference);
     }
   }
   throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');

@@ -191,7 +191,7 @@ export const movementResultSchema = z
 export const movementResultsSchema = z.strictObject({ results: z.array(movementResultSchema) });
 export const movementsSchema = z.strictObject({ movements: z.array(movementSchema) });
 
-const withdrawal = z.strictObject({
+export const withdrawalSchema = z.strictObject({
   reference: z.string(),
   wallet,
   asset: assetSymbol,
@@ -200,10 +200,9 @@ const withdrawal = z.strictObject({
   txid: z.string().nullable().describe('transaction that paid it; null unless it is confirmed'),
   held: z.boolean().describe('the wallet is on custody hold: do not pay now'),
 });
-export const withdrawalSchema = withdrawal;
 export const withdrawalsSchema = z.strictObject({
   withdrawals: z
-    .array(withdrawal.extend({ requestedAt: timestamp, endedAt: timestamp.nullable() }))
+    .array(withdrawalSchema.extend({ requestedAt: timestamp, endedAt: timestamp.nullable() }))
     .describe('oldest first'),
   nextCursor,
 });

@@ -4,6 +4,7 @@ import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import { isTextUpTo } from '../domain/text.ts';
+import { endsWithdrawal } from '../domain/withdrawal-states.ts';
 import type { EngineAssets } from './assets.ts';
 import { checkedAtMs, type EngineMoment, movementClaim, reversalClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
@@ -51,7 +52,6 @@ export class EngineFunds {
     const { kind, wallet, asset, amountAtoms, reference, reverses } = movement;
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
-    const endsRequest = kind === 'confirmed' || kind === 'returned';
     const record = movementRecord(movement);
     let epoch = 0;
     const reply = await this.#core.whileCurrent(async () => {
@@ -72,7 +72,7 @@ export class EngineFunds {
         checkedAt,
         ...scriptClaim(id, filter),
         reversal: reverses === undefined ? '' : reversalClaim(reverses, kind).field,
-        request: endsRequest ? movementClaim('requested', reference).field : '',
+        request: endsWithdrawal(kind) ? movementClaim('requested', reference).field : '',
         act: actText(act),
       });
     });

@@ -22,35 +22,26 @@ interface Described {
 
 const ON = 'on';
 
+/** Movements that change the available balance of a wallet: the command, and the sign of the change. */
+const CHANGES_OF_AVAILABLE = {
+  credited: { name: 'account credit', sign: 1n },
+  debited: { name: 'account debit', sign: -1n },
+  requested: { name: 'withdrawal request', sign: -1n },
+  returned: { name: 'withdrawal return', sign: 1n },
+} as const;
+
 /** The kinds of acts: the command that makes each event, and what the event changes. */
 function describe(event: EngineEvent, before: string | null): Described | undefined {
   switch (event.kind) {
     case 'credited':
-    case 'debited': {
-      const isCredit = event.kind === 'credited';
-      const { wallet, asset, reference, amountAtoms } = event;
-      const available = BigInt(before ?? 0);
-      return {
-        name: isCredit ? 'account credit' : 'account debit',
-        wallet,
-        asset,
-        subject: reference,
-        before: `${available}`,
-        after: `${isCredit ? available + amountAtoms : available - amountAtoms}`,
-      };
-    }
+    case 'debited':
     case 'requested':
     case 'returned': {
       const { kind, wallet, asset, reference, amountAtoms } = event;
+      const { name, sign } = CHANGES_OF_AVAILABLE[kind];
       const available = BigInt(before ?? 0);
-      return {
-        name: kind === 'requested' ? 'withdrawal request' : 'withdrawal return',
-        wallet,
-        asset,
-        subject: reference,
-        before: `${available}`,
-        after: `${kind === 'requested' ? available - amountAtoms : available + amountAtoms}`,
-      };
+      const after = available + sign * amountAtoms;
+      return { name, wallet, asset, subject: reference, before: `${available}`, after: `${after}` };
     }
     case 'confirmed': {
       const { wallet, asset, reference, txid } = event;

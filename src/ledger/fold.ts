@@ -14,6 +14,7 @@ import {
   visitOrders,
 } from '../domain/order-life.ts';
 import { SwitchChanges } from '../domain/switches.ts';
+import { endsWithdrawal } from '../domain/withdrawal-states.ts';
 import type { Progress } from '../order/fields.ts';
 import { actRow, fieldsOfAct } from './act-rows.ts';
 import { EventTexts } from './chain.ts';
@@ -253,8 +254,7 @@ class Fold implements OrderVisitor {
     if (txid !== null) this.#texts.add('payment', txid);
     if (reverses !== null) this.#texts.add('reversal', reverses);
     if (kind === 'requested') requested.set(storedReference, sequence);
-    else if (kind === 'confirmed' || kind === 'returned')
-      if (!requested.delete(storedReference)) ended.push(storedReference);
+    else if (endsWithdrawal(kind)) if (!requested.delete(storedReference)) ended.push(storedReference);
     this.batch.movements.add(
       `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${field(reverses)}\t${field(txid)}`,
     );

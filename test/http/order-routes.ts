@@ -26,7 +26,7 @@ import { LIMITS } from '../support/limits.ts';
 import { type Random, random } from '../support/seed.ts';
 import { type Fixture, SECRET } from './fixture.ts';
 
-/** What a run counts: each kind of request reaches the number of cases. */
+/** Kinds of requests that a run counts. It ends when each reaches the number of cases. */
 export const KINDS = ['batch', 'replace', 'cancel-batch', 'changes'] as const;
 type Kind = (typeof KINDS)[number];
 
