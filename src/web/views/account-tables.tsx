@@ -1,7 +1,7 @@
 /** The tables of the account. Every figure is the literal that the API gives. */
 
 import { computed, signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Order, Portfolio, WalletTrade } from '../../client/index.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
 import { type FillSums, orderSums, statusText } from '../figures/progress-words.ts';
@@ -170,7 +170,8 @@ function OrderActions({ order }: { order: Order }) {
 /** Asks for the new price of an order. Escape leaves it as it is. */
 function PriceEditor({ order }: { order: Order }) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.select(), []);
+  // Before the browser paints: a key that is pressed at once belongs into the field.
+  useLayoutEffect(() => input.current?.select(), []);
   const close = (): void => {
     const next = neighbourOf(input.current!);
     edited.value = null;
