@@ -1,8 +1,8 @@
 /**
  * Bundles the trading page and the desk into `dist/web`: `main.js`, `style.css`, `desk.js`, `desk.css`, a file for each
- * dynamic import, icon and web app
- * manifest, the licences of others and a list of all. Commands that may serve the page call it first; it returns within milliseconds when the
- * sources and packages are those of the last bundle. Plain Node. `node src/web/bundle.mjs` bundles and prints sizes.
+ * dynamic import, icon and web app manifest, the licences of others and a list of all. Commands that may serve a page call
+ * it first; it returns within milliseconds when the sources and packages are those of the last bundle. Plain Node.
+ * `node src/web/bundle.mjs` bundles and prints sizes.
  *
  * Every file has a fixed name and is complete by itself. During a rolling change a browser may get files of two
  * releases: those fit together only if no file imports private names of another one. So a module that is imported

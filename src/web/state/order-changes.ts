@@ -96,8 +96,12 @@ class Follower {
     this.#cursor = watch.cursor;
     const close = (): void => void watch.close();
     signal.addEventListener('abort', close);
-    if (signal.aborted) close();
-    await watch.ended;
+    try {
+      if (signal.aborted) close();
+      await watch.ended;
+    } finally {
+      signal.removeEventListener('abort', close);
+    }
   }
 }
 

@@ -49,10 +49,12 @@ function ownSteps(market: Rules, side: Side): Map<bigint, bigint> {
   return own;
 }
 
+const NO_SIDE: OtherSide = { levels: [], isCut: false, own: new Map() };
+
 /** Returns the side of the book that an order would meet; without levels when the book is not on the screen. */
 function sideThatMeets(market: Rules, side: Side): OtherSide {
   const book = currentMarket.value?.symbol === market.symbol ? frame.value?.book : undefined;
-  if (book === undefined) return { levels: [], isCut: false, own: new Map() };
+  if (book === undefined) return NO_SIDE;
   const { tick, step } = marketGrid(market);
   const shown = side === 'buy' ? book.asks : book.bids;
   const levels = shown.map(({ price, size }) => ({
@@ -64,9 +66,7 @@ function sideThatMeets(market: Rules, side: Side): OtherSide {
 
 /** The side of the book that the order would meet. */
 export const otherSide = computed<OtherSide>(() =>
-  rules.value === null
-    ? { levels: [], isCut: false, own: new Map() }
-    : sideThatMeets(rules.value, draft.side.value),
+  rules.value === null ? NO_SIDE : sideThatMeets(rules.value, draft.side.value),
 );
 
 /** Available atoms of the asset that the order pays with; null while they are not known. */
