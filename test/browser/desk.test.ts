@@ -78,32 +78,37 @@ describe('the desk of operators', () => {
   };
   const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
 
-  for (const [theme, rules] of [
-    ['light', ALL_RULES],
-    ['dark', RULES_ON_COLOR],
-  ] as const)
-    browserTest(
-      `has no violation of axe's rules in any view and no sideways scrolling, ${theme}`,
-      async (open) => {
-        const { page } = await open(url, { theme });
-        expect(await violationsOf(page, rules), 'sign-in').to.deep.equal([]);
-        await signIn(page);
-        for (const view of VIEWS) {
-          if (view === 'Wallet') await showWallet(page);
-          else await show(page, view);
-          await page.getByText('Loading').waitFor({ state: 'detached' });
-          for (const width of [768, 1280]) {
-            await page.setViewportSize({ width, height: 800 });
-            expect(await overflowOf(page), `${view} at ${width}`).to.be.at.most(0);
-          }
-          expect(await violationsOf(page, rules), view).to.deep.equal([]);
+  browserTest(
+    "has no violation of axe's rules in any view and theme, and no sideways scrolling",
+    async (open) => {
+      const { page } = await open(url);
+      const judge = async (view: string): Promise<void> => {
+        for (const [colorScheme, rules] of [
+          ['light', ALL_RULES],
+          ['dark', RULES_ON_COLOR],
+        ] as const) {
+          await page.emulateMedia({ colorScheme });
+          expect(await violationsOf(page, rules), `${view}, ${colorScheme}`).to.deep.equal([]);
           const { DESK_PICTURES: folder } = process.env;
-          if (folder) await page.screenshot({ path: `${folder}/${view}-${theme}.png`, fullPage: true });
+          if (folder) await page.screenshot({ path: `${folder}/${view}-${colorScheme}.png`, fullPage: true });
         }
-        await page.getByRole('button', { name: 'Pause trading' }).click();
-        expect(await violationsOf(page, rules), 'dialog').to.deep.equal([]);
-      },
-    );
+      };
+      await judge('sign-in');
+      await signIn(page);
+      for (const view of VIEWS) {
+        if (view === 'Wallet') await showWallet(page);
+        else await show(page, view);
+        await page.getByText('Loading').waitFor({ state: 'detached' });
+        for (const width of [768, 1280]) {
+          await page.setViewportSize({ width, height: 800 });
+          expect(await overflowOf(page), `${view} at ${width}`).to.be.at.most(0);
+        }
+        await judge(view);
+      }
+      await page.getByRole('button', { name: 'Pause trading' }).click();
+      await judge('dialog');
+    },
+  );
 
   browserTest('rejects an unknown key, and forgets a good one with the page', async (open) => {
     const { page, tolerate } = await open(url);
@@ -154,38 +159,41 @@ describe('the desk of operators', () => {
     await act.filter({ hasText: 'desk' }).waitFor();
   });
 
-  browserTest('halts, resumes and edits a market, with old and new shown first', async (open) => {
-    const { page } = await open(url);
-    await signIn(page);
-    await show(page, 'Markets');
-    const row = rowOf(page, SYMBOL);
-    await row.getByRole('button', { name: 'Halt' }).click();
-    await page.getByLabel('Reason').fill('looks odd');
-    await page.keyboard.press('Enter');
-    await row.getByText('halted').waitFor();
-    await row.getByRole('button', { name: 'Resume' }).click();
-    await page.getByLabel('Reason').fill('is fine');
-    await page.keyboard.press('Enter');
-    await row.getByText('active').waitFor();
-    await row.getByRole('button', { name: 'Edit' }).click();
-    await page.getByLabel('feeBps').fill('25');
-    await page.getByLabel('maxOrderSize').fill('1000.5');
-    await page.getByRole('button', { name: 'Review changes' }).click();
-    const changes = page.getByRole('dialog').getByRole('row');
-    expect(await changes.allInnerTexts()).to.include.members([
-      'feeBps\t10\t25',
-      'maxOrderSize\tnone\t1000.5',
-    ]);
-    await page.getByLabel('Reason').fill('new season');
-    await page.keyboard.press('Enter');
-    await row.getByText('25 bps').waitFor();
-    const market = (await stage.engine.markets.all()).find(({ symbol }) => symbol === SYMBOL)!;
-    expect([market.feeBps, market.maxOrderSize]).to.deep.equal([25, '1000.5']);
-  });
+  browserTest(
+    'halts and edits a market with old and new shown first, holds a wallet, and pauses all trading',
+    async (open) => {
+      const { page } = await open(url);
+      await signIn(page);
+      await show(page, 'Markets');
+      const row = rowOf(page, SYMBOL);
+      await row.getByRole('button', { name: 'Halt' }).click();
+      await page.getByLabel('Reason').fill('looks odd');
+      await page.keyboard.press('Enter');
+      await row.getByText('halted').waitFor();
+      await row.getByRole('button', { name: 'Resume' }).click();
+      await page.getByLabel('Reason').fill('is fine');
+      await page.keyboard.press('Enter');
+      await row.getByText('active').waitFor();
+      await row.getByRole('button', { name: 'Edit' }).click();
+      await page.getByLabel('feeBps').fill('25');
+      await page.getByLabel('maxOrderSize').fill('1000.5');
+      await page.getByRole('button', { name: 'Review changes' }).click();
+      const changes = page.getByRole('dialog').getByRole('row');
+      expect(await changes.allInnerTexts()).to.include.members([
+        'feeBps\t10\t25',
+        'maxOrderSize\tnone\t1000.5',
+      ]);
+      await page.getByLabel('Reason').fill('new season');
+      await page.keyboard.press('Enter');
+      await row.getByText('25 bps').waitFor();
+      const market = (await stage.engine.markets.all()).find(({ symbol }) => symbol === SYMBOL)!;
+      expect([market.feeBps, market.maxOrderSize]).to.deep.equal([25, '1000.5']);
+      await hold(page);
+      await pause(page);
+    },
+  );
 
-  browserTest('shows a wallet and puts it on hold', async (open) => {
-    const { page } = await open(url);
-    await signIn(page);
+  async function hold(page: Page): Promise<void> {
     await showWallet(page);
     await rowOf(page, '10.5').getByText('buy').waitFor();
     await page.getByText('withdrawal requested').first().waitFor();
@@ -197,11 +205,10 @@ describe('the desk of operators', () => {
     await page.getByLabel('Reason').fill('cleared');
     await page.keyboard.press('Enter');
     await told(page, 'is released');
-  });
+  }
 
-  browserTest('pauses all trading only with the typed word and a reason', async (open) => {
-    const { page } = await open(url);
-    await signIn(page);
+  /** Takes the typed word and a reason, no less. */
+  async function pause(page: Page): Promise<void> {
     await show(page, 'Kill switch');
     for (const [verb, word, isPaused] of [
       ['Pause', 'PAUSE', true],
@@ -217,5 +224,5 @@ describe('the desk of operators', () => {
       await page.getByText(isPaused ? 'Trading is paused.' : 'Trading is on.').waitFor();
       await eventually('switched', async () => (await stage.engine.reads.state()).paused === isPaused);
     }
-  });
+  }
 });

@@ -27,20 +27,28 @@ describe('signing in', () => {
     url = `${stage.url}/trade/SIGN_USDC`;
   });
 
-  browserTest('offers each wallet by its name, and signs in with the one that was chosen', async (open) => {
-    const wallets = [createWallet({ name: 'First Wallet' }), createWallet({ name: 'Second Wallet' })];
-    const { page } = await open(url, { wallets });
-    await signIn(page, wallets[1]!);
-    await signedInAs(page, wallets[1]!.addresses[0]!);
-    expect(wallets[0]!.calls).to.deep.equal([]);
-    expect(wallets[1]!.calls).to.include.members(['eth_requestAccounts', 'eth_signTypedData_v4']);
-  });
-
-  browserTest('takes signatures that end with 0 or 1', async (open) => {
-    const wallet = createWallet({ recoveryBase: 0 });
-    const { page } = await open(url, { wallets: [wallet] });
-    await signIn(page, wallet);
-    await signedInAs(page, wallet.addresses[0]!);
+  browserTest('offers each wallet as text and pictures, and signs in with the chosen one', async (open) => {
+    const script = 'document.title="owned"';
+    const hostile = createWallet({
+      name: `<img src=x onerror='${script}'>`,
+      icon: `data:image/svg+xml,${encodeURIComponent(
+        `<svg xmlns="http://www.w3.org/2000/svg" onload='${script}'><script>${script}</script></svg>`,
+      )}`,
+    });
+    const scheme = createWallet({ name: 'Scheme', icon: `javascript:${script}` });
+    const foreign = createWallet({ name: 'Foreign', icon: 'https://elsewhere.test/icon.png' });
+    // Hardware wallets end a signature with 0 or 1.
+    const hardware = createWallet({ name: 'Hardware', recoveryBase: 0, accounts: 2 });
+    const { page } = await open(url, { wallets: [hostile, scheme, foreign, hardware] });
+    await signIn(page, hardware);
+    await signedInAs(page, hardware.addresses[0]!);
+    expect(hostile.calls).to.deep.equal([]);
+    expect(hardware.calls).to.include.members(['eth_requestAccounts', 'eth_signTypedData_v4']);
+    await emit(page, hardware, 'accountsChanged', [hardware.addresses[1]!.toLowerCase()]);
+    await expectSignedOut(page);
+    await signIn(page, hostile);
+    await signedInAs(page, hostile.addresses[0]!);
+    expect(await page.title()).to.not.equal('owned');
   });
 
   const FAULTS: Readonly<Record<string, readonly [method: string, answer: () => unknown, told: RegExp]>> = {
@@ -53,132 +61,79 @@ describe('signing in', () => {
     ],
     'a locked wallet': ['eth_requestAccounts', () => [], /unlock/i],
   };
-  browserTest(
-    'explains each way in which a wallet does not sign, and lets the reader try again',
-    async (open) => {
-      const wallet = createWallet();
-      const { page } = await open(url, { wallets: [wallet] });
-      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-      const choice = page.getByRole('button', { name: wallet.info.name, exact: true });
-      for (const [fault, [method, answer, told]] of Object.entries(FAULTS)) {
-        answering(wallet, method, answer);
-        await choice.click();
-        await untilRead(
-          () => page.getByRole('dialog').textContent(),
-          (text) => told.test(text ?? ''),
-        ).catch((error: Error) => {
-          throw new Error(`${fault}: ${error.message}`);
-        });
-      }
-      wallet.override = undefined;
-      await choice.click();
-      await signedInAs(page, wallet.addresses[0]!);
-    },
-  );
-
-  browserTest('explains a signature by another account than the wallet named', async (open) => {
+  const PERMIT = {
+    domain: { name: 'USD Coin', version: '2', chainId: 1, verifyingContract: `0x${'a0'.repeat(20)}` },
+    types: { Permit: [{ name: 'value', type: 'uint256' }] },
+    primaryType: 'Permit',
+    message: { value: '1' },
+  };
+  browserTest('says why a wallet did not sign, or signed for another, and tries again', async (open) => {
     const [wallet, other] = [createWallet(), createWallet()];
-    answering(wallet, 'eth_requestAccounts', () => wallet.addresses);
+    const { page, tolerate } = await open(url, { wallets: [wallet] });
+    tolerate(/status of 400/);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const choice = page.getByRole('button', { name: wallet.info.name, exact: true });
+    for (const [fault, [method, answer, told]] of Object.entries(FAULTS)) {
+      answering(wallet, method, answer);
+      await choice.click();
+      await untilRead(
+        () => dialog.textContent(),
+        (text) => told.test(text ?? ''),
+      ).catch((error: Error) => {
+        throw new Error(`${fault}: ${error.message}`);
+      });
+    }
     wallet.override = async (method, params, usual) =>
       method === 'eth_signTypedData_v4'
         ? other.answer(method, [other.addresses[0], ...params.slice(1)])
         : usual(method, params);
-    const { page, tolerate } = await open(url, { wallets: [wallet] });
-    tolerate(/status of 400/);
-    await chooseWallet(page, wallet);
-    await page
-      .getByText(/signature/i)
-      .first()
-      .waitFor();
-    await expectSignedOut(page);
-  });
-
-  browserTest('asks the wallet for no signature but that of a login, and says so', async (open) => {
-    const wallet = createWallet();
-    const permit = {
-      domain: { name: 'USD Coin', version: '2', chainId: 1, verifyingContract: `0x${'a0'.repeat(20)}` },
-      types: { Permit: [{ name: 'value', type: 'uint256' }] },
-      primaryType: 'Permit',
-      message: { value: '1' },
-    };
-    const { page } = await open(url, {
-      wallets: [wallet],
-      prepare: async ({ page }) => {
-        await page.route('**/v1/auth/challenge', (route) =>
-          route.fulfill({ json: { typedData: permit, expiresIn: '5m' } }),
-        );
-      },
-    });
-    await chooseWallet(page, wallet);
-    await page
-      .getByRole('dialog')
-      .getByText(/the challenge was not signed/)
-      .waitFor();
+    await choice.click();
+    await dialog.getByText(/the signature does not answer the current challenge/).waitFor();
+    // A wallet is asked for no signature but that of a login.
+    wallet.override = undefined;
+    wallet.calls.length = 0;
+    const challenge = '**/v1/auth/challenge';
+    await page.route(challenge, (route) => route.fulfill({ json: { typedData: PERMIT, expiresIn: '5m' } }));
+    await choice.click();
+    await dialog.getByText(/the challenge was not signed/).waitFor();
     expect(wallet.calls).to.deep.equal(['eth_requestAccounts']);
+    await page.unroute(challenge);
+    await choice.click();
+    await signedInAs(page, wallet.addresses[0]!);
   });
 
   for (const hours of [-9, 9])
-    browserTest(`signs in with a clock that is wrong by ${hours} hours`, async (open) => {
+    browserTest(`waits for a slow wallet, by a clock that is wrong by ${hours} hours`, async (open) => {
       const wallet = createWallet();
+      let release: () => void = () => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      wallet.override = async (method, params, usual) => {
+        if (method === 'eth_signTypedData_v4') await released;
+        return usual(method, params);
+      };
       const { page } = await open(url, {
         wallets: [wallet],
         prepare: ({ page }) => page.clock.install({ time: Date.now() + hours * 3_600_000 }),
       });
-      await signIn(page, wallet);
+      await chooseWallet(page, wallet);
+      await page
+        .getByText(/wallet/i)
+        .first()
+        .waitFor();
+      await page.clock.fastForward(61_000);
+      await expectSignedOut(page);
+      release();
       await signedInAs(page, wallet.addresses[0]!);
     });
 
-  browserTest('waits for a slow wallet, and says what it waits for', async (open) => {
-    const wallet = createWallet();
-    let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    wallet.override = async (method, params, usual) => {
-      if (method === 'eth_signTypedData_v4') await released;
-      return usual(method, params);
-    };
-    const { page } = await open(url, { wallets: [wallet], prepare: ({ page }) => page.clock.install() });
-    await chooseWallet(page, wallet);
-    await page
-      .getByText(/wallet/i)
-      .first()
-      .waitFor();
-    await page.clock.fastForward(61_000);
-    await expectSignedOut(page);
-    release();
-    await signedInAs(page, wallet.addresses[0]!);
-  });
-
-  browserTest('signs out when the wallet changes its account', async (open) => {
-    const wallet = createWallet({ accounts: 2 });
-    const { page } = await open(url, { wallets: [wallet] });
-    await signIn(page, wallet);
-    await emit(page, wallet, 'accountsChanged', [wallet.addresses[1]!.toLowerCase()]);
-    await expectSignedOut(page);
-  });
-
-  browserTest('shows names and icons of wallets as text and pictures, whatever is in them', async (open) => {
-    const script = 'document.title="owned"';
-    const hostile = createWallet({
-      name: `<img src=x onerror='${script}'>`,
-      icon: `data:image/svg+xml,${encodeURIComponent(
-        `<svg xmlns="http://www.w3.org/2000/svg" onload='${script}'><script>${script}</script></svg>`,
-      )}`,
-    });
-    const scheme = createWallet({ name: 'Scheme', icon: `javascript:${script}` });
-    const foreign = createWallet({ name: 'Foreign', icon: 'https://elsewhere.test/icon.png' });
-    const { page } = await open(url, { wallets: [hostile, scheme, foreign] });
-    await signIn(page, hostile);
-    await signedInAs(page, hostile.addresses[0]!);
-    expect(await page.title()).to.not.equal('owned');
-  });
-
   browserTest(
-    'forgets the session with the page, unless the reader asked to stay signed in',
+    'forgets the session with the page, unless the reader asked to stay signed in, here or in all tabs',
     async (open) => {
       const wallet = createWallet();
-      const { page } = await open(url, { wallets: [wallet] });
+      const { context, page } = await open(url, { wallets: [wallet] });
       await signIn(page, wallet);
       await page.reload();
       await expectSignedOut(page);
@@ -192,22 +147,17 @@ describe('signing in', () => {
       await page.reload();
       await signedInAs(page, wallet.addresses[0]!);
       expect(await page.evaluate(() => Object.values(localStorage).join())).to.not.match(/eyJ/);
+      const second = await context.newPage();
+      await second.goto(url);
+      await expectSignedOut(second);
+      await page.bringToFront();
+      await page.getByRole('button', { name: /^Wallet / }).click();
+      await page.getByRole('checkbox', { name: /other tabs/i }).check();
+      await signedInAs(second, wallet.addresses[0]!);
+      await second.bringToFront();
+      await second.getByRole('button', { name: 'Sign out', exact: true }).click();
+      await expectSignedOut(page);
+      expect(await page.evaluate(() => Object.values(localStorage).join())).to.not.match(/eyJ/);
     },
   );
-
-  browserTest('signs all tabs in and out together when the reader asked for it', async (open) => {
-    const wallet = createWallet();
-    const { context, page } = await open(url, { wallets: [wallet] });
-    await signIn(page, wallet);
-    const second = await context.newPage();
-    await second.goto(url);
-    await expectSignedOut(second);
-    await page.getByRole('button', { name: /^Wallet / }).click();
-    await page.getByRole('checkbox', { name: /stay signed in/i }).check();
-    await page.getByRole('checkbox', { name: /other tabs/i }).check();
-    await signedInAs(second, wallet.addresses[0]!);
-    await second.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await expectSignedOut(page);
-    expect(await page.evaluate(() => Object.values(localStorage).join())).to.not.match(/eyJ/);
-  });
 });

@@ -16,7 +16,7 @@ import { freePort } from '../support/ports.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
 import { type Service, startService } from '../support/service.ts';
-import { type Gateway, openGateway } from './gateway.ts';
+import { type Gateway, openGateway, type Ports } from './gateway.ts';
 
 const SECRET = 'a secret of the browser tests, 32 bytes or more';
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
@@ -36,6 +36,8 @@ export interface Stage {
   /** Origin of the page. */
   readonly url: string;
   readonly gateway: Gateway;
+  /** Ports behind the gateway: a scenario that loses requests beside other ones opens a gateway of its own. */
+  readonly ports: Ports;
   readonly engine: Engine;
   readonly ledger: Ledger;
   process(role: Role): Service;
@@ -100,7 +102,7 @@ async function openStage(): Promise<Stage> {
   const tokenOf = (wallet: string): string => sessions.issue(wallet.toLowerCase());
   let credits = 0;
   return {
-    ...{ url: gateway.url, gateway, engine, ledger, tokenOf },
+    ...{ url: gateway.url, gateway, ports, engine, ledger, tokenOf },
     process: (role) => services[role],
     async restart(role) {
       services[role] = await start(role);
