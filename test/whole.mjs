@@ -37,7 +37,7 @@ const GROUPS = [
     { title: 'checks', command: [process.execPath, 'test/check.mjs'], once: true, endsRun: true },
     {
       title: 'cadence of the streams',
-      command: [...MOCHA, '--spec', 'test/stream/cadence.test.ts'],
+      command: [...MOCHA, '--retries', '1', '--spec', 'test/stream/cadence.test.ts'],
       once: again['redis-cluster'] === true,
     },
   ],

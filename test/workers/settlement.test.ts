@@ -318,14 +318,17 @@ describe('settlement', function () {
     ) => {
       const ledger = await freshLedger();
       const stream = new ShortStream(seededEvents(18).next(EVENTS));
-      const writes: { from: number; isBegun: boolean }[] = [];
+      const writes: { from: number; isBegun: boolean; isKnown: Promise<void> }[] = [];
       const held = new Set<readonly EngineEvent[]>();
       let [maxHeld, readsMeanwhile] = [0, 0];
+      let afterRead = (): void => undefined;
       const heldNow = (): number => [...held].flat().reduce((sum, event) => sum + weightOf(event), 0);
       const engine: EventSource = {
         outbox: {
           readEvents: async (after, count, weight) => {
+            // The write beside this read begins after it, and has its weight once it has read the cursor.
             await sleep(1);
+            await writes.at(-1)?.isKnown;
             const events = await stream.readEvents(after, count, weight);
             const fresh = events.filter(({ sequence }) => sequence > after.sequence);
             if (writes.at(-1)?.isBegun) {
@@ -333,6 +336,7 @@ describe('settlement', function () {
               held.add(fresh);
               maxHeld = Math.max(maxHeld, heldNow());
               held.delete(fresh);
+              afterRead();
             }
             return events;
           },
@@ -348,15 +352,19 @@ describe('settlement', function () {
         ledger: {
           ...ledger.settlement,
           async settle(events) {
-            const write = { from: 0, isBegun: true };
+            let know = (): void => undefined;
+            const isKnown = new Promise<void>((resolve) => (know = resolve));
+            const write = { from: 0, isBegun: true, isKnown };
             const failure = fail(writes.push(write));
             const { sequence } = await ledger.settlement.cursor();
             const fresh = events.filter((event) => event.sequence > sequence);
             write.from = fresh[0]?.sequence ?? 0;
             held.add(fresh);
             maxHeld = Math.max(maxHeld, heldNow());
+            know();
             try {
-              await sleep(5);
+              // The write outlasts the read beside it, if there is one.
+              await Promise.race([new Promise<void>((resolve) => (afterRead = resolve)), sleep(50)]);
               if (failure === 'before') throw new Error('the connection is lost');
               const settled = await ledger.settlement.settle(events);
               if (failure === 'after') throw new Error('the answer of the commit is lost');
