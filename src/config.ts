@@ -65,6 +65,8 @@ export interface Config {
   readonly demoFaucet: boolean;
   readonly dataDir: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
+  /** Has no trailing slash. If absent, no spans are made. */
+  readonly otlpEndpoint?: string;
 }
 
 export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'operator-api' | 'migrate';
@@ -120,6 +122,12 @@ function urlOf(...schemes: string[]): Pick<Setting<string>, 'mustBe' | 'schema'>
     prefixes.some((prefix) => text.startsWith(prefix)) && URL.canParse(text);
   return { mustBe: `a URL that begins with ${prefixes.join(' or ')}`, schema: z.string().refine(fits) };
 }
+
+const HTTP_URL = urlOf('http', 'https');
+const WEB_ADDRESS = {
+  mustBe: HTTP_URL.mustBe,
+  schema: HTTP_URL.schema.transform((text) => text.replace(/\/+$/, '')),
+};
 
 const SERVER_OR_CLUSTER =
   'redis://user:password@host:port/0, or several with commas between for a cluster (of one user, without /0); ' +
@@ -276,8 +284,7 @@ const SETTINGS = {
     default: null,
     defaultNote: '`http://localhost:PORT`',
     meaning: 'public URL of the trading page, for links in market data and as the host of its streams',
-    mustBe: 'a URL that begins with http:// or https://',
-    schema: urlOf('http', 'https').schema.transform((text) => text.replace(/\/+$/, '')),
+    ...WEB_ADDRESS,
   },
   webHosts: {
     name: 'WEB_HOSTS',
@@ -451,6 +458,14 @@ const SETTINGS = {
     meaning: `minimum level to log: ${LOG_LEVELS.join(', ')}`,
     mustBe: `one of ${LOG_LEVELS.join(', ')}`,
     schema: z.enum(LOG_LEVELS),
+  },
+  otlpEndpoint: {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    default: null,
+    defaultNote: 'off',
+    meaning:
+      'URL of an OpenTelemetry collector, like `http://collector:4318`, that gets the spans of requests, scripts and settlements',
+    ...WEB_ADDRESS,
   },
 } satisfies { [K in keyof Config]-?: Setting<Config[K]> };
 

@@ -7,6 +7,7 @@ import { type Logger, multistream, pino } from 'pino';
 import { type Config, readConfig, readOwnCopies } from './config.ts';
 import { StartRefusal } from './domain/errors.ts';
 import { errorRecord } from './process/redact.ts';
+import { exportSpans, type SpanExport } from './process/spans.ts';
 import { consoleOf } from './roles/console.ts';
 import { openLogFile } from './roles/log-file.ts';
 import type { RunningRole } from './roles/running-role.ts';
@@ -52,19 +53,28 @@ function allInOneLogger({ logLevel, dataDir }: Config): Logger {
   );
 }
 
+const spansOf = async (
+  role: string,
+  { otlpEndpoint, serviceName }: Config,
+): Promise<SpanExport | undefined> =>
+  otlpEndpoint === undefined
+    ? undefined
+    : exportSpans(otlpEndpoint, { name: `redbook-${role}`, installation: serviceName });
+
 /**
  * Runs until a signal. SIGTERM drains connections, Ctrl-C stops without draining, and a second signal exits at once. A
  * role that still waits for a dependency exits at once too, because it has nothing to finish and may wait for ever.
  */
 async function runUntilSignal(
   starting: Promise<RunningRole>,
-  drainMs: number,
+  { drainMs, spans }: { readonly drainMs: number; readonly spans: SpanExport | undefined },
   say: (line: string) => void,
 ): Promise<void> {
   let running: RunningRole | undefined;
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     say('Stopping …');
     await running?.stop(signal === 'SIGTERM' ? drainMs : 0);
+    await spans?.close();
     say('Stopped.');
     process.exit(0);
   };
@@ -84,20 +94,22 @@ async function main(argv: readonly string[]): Promise<void> {
     case 'settlement':
     case 'snapshot':
     case 'operator-api': {
+      const spans = await spansOf(name, config);
       const { startStandalone } = await import('./roles/standalone.ts');
       const logger = clusterLogger(name, config);
       const starting = startStandalone(name, config, logger).catch((error: unknown) => {
         if (error instanceof StartRefusal) logger.fatal(error.message);
         throw error;
       });
-      return runUntilSignal(starting, config.drainMs, (line) => logger.info(line));
+      return runUntilSignal(starting, { drainMs: config.drainMs, spans }, (line) => logger.info(line));
     }
     case 'all': {
       const copies = readOwnCopies(argv.slice(1), config);
+      const spans = await spansOf(name, config);
       const { startAll } = await import('./roles/all.ts');
       return runUntilSignal(
         startAll(config, copies, () => allInOneLogger(config), print),
-        0,
+        { drainMs: 0, spans },
         print,
       );
     }

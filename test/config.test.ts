@@ -103,6 +103,7 @@ describe('configuration', () => {
       DEMO_FAUCET: 'off',
       DATA_DIR: '/var/lib/redbook',
       LOG_LEVEL: 'debug',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/',
     });
     expect(config).to.deep.equal({
       port: 9000,
@@ -141,6 +142,7 @@ describe('configuration', () => {
       demoFaucet: false,
       dataDir: '/var/lib/redbook',
       logLevel: 'debug',
+      otlpEndpoint: 'http://collector:4318',
     });
     expect(Object.keys(config)).to.have.length(CONFIG_TABLE.length);
   });
@@ -194,6 +196,7 @@ describe('configuration', () => {
     ['DRAIN_MS', '1s', '-1'],
     ['EVENTS_STAY_MS', '9999', '86400001', '10m'],
     ['ENGINE_DURABILITY', 'always'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
     ['WS_MAX_CLIENTS', '0'],
     ['WS_MAX_CLIENTS_PER_ADDRESS', '0'],
     ['WS_MAX_LAG_MS', '-1'],

@@ -66,15 +66,17 @@ const OPERATORS = '';
 export class OrderCancels {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
-  readonly #queue = new CommandQueue<Buffer, Outcome>({
-    run: (market, requests) => this.#call(market, requests),
-    late: neverSent,
-    // A request costs a turn for each order that it names.
-    cost: (request) => CANCELLING_REQUEST.unpack(request).references.length / REFERENCE_BYTES - 1,
-  });
+  readonly #queue: CommandQueue<Buffer, Outcome>;
 
   constructor(core: EngineCore, markets: EngineMarkets) {
     this.#core = core;
+    this.#queue = new CommandQueue({
+      run: (market, requests) => this.#call(market, requests),
+      late: neverSent,
+      // A request costs a turn for each order that it names.
+      cost: (request) => CANCELLING_REQUEST.unpack(request).references.length / REFERENCE_BYTES - 1,
+      here: core.here,
+    });
     this.#markets = markets;
   }
 

@@ -7,6 +7,7 @@
  */
 
 import type { Market } from '../domain/market.ts';
+import type { Resume } from '../process/spans.ts';
 import { Turns } from './turns.ts';
 
 const MAX_TOGETHER = 64;
@@ -37,6 +38,8 @@ interface WaitingCommand<Command, Outcome> {
   readonly ticket: Ticket;
   /** Milliseconds, by the queue's clock. */
   since: number;
+  /** Runs the call that this command begins as part of the command's trace. */
+  readonly resume: Resume | undefined;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 }
@@ -56,10 +59,12 @@ interface BatchOptions<Command, Outcome> {
   cost(command: Command, outcome: Outcome): number;
   /** Returns milliseconds; tests pass a clock of their own. */
   now?(): number;
+  /** Keeps the context of a command; undefined while nothing is traced. */
+  here?: (() => Resume) | undefined;
 }
 
 export class CommandQueue<Command, Outcome> {
-  readonly #options: Required<BatchOptions<Command, Outcome>>;
+  readonly #options: BatchOptions<Command, Outcome> & { now(): number };
   /** Keyed by market record, because a call has one set of rules. */
   readonly #queues = new Map<Market, Queue<Command, Outcome>>();
   /** Markets whose first commands came in this turn. */
@@ -79,7 +84,14 @@ export class CommandQueue<Command, Outcome> {
         this.#fresh.push(market);
         if (this.#fresh.length === 1) setImmediate(() => this.#begin());
       }
-      const waiting = { command, ticket, since: this.#options.now(), resolve, reject };
+      const waiting = {
+        command,
+        ticket,
+        since: this.#options.now(),
+        resume: this.#options.here?.(),
+        resolve,
+        reject,
+      };
       if (ticket.arrival === undefined) {
         this.#arrivals += 1;
         ticket.arrival = this.#arrivals;
@@ -115,10 +127,12 @@ export class CommandQueue<Command, Outcome> {
   /** Makes one call and hands on its outcomes. Returns the costs of the commands that were run, which come first. */
   async #run(market: Market, call: readonly WaitingCommand<Command, Outcome>[]): Promise<number[]> {
     try {
-      const outcomes = await this.#options.run(
-        market,
-        call.map(({ command }) => command),
-      );
+      const commands = call.map(({ command }) => command);
+      // A script that serves several requests is a span of the first one's trace.
+      const { resume } = call[0]!;
+      const outcomes = await (resume === undefined
+        ? this.#options.run(market, commands)
+        : resume(() => this.#options.run(market, commands)));
       const left = outcomes.indexOf(UNTOUCHED);
       if (left === 0) throw new Error('a script ran none of its commands');
       const ran = left < 0 ? call : call.slice(0, left);

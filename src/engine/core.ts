@@ -2,6 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
+import type { Resume } from '../process/spans.ts';
 import { loadScript, type Script } from '../redis/lua.ts';
 import type { CopyRounds } from './copies/rounds.ts';
 import type { EpochNotes } from './epoch-notes.ts';
@@ -30,6 +31,8 @@ export interface CoreOptions {
   readonly warn?: (message: string) => void;
   /** Called with the duration of a script, from sending to reply. */
   readonly observe?: (script: string, seconds: number) => void;
+  /** Keeps the context of a command until its script runs; absent while nothing is traced. */
+  readonly here?: (() => Resume) | undefined;
 }
 
 const STALE_RETRIES = 5;
@@ -39,6 +42,7 @@ export class EngineCore {
   readonly scripts: ScriptRunner;
   readonly filter: FilterInForce;
   readonly lifecycle: EngineLifecycle;
+  readonly here: (() => Resume) | undefined;
   readonly #renewals = new Map<string, Promise<void>>();
 
   constructor({
@@ -51,8 +55,10 @@ export class EngineCore {
     trustsServer = false,
     warn = () => undefined,
     observe = () => undefined,
+    here,
   }: CoreOptions) {
     this.redis = redis;
+    this.here = here;
     const holding = rounds && (() => this.#hold(rounds));
     this.scripts = new ScriptRunner(redis, { load, observe, warn, holding });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);

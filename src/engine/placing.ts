@@ -108,14 +108,16 @@ export class PlacingCalls {
   readonly #core: EngineCore;
   readonly #limits: OrderLimits;
   readonly #rules = new WeakMap<Market, Omit<PlacingCall, OfTheMoment>>();
-  readonly #queue = new CommandQueue<WaitingOrder, Outcome>({
-    run: (market, orders) => this.#call(market, orders),
-    late: neverSent,
-    cost: (_order, { metInVain }) => Math.floor(metInVain / MAKERS_OF_A_TURN),
-  });
+  readonly #queue: CommandQueue<WaitingOrder, Outcome>;
 
   constructor(core: EngineCore, limits: OrderLimits) {
     this.#core = core;
+    this.#queue = new CommandQueue({
+      run: (market, orders) => this.#call(market, orders),
+      late: neverSent,
+      cost: (_order, { metInVain }) => Math.floor(metInVain / MAKERS_OF_A_TURN),
+      here: core.here,
+    });
     this.#limits = limits;
   }
 

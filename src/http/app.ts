@@ -7,6 +7,7 @@ import { cappedReads } from '../domain/shared-read.ts';
 import { WalletReads } from '../history/wallet-reads.ts';
 import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
 import { limitRepeatedLines, type RepeatedLines } from '../process/repeated-lines.ts';
+import { spansInUse } from '../process/spans.ts';
 import type { HistoryReads, Query } from './endpoint.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
@@ -178,15 +179,28 @@ export function closeApp(
 /** Handles every request before Express looks up its route. A middleware would cost one more dispatch. */
 function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines): RequestListener {
   const observe = observer(services, repeated);
+  const spans = spansInUse();
+  const answer = (request: Request, response: Response): void => {
+    const refusal = refusedHead(request);
+    if (refusal === undefined) {
+      app(request, response);
+      return;
+    }
+    // A proxy that forwarded two Host headers, or none, may disagree with this server on where the next request begins.
+    if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
+    send(response, refusalReply(refusal));
+  };
   return (incoming, outgoing) => {
     const request = incoming as Request;
     const response = outgoing as Response;
     observe(request, response);
-    const refusal = refusedHead(request);
-    if (refusal === undefined) return app(request, response);
-    // A proxy that forwarded two Host headers, or none, may disagree with this server on where the next request begins.
-    if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
-    send(response, refusalReply(refusal));
+    if (spans === undefined || PROBES.some(({ path }) => path === request.url))
+      return answer(request, response);
+    const end = spans.request(request.headers, () => answer(request, response));
+    response.on('close', () => {
+      const { route, requestId } = stateOf(response);
+      end({ method: request.method, route, status: response.statusCode, requestId });
+    });
   };
 }
 

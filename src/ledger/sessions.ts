@@ -5,38 +5,63 @@ import { DatabaseRefused } from './database-refused.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 
+/**
+ * Most connections that hold a session of their own while the first one is asked again. A pooler that shares sessions
+ * may by chance have another one free for some of them.
+ */
+const MAX_HOLDERS = 4;
+
+/** Number of the session by the greeting of the server or pooler, which the driver's types leave out. */
+const announcedPid = (client: pg.Client): unknown =>
+  (client as pg.Client & { processID?: unknown }).processID;
+
 const pidOf = async (client: pg.Client): Promise<number> =>
   (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
 
+/** @returns null when the pooler has no session left for it */
+async function holdSession(holder: pg.Client): Promise<number | null> {
+  try {
+    await holder.connect();
+    await holder.query('begin');
+    return await pidOf(holder);
+  } catch {
+    return null;
+  }
+}
+
 /**
- * Connects twice. Two connections at once have two sessions, and the first one keeps its own while the second is in a
- * transaction.
+ * Connects once. Postgres announces the session that it gives; a pooler makes the number up. Behind a pooler, other
+ * connections hold sessions in transactions until one of them has the session of the first, or the first has another.
  * @throws DatabaseRefused
  */
 export async function checkSessions(databaseUrl: string): Promise<void> {
-  const [one, other] = [1, 2].map(
-    () =>
-      new pg.Client({
-        connectionString: databaseUrl,
-        application_name: 'redbook sessions',
-        connectionTimeoutMillis: CONNECT_WITHIN_MS,
-        query_timeout: CONNECT_WITHIN_MS,
-      }),
-  ) as [pg.Client, pg.Client];
-  for (const client of [one, other]) client.on('error', () => undefined); // the query that waits gets it
+  const clients: pg.Client[] = [];
+  const open = (): pg.Client => {
+    const client = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: 'redbook sessions',
+      connectionTimeoutMillis: CONNECT_WITHIN_MS,
+      query_timeout: CONNECT_WITHIN_MS,
+    });
+    client.on('error', () => undefined); // the query that waits gets it
+    clients.push(client);
+    return client;
+  };
   try {
-    await one.connect();
-    await other.connect();
-    const pid = await pidOf(one);
-    await other.query('begin');
-    const isShared = (await pidOf(other)) === pid || (await pidOf(one)) !== pid;
-    await other.query('rollback');
-    if (!isShared) return;
-    throw new DatabaseRefused(
-      'it is behind a pooler that shares its sessions between transactions: set the pooler to session pooling, or connect without it',
-    );
+    const first = open();
+    await first.connect();
+    const pid = await pidOf(first);
+    if (announcedPid(first) === pid) return;
+    let held: number | null = 0;
+    for (let holders = 0; held !== null && holders < MAX_HOLDERS; holders++) {
+      held = await holdSession(open());
+      if (held !== pid && (await pidOf(first)) === pid) continue;
+      throw new DatabaseRefused(
+        'it is behind a pooler that shares its sessions between transactions: set the pooler to session pooling, or connect without it',
+      );
+    }
   } finally {
     // A connection that hangs must not keep the caller waiting.
-    for (const client of [one, other]) void client.end().catch(() => undefined);
+    for (const client of clients) void client.end().catch(() => undefined);
   }
 }

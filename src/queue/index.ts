@@ -1,11 +1,12 @@
 /**
- * Wakes settlement with BullMQ jobs. No other folder uses BullMQ. A job carries no data: it only says that there are
- * new events, which are in the engine's stream. If jobs are lost, a ticker in Redis and a timer in each process wake
+ * Wakes settlement with BullMQ jobs. No other folder uses BullMQ. A job only says that there are new events, which are in
+ * the engine's stream, and carries no data but a place in a trace. If jobs are lost, a ticker in Redis and a timer in each process wake
  * settlement, so a wiped queue or an unavailable queue Redis costs a delay of one or two seconds.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
+import type { TracePlace } from '../process/spans.ts';
 import { at, closeAll, FORGET, inTime, type QueueOptions } from './connection.ts';
 
 export { openBeatTimer } from './beat-timer.ts';
@@ -20,6 +21,11 @@ const SLOW_TICK_MS = 2_000;
 /** Time without ticks after which the ticker is considered deleted and is created again. */
 const TICKER_LOST_MS = 3_000;
 
+interface WakeUpOptions extends QueueOptions {
+  /** Returns the present place in a trace; absent while nothing is traced. */
+  placeHere?: (() => TracePlace) | undefined;
+}
+
 export interface WakeUps {
   /** Requests settlement soon. Costs nothing, never throws, and creates at most one job per 50 ms. */
   wake(): void;
@@ -28,11 +34,12 @@ export interface WakeUps {
   close(): Promise<void>;
 }
 
-export function openWakeUps({ connection, onError = () => {} }: QueueOptions): WakeUps {
+export function openWakeUps({ connection, onError = () => {}, placeHere }: WakeUpOptions): WakeUps {
   const queue = new Queue(QUEUE, at(connection));
   queue.on('error', onError);
   let closed = false;
   let wanted = false;
+  let place: TracePlace = {};
   let sending = false;
 
   // One job is being added at a time, and the next one at least 50 ms later, so no backlog builds up here while Redis
@@ -43,7 +50,7 @@ export function openWakeUps({ connection, onError = () => {} }: QueueOptions): W
       wanted = false;
       const pause = sleep(COALESCE_MS);
       await queue
-        .add(WAKE_UP, {}, { ...FORGET, deduplication: { id: WAKE_UP, keepLastIfActive: true } })
+        .add(WAKE_UP, place, { ...FORGET, deduplication: { id: WAKE_UP, keepLastIfActive: true } })
         .catch(onError);
       await pause;
     }
@@ -53,6 +60,7 @@ export function openWakeUps({ connection, onError = () => {} }: QueueOptions): W
   return {
     wake: () => {
       wanted = true;
+      if (placeHere !== undefined) place = placeHere();
       if (!sending) void send();
     },
     counts: () => inTime(queue.getJobCounts()),
@@ -64,8 +72,11 @@ export function openWakeUps({ connection, onError = () => {} }: QueueOptions): W
 }
 
 interface SettlementWorkerOptions extends QueueOptions {
-  /** Settles all events and handles its own errors. It is never called while a previous call is running. */
-  run: () => Promise<void>;
+  /**
+   * Settles all events and handles its own errors. It is never called while a previous call is running.
+   * @param place in a trace, from the job that woke it; empty without one
+   */
+  run: (place: TracePlace) => Promise<void>;
 }
 
 /** Runs settlement at each wake-up, and at least every one or two seconds. */
@@ -76,9 +87,9 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
   let lastTickMs = Date.now();
 
   /** A wake-up during a run may be about an event that the run did not see, so it starts another run afterwards. */
-  const runAlone = async (): Promise<void> => {
+  const runAlone = async (place: TracePlace = {}): Promise<void> => {
     while (running !== undefined) await running;
-    running = run()
+    running = run(place)
       .catch(onError)
       .finally(() => {
         running = undefined;
@@ -91,7 +102,7 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
     QUEUE,
     async (job) => {
       if (job.name === TICKER) lastTickMs = Date.now();
-      await runAlone();
+      await runAlone(job.data as TracePlace);
     },
     { ...at(connection), concurrency: 1 },
   );

@@ -6,6 +6,7 @@ import { checkRights, type Engine, openEngine, rankOfPrimary } from '../engine/i
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
 import { type Metrics, openMetrics } from '../process/metrics.ts';
+import { type SpanExport, spansInUse } from '../process/spans.ts';
 import { readRedisAddress } from '../redis/address.ts';
 import {
   connectBeside,
@@ -111,6 +112,7 @@ export function openConnections(
   if (names.queue !== names.engine) warnOfEviction(queueRedis, names.queue, logger);
   const rights = watchRights({ redis: queueRedis, user: `queue-${role}`, server: names.queue, outages });
   const subscribers: Redis[] = [];
+  const spans = spansInUse();
   const engine = openEngine({
     redis: engineRedis,
     ...(epochs && { epochs }),
@@ -121,7 +123,8 @@ export function openConnections(
     claimFilterBytes: config.claimFilterBytes,
     eventsStayMs: config.eventsStayMs,
     trustsServer: config.engineDurability === 'trusted',
-    observe: metrics.observeScript,
+    observe: spans === undefined ? metrics.observeScript : observeBoth(metrics, spans),
+    here: spans?.here,
     warn: throttled((message) => logger.warn(message)),
   });
   return {
@@ -152,6 +155,13 @@ export function openConnections(
     },
   };
 }
+
+const observeBoth =
+  (metrics: Metrics, spans: SpanExport) =>
+  (script: string, seconds: number): void => {
+    metrics.observeScript(script, seconds);
+    spans.script(script, seconds);
+  };
 
 /** Roles that let the engine forget what Postgres has. */
 const SETTLING = ['settlement', 'all'];

@@ -5,6 +5,7 @@ import { framesAgeMs } from '../feed/index.ts';
 import { createStartingApp } from '../http/app.ts';
 import { createOperatorApp } from '../http/operator/app.ts';
 import { createHttpServer } from '../http/server.ts';
+import { spansInUse } from '../process/spans.ts';
 import { openWakeUps } from '../queue/index.ts';
 import { readinessOf } from './api.ts';
 import type { Backends } from './backends.ts';
@@ -39,7 +40,11 @@ export async function startOperatorApi(
   const listening = await (nearby ? listenNearby : listen)(server, address, 'OPERATOR_PORT');
   await backends.migrated();
   await backends.engineOpened;
-  const wakeUps = openWakeUps({ connection: backends.queueOptions, onError: queueTrouble(backends) });
+  const wakeUps = openWakeUps({
+    connection: backends.queueOptions,
+    onError: queueTrouble(backends),
+    placeHere: spansInUse()?.placeHere,
+  });
   const { serviceName, networkId } = config;
   answer = createOperatorApp({
     ...probes,

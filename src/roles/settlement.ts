@@ -6,6 +6,7 @@ import { oneAtATime } from '../domain/shared-read.ts';
 import type { Engine, FilterLoad } from '../engine/index.ts';
 import type { CopiesRow, LastReconcile, Ledger } from '../ledger/index.ts';
 import type { Metrics, Reading } from '../process/metrics.ts';
+import { type SpanExport, spansInUse, type TracePlace } from '../process/spans.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
 import { createSettlementWorker } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
@@ -17,11 +18,13 @@ import { addServerMetrics } from './server-metrics.ts';
 export async function startSettlement(backends: Backends): Promise<RunningRole> {
   const { logger, metrics, engine, ledger, queueOptions } = backends;
   await backends.migrated();
-  const settlement = createSettlementWorker({ engine, ledger: ledger.settlement, log: logger });
+  const spans = spansInUse();
+  const settlement = createSettlementWorker({ engine, ledger: tracedSettlement(ledger, spans), log: logger });
   const onError = queueTrouble(backends);
   // Before the engine is open, its events may belong to another server, so they are not read.
-  const run = async (): Promise<void> => {
-    if (engine.lifecycle.isOpen()) await settlement.run();
+  const run = async (place: TracePlace): Promise<void> => {
+    if (!engine.lifecycle.isOpen()) return;
+    await (spans === undefined ? settlement.run() : spans.resume(place, () => settlement.run()));
   };
   const keeper = keepCopies(backends);
   addCopiesMetrics(metrics, keeper);
@@ -52,6 +55,22 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
       await queue.close();
       clearInterval(growing);
       await keeper?.stop();
+    },
+  };
+}
+
+/** Adds a span to each transaction that settles events. */
+function tracedSettlement(
+  { settlement }: Ledger,
+  spans: SpanExport | undefined,
+): Pick<Ledger['settlement'], 'cursor' | 'prepare' | 'settle'> {
+  if (spans === undefined) return settlement;
+  return {
+    ...settlement,
+    settle(events, options) {
+      const last = events.at(-1)?.sequence ?? 0;
+      const attributes = { 'redbook.events': events.length, 'redbook.last_event': last };
+      return spans.run('settle', attributes, () => settlement.settle(events, options));
     },
   };
 }

@@ -13,6 +13,7 @@ import { freePort } from '../support/ports.ts';
 import { program } from '../support/program.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import { type Call, launchService, operate, type Service, signIn, startService } from '../support/service.ts';
+import { type ReceivedSpan, receiveSpans } from '../support/trace-receiver.ts';
 import { words } from '../support/words.ts';
 
 type Json = Record<string, unknown>;
@@ -187,6 +188,7 @@ describe('roles as processes', function () {
   this.timeout(120_000);
   const running: Service[] = [];
   let shared: Record<string, string>;
+  let receiver: Awaited<ReturnType<typeof receiveSpans>>;
 
   const start = async (role: string): Promise<Service> => {
     const service = await startService(role, { ...shared, PORT: String(await freePort()) });
@@ -195,7 +197,9 @@ describe('roles as processes', function () {
   };
 
   before(async () => {
+    receiver = await receiveSpans();
     shared = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
       REDIS_URL: await freshRedis(),
       DATABASE_URL: await freshDatabase(),
       JWT_SECRET: 'a secret of the tests, 32 bytes or more',
@@ -204,7 +208,10 @@ describe('roles as processes', function () {
       LOG_LEVEL: 'warn',
     };
   });
-  after(() => Promise.all(running.map((service) => service.end('SIGKILL'))));
+  after(async () => {
+    await Promise.all(running.map((service) => service.end('SIGKILL')));
+    receiver.close();
+  });
 
   it('share sessions, orders and ids, and stop one by one without losing a request', async () => {
     const [first, second] = await Promise.all([start('api'), start('api')]);
@@ -245,6 +252,17 @@ describe('roles as processes', function () {
 
     const { holds } = (await operate(shared, 'ledger', 'reconcile')) as { holds: boolean };
     expect(holds).to.equal(true);
+    await eventually('a request, its script and its settlement are one trace', async () => {
+      const of = (name: string): ReceivedSpan[] => receiver.spans.filter((span) => span.name === name);
+      const requests = new Map(of('POST /v1/orders').map((span) => [span.spanId, span]));
+      return of('settle').some(({ traceId, parentSpanId, service }) => {
+        const script = of('place_orders').find((span) => span.traceId === traceId);
+        const request = requests.get(script?.parentSpanId ?? '');
+        return (
+          service === 'redbook-settlement' && request?.traceId === traceId && request.spanId === parentSpanId
+        );
+      });
+    });
     const status = (await operate(shared, 'status')) as { replicas: Json };
     expect(status.replicas).to.deep.equal({ api: 1, settlement: 1 });
   });

@@ -78,8 +78,21 @@ export function replaced(before: Map<string, string>, after: Map<string, string>
 export const eventOf = (status: Record<string, unknown>): number =>
   (status as { engine: { sequence: number } }).engine.sequence;
 
-export async function reconciles(cluster: Cluster): Promise<boolean> {
-  return (await cluster.operator('ledger', 'reconcile')).holds === true;
+const TOLD_CHARACTERS = 600;
+
+/** @throws Error with the checks that do not hold, if the reconcile ran */
+export async function reconciles({ engine }: Cluster): Promise<true> {
+  const command = ['operator', 'ledger', 'reconcile', '--json'];
+  const { status, stdout, stderr } = await engine.compose('run', '--rm', '-T', ...command);
+  if (status === 0) return true;
+  const { checks = [] } = (stdout === '' ? {} : JSON.parse(stdout)) as {
+    checks?: { name: string; count: number; differences: unknown[] }[];
+  };
+  const failed = checks.filter(({ count }) => count > 0);
+  const told = failed.map(({ name, differences }) => `${name}: ${JSON.stringify(differences.slice(0, 2))}`);
+  throw new Error(
+    `ledger reconcile ended with ${status}: ${[...told, stderr].join('; ').slice(0, TOLD_CHARACTERS)}`,
+  );
 }
 
 const UP_ATTEMPTS = 12;
