@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 
 export default {
   ...JSON.parse(readFileSync(new URL('../.mocharc.json', import.meta.url), 'utf8')),
-  retries: 1,
   timeout: 180_000,
   spec: ['test/browser/**/*.test.ts'],
 };

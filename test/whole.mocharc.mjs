@@ -66,8 +66,6 @@ if (missing.length > 0) throw new Error(`no such file: ${missing}`);
 
 export default {
   ...JSON.parse(readFileSync(new URL('../.mocharc.json', import.meta.url), 'utf8')),
-  // Shared machines stop a process for seconds. The reporter lists each test that needed the second attempt.
-  retries: 1,
   parallel: true,
   jobs: 4,
   // The files that ask for clusters are the selection that a run on clusters takes.
