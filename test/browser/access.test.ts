@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
-import { ALL_RULES, overflowOf, RULES_ON_COLOR, violationsOf } from './axe.ts';
+import { overflowOf, RULES_OF_THEMES, violationsOf } from './axe.ts';
 import { type Grid, newWallet, openGridMarket, placeLimit, tickerOf } from './grids.ts';
 import { bookState, cancelButton, showTab, signIn, tableNamed } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
@@ -20,11 +20,6 @@ const WIDE: Grid = {
 const WIDTHS = [360, 768, 1280, 1920];
 /** CSS pixels; WCAG 2.2 asks for targets of this size. */
 const AXE_WIDTHS = [360, 1280];
-/** A theme changes nothing but colors. */
-const THEMES = [
-  ['light', ALL_RULES],
-  ['dark', RULES_ON_COLOR],
-] as const;
 const TABS = ['Open orders', 'Fills', 'Balances'];
 
 describe('access to the page', () => {
@@ -56,7 +51,7 @@ describe('access to the page', () => {
     await bookState(page, 'live').waitFor();
     const found: string[] = [];
     const judge = async (what: string, part?: string): Promise<void> => {
-      for (const [colorScheme, rules] of THEMES) {
+      for (const [colorScheme, rules] of RULES_OF_THEMES) {
         await page.emulateMedia({ colorScheme });
         for (const line of await violationsOf(page, rules, part))
           found.push(`${what}, ${colorScheme}: ${line}`);

@@ -8,9 +8,12 @@ import type { Page } from 'playwright-core';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Leaves out elements that violate nothing, because axe would write down each of them. */
-export const ALL_RULES: RunOptions = { resultTypes: ['violations'] };
-/** A theme changes nothing but colors. */
-export const RULES_ON_COLOR: RunOptions = { ...ALL_RULES, runOnly: ['color-contrast', 'link-in-text-block'] };
+const ALL_RULES: RunOptions = { resultTypes: ['violations'] };
+/** Rules for each theme: the second one changes nothing but colors. */
+export const RULES_OF_THEMES: readonly (readonly [theme: 'light' | 'dark', rules: RunOptions])[] = [
+  ['light', ALL_RULES],
+  ['dark', { ...ALL_RULES, runOnly: ['color-contrast', 'link-in-text-block'] }],
+];
 
 type AxeWindow = { readonly axe?: { run(context: string, options: RunOptions): Promise<AxeResults> } };
 

@@ -11,7 +11,7 @@ import { OPERATOR_RIGHTS } from '../../src/domain/operator-rights.ts';
 import { createOperatorApp } from '../../src/http/operator/app.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
 import { eventually } from '../support/eventually.ts';
-import { ALL_RULES, overflowOf, RULES_ON_COLOR, violationsOf } from './axe.ts';
+import { overflowOf, RULES_OF_THEMES, violationsOf } from './axe.ts';
 import { newWallet, placeLimit } from './grids.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
@@ -76,6 +76,10 @@ describe('the desk of operators', () => {
     await page.getByRole('heading', { name: /^Statement/ }).waitFor();
     await page.getByText('deposit').first().waitFor();
   };
+  const giveReason = async (page: Page, reason: string): Promise<void> => {
+    await page.getByLabel('Reason').fill(reason);
+    await page.keyboard.press('Enter');
+  };
   const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
 
   browserTest(
@@ -83,10 +87,7 @@ describe('the desk of operators', () => {
     async (open) => {
       const { page } = await open(url);
       const judge = async (view: string): Promise<void> => {
-        for (const [colorScheme, rules] of [
-          ['light', ALL_RULES],
-          ['dark', RULES_ON_COLOR],
-        ] as const) {
+        for (const [colorScheme, rules] of RULES_OF_THEMES) {
           await page.emulateMedia({ colorScheme });
           expect(await violationsOf(page, rules), `${view}, ${colorScheme}`).to.deep.equal([]);
           const { DESK_PICTURES: folder } = process.env;
@@ -142,15 +143,13 @@ describe('the desk of operators', () => {
     await told(page, 'is confirmed');
     await rowOf(page, 'paid later').waitFor({ state: 'detached' });
     await rowOf(page, 'sent back').getByRole('button', { name: 'Return' }).click();
-    await page.getByLabel('Reason').fill('address unknown');
-    await page.keyboard.press('Enter');
+    await giveReason(page, 'address unknown');
     await told(page, 'is returned');
     // Another operator ends the last one while its dialog is open.
     await rowOf(page, 'left open').getByRole('button', { name: 'Return' }).click();
     await endWithdrawal(stage, 'left open', { kind: 'confirmed', txid: '0x1' }, ACT);
     tolerate(/409/);
-    await page.getByLabel('Reason').fill('too late');
-    await page.keyboard.press('Enter');
+    await giveReason(page, 'too late');
     await page.getByRole('alert').filter({ hasText: 'was used for another movement' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('No withdrawal is pending.').waitFor();
@@ -167,12 +166,10 @@ describe('the desk of operators', () => {
       await show(page, 'Markets');
       const row = rowOf(page, SYMBOL);
       await row.getByRole('button', { name: 'Halt' }).click();
-      await page.getByLabel('Reason').fill('looks odd');
-      await page.keyboard.press('Enter');
+      await giveReason(page, 'looks odd');
       await row.getByText('halted').waitFor();
       await row.getByRole('button', { name: 'Resume' }).click();
-      await page.getByLabel('Reason').fill('is fine');
-      await page.keyboard.press('Enter');
+      await giveReason(page, 'is fine');
       await row.getByText('active').waitFor();
       await row.getByRole('button', { name: 'Edit' }).click();
       await page.getByLabel('feeBps').fill('25');
@@ -183,8 +180,7 @@ describe('the desk of operators', () => {
         'feeBps\t10\t25',
         'maxOrderSize\tnone\t1000.5',
       ]);
-      await page.getByLabel('Reason').fill('new season');
-      await page.keyboard.press('Enter');
+      await giveReason(page, 'new season');
       await row.getByText('25 bps').waitFor();
       const market = (await stage.engine.markets.all()).find(({ symbol }) => symbol === SYMBOL)!;
       expect([market.feeBps, market.maxOrderSize]).to.deep.equal([25, '1000.5']);
@@ -198,12 +194,10 @@ describe('the desk of operators', () => {
     await rowOf(page, '10.5').getByText('buy').waitFor();
     await page.getByText('withdrawal requested').first().waitFor();
     await page.getByRole('button', { name: 'Hold' }).click();
-    await page.getByLabel('Reason').fill('asked by compliance');
-    await page.keyboard.press('Enter');
+    await giveReason(page, 'asked by compliance');
     await page.getByText('The wallet has no live orders.').waitFor();
     await page.getByRole('button', { name: 'Release' }).click();
-    await page.getByLabel('Reason').fill('cleared');
-    await page.keyboard.press('Enter');
+    await giveReason(page, 'cleared');
     await told(page, 'is released');
   }
 

@@ -90,6 +90,7 @@ describe('signing in', () => {
         : usual(method, params);
     await choice.click();
     await dialog.getByText(/the signature does not answer the current challenge/).waitFor();
+    await expectSignedOut(page);
     // A wallet is asked for no signature but that of a login.
     wallet.override = undefined;
     wallet.calls.length = 0;
