@@ -63,6 +63,8 @@ interface BatchOptions<Command, Outcome> {
   here?: (() => Resume) | undefined;
 }
 
+const untraced: Resume = (work) => work();
+
 export class CommandQueue<Command, Outcome> {
   readonly #options: BatchOptions<Command, Outcome> & { now(): number };
   /** Keyed by market record, because a call has one set of rules. */
@@ -129,10 +131,8 @@ export class CommandQueue<Command, Outcome> {
     try {
       const commands = call.map(({ command }) => command);
       // A script that serves several requests is a span of the first one's trace.
-      const { resume } = call[0]!;
-      const outcomes = await (resume === undefined
-        ? this.#options.run(market, commands)
-        : resume(() => this.#options.run(market, commands)));
+      const { resume = untraced } = call[0]!;
+      const outcomes = await resume(() => this.#options.run(market, commands));
       const left = outcomes.indexOf(UNTOUCHED);
       if (left === 0) throw new Error('a script ran none of its commands');
       const ran = left < 0 ? call : call.slice(0, left);

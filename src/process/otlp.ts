@@ -1,14 +1,6 @@
 /** Makes spans and sends them by OTLP. Only `exportSpans` loads this file, and with it the packages of OpenTelemetry. */
 
-import {
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
@@ -18,10 +10,6 @@ import type { SpanExport, TracedService } from './spans.ts';
 /** Longest wait of a process that ends for a collector that does not answer. */
 const LAST_SPANS_MS = 2_000;
 const FAILED_FROM = 500;
-
-function fail(span: Span, error: unknown): void {
-  span.setStatus({ code: SpanStatusCode.ERROR, message: (error as Error).name });
-}
 
 export function openSpanExport(endpoint: string, service: TracedService): SpanExport {
   const provider = new NodeTracerProvider({
@@ -65,7 +53,7 @@ export function openSpanExport(endpoint: string, service: TracedService): SpanEx
         try {
           return await work();
         } catch (error) {
-          fail(span, error);
+          span.setStatus({ code: SpanStatusCode.ERROR, message: (error as Error).name });
           throw error;
         } finally {
           span.end();

@@ -8,14 +8,12 @@ import { ChangeWaits } from '../http/change-waits.ts';
 import { createMessageClasses } from '../http/response/index.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
 import type { ProbeServices, Readiness, Services } from '../http/services.ts';
-import { spansInUse } from '../process/spans.ts';
-import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
 import { startCancelAfter } from './cancel-after.ts';
 import { listen } from './listening.ts';
-import { queueTrouble } from './outages.ts';
 import { askedServer } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
+import { openTracedWakeUps } from './wake-ups.ts';
 
 interface RunningApi extends RunningRole {
   readonly port: number;
@@ -40,11 +38,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   await backends.engineOpened;
   // Computing the figures of a busy day takes a while, so it starts before the first client asks.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the 24-hour figures could not be read'));
-  const wakeUps = openWakeUps({
-    connection: backends.queueOptions,
-    onError: queueTrouble(backends),
-    placeHere: spansInUse()?.placeHere,
-  });
+  const wakeUps = openTracedWakeUps(backends);
   const changeWaits = new ChangeWaits({ engine, connect: () => backends.openEngineReader('changes') });
   metrics.gauge(
     'redbook_waiting_requests',

@@ -5,14 +5,12 @@ import { framesAgeMs } from '../feed/index.ts';
 import { createStartingApp } from '../http/app.ts';
 import { createOperatorApp } from '../http/operator/app.ts';
 import { createHttpServer } from '../http/server.ts';
-import { spansInUse } from '../process/spans.ts';
-import { openWakeUps } from '../queue/index.ts';
 import { readinessOf } from './api.ts';
 import type { Backends } from './backends.ts';
 import { type ListenAddress, listen, listenNearby } from './listening.ts';
 import { countReplicas } from './operator.ts';
-import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
+import { openTracedWakeUps } from './wake-ups.ts';
 
 interface RunningOperatorApi extends RunningRole {
   /** Actual port. */
@@ -40,11 +38,7 @@ export async function startOperatorApi(
   const listening = await (nearby ? listenNearby : listen)(server, address, 'OPERATOR_PORT');
   await backends.migrated();
   await backends.engineOpened;
-  const wakeUps = openWakeUps({
-    connection: backends.queueOptions,
-    onError: queueTrouble(backends),
-    placeHere: spansInUse()?.placeHere,
-  });
+  const wakeUps = openTracedWakeUps(backends);
   const { serviceName, networkId } = config;
   answer = createOperatorApp({
     ...probes,
