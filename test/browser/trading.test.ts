@@ -66,15 +66,22 @@ async function dragOrder(page: Page, rest: Rest, market: string): Promise<void> 
   await cancelButton(page, `buy 0.1 ${market.split('/')[0]} at 2000`).waitFor();
   const chart = page.getByRole('region', { name: 'Chart' });
   await chart.getByRole('combobox', { name: 'Lines over the candles' }).selectOption('all');
+  // A candle that comes with a later frame moves the scale of the prices.
+  await chart.locator('.legend').getByText('2001').first().waitFor();
   const canvas = chart.getByRole('img', { name: /^Candles/ });
   const box = (await canvas.boundingBox())!;
   const x = box.x + box.width / 3;
   const isHeld = async (y: number): Promise<boolean> => {
     await page.mouse.move(x, y);
+    // Chromium hands a move of the pointer to the page with the next frame.
+    await canvas.evaluate(
+      () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+    );
     return (await canvas.getAttribute('data-grab')) !== null;
   };
   let y = box.y;
   while (!(await isHeld(y)) && y < box.y + box.height) y += 8;
+  expect(y, 'the line of the order is in the chart').to.be.below(box.y + box.height);
   await page.mouse.down();
   await page.mouse.move(x, y + 20);
   await page.mouse.move(x, y + 40);
