@@ -28,7 +28,10 @@ export interface Rest {
 /** A minute forgets every request. */
 const MAX_WAITS = 70;
 
-/** Reads a path of market data. Waits while the requests of the load use the wallet's limit up. */
+/** A read that got one of these, or no reply, proves nothing: the limit is used up, or the service still heals. */
+const WAITED_FOR: ReadonlySet<number | undefined> = new Set([undefined, 429, 503]);
+
+/** Reads a path of market data. Repeats the read while the limit of the load or a fault that heals refuses it. */
 export async function readCounted(
   driver: Driver,
   wallet: Driver['wallets'][number],
@@ -36,7 +39,7 @@ export async function readCounted(
   port?: number,
 ): Promise<Reply | undefined> {
   let reply = await driver.read(wallet, path, port);
-  for (let waits = 0; reply?.status === 429 && waits < MAX_WAITS; waits += 1) {
+  for (let waits = 0; WAITED_FOR.has(reply?.status) && waits < MAX_WAITS; waits += 1) {
     await sleep(1_000);
     reply = await driver.read(wallet, path, port);
   }
