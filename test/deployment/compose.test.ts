@@ -62,6 +62,9 @@ const processes = services.filter(
   ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator'].includes(name),
 );
 
+/** They end by themselves. `up --wait` with such a name alone ends with 1, because it waits for a running container. */
+const ENDING = words('settings keys users postgres-users migrate');
+
 /** Runs the command of the service that makes the keys, with a folder instead of its volumes. */
 function makeKeys(folder: string, ...options: string[]): void {
   const [, script, keys] = compose.services.keys!.entrypoint as [string, string, string];
@@ -486,9 +489,20 @@ describe('docker-compose.yml', () => {
     for (const [name] of services) visit(name, []);
     for (const [, { depends_on = {} }] of services)
       for (const [name, { condition }] of Object.entries(depends_on)) {
-        const ends = ['settings', 'keys', 'users', 'postgres-users', 'migrate'].includes(name);
+        const ends = ENDING.includes(name);
         expect(condition).to.equal(ends ? 'service_completed_successfully' : 'service_healthy');
       }
+  });
+
+  it('has guides that wait by name only for services that go on running', () => {
+    const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+    const guides = ['README.md', ...docs.map((name) => `docs/${name}`)];
+    const text = guides.map((name) => readFileSync(join(ROOT, name), 'utf8')).join('\n');
+    const waits = [...text.matchAll(/docker compose [^\n`]*\bup\b[^\n`]* --wait\b[^\n`#]*/g)].map(
+      ([all]) => all,
+    );
+    expect(waits).to.include('docker compose up -d --wait postgres');
+    expect(waits.filter((command) => words(command).some((word) => ENDING.includes(word)))).to.deep.equal([]);
   });
 });
 
