@@ -361,6 +361,13 @@ describe('trading on the page', () => {
         expect(box.y + box.height, `${width}x${height}`).to.be.below(height);
         expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).to.be.at.most(0);
       }
+      await page.setViewportSize({ width: 1440, height: 900 });
+      const tooHigh = () => page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+      await untilRead(tooHigh, (pixels) => pixels <= 0);
+      expect(await page.getByText(/^24 h volume/).allTextContents()).to.deep.equal([
+        '24 h volume (STILL)',
+        '24 h volume (USDC)',
+      ]);
       await page.setViewportSize({ width: 1280, height: 800 });
       await page
         .getByRole('button', { name: /STILL\/USDC/ })

@@ -62,8 +62,8 @@ function Day() {
         <dd class={change?.direction}>{change?.text ?? NONE}</dd>
       </div>
       <div>
-        <dt>24 h volume</dt>
-        <dd data-unit={ticker && market?.baseToken}>{ticker?.volume24h ?? NONE}</dd>
+        <dt>24 h volume{market && ` (${market.baseToken})`}</dt>
+        <dd>{ticker?.volume24h ?? NONE}</dd>
       </div>
       <div class="wide">
         <dt>24 h high</dt>
@@ -74,8 +74,8 @@ function Day() {
         <dd>{summary?.lowest_price_24h ?? NONE}</dd>
       </div>
       <div class="wide">
-        <dt>24 h volume</dt>
-        <dd data-unit={summary && market?.quoteToken}>{summary?.quote_volume ?? NONE}</dd>
+        <dt>24 h volume{market && ` (${market.quoteToken})`}</dt>
+        <dd>{summary?.quote_volume ?? NONE}</dd>
       </div>
       <div>
         <dt>Mark</dt>
