@@ -504,7 +504,8 @@ export class Generator {
   #credit(): Operation {
     const asset = this.#dice.pick(['USD', 'ALPHA', 'BETA', 'GAMMA', 'YEN', 'DELTA', 'EPSILON']);
     const atom = 10 ** (this.#book.scales.get(asset)! - 2);
-    const atoms = this.#dice.chance(0.06)
+    // Rare outcomes need a few of these in a short run.
+    const atoms = this.#dice.chance(0.2)
       ? 2n ** 62n - BigInt(this.#dice.below(3))
       : BigInt(Math.ceil((1 + this.#dice.below(60_000)) * atom));
     return this.#move('credited', this.#dice.pick(TRADERS), asset, atoms);
