@@ -19,6 +19,8 @@ import { browserTest } from './visit.ts';
 const SYMBOL = 'DESK/USDC';
 const VIEWS = ['Status', 'Markets', 'Wallet', 'Withdrawals', 'Acts', 'Books', 'Kill switch'];
 const ACT = { by: 'a test', reason: 'set up' };
+/** As wide as a reference gets: 256 characters. */
+const LEFT_OPEN = 'left open '.padEnd(256, 'W');
 
 describe('the desk of operators', () => {
   let stage: Stage;
@@ -33,7 +35,7 @@ describe('the desk of operators', () => {
     await stage.market({ symbol: SYMBOL }, { DESK: 8, USDC: 6 });
     await stage.credit(wallet, { DESK: '10', USDC: '5000' });
     await placeLimit(stage.as(wallet), { market: SYMBOL, side: 'buy', price: '10.5', size: '2' });
-    for (const reference of ['paid later', 'sent back', 'left open'])
+    for (const reference of ['paid later', 'sent back', LEFT_OPEN])
       await engine.funds.move({
         kind: 'requested',
         wallet,
@@ -147,7 +149,7 @@ describe('the desk of operators', () => {
     await told(page, 'is returned');
     // Another operator ends the last one while its dialog is open.
     await rowOf(page, 'left open').getByRole('button', { name: 'Return' }).click();
-    await endWithdrawal(stage, 'left open', { kind: 'confirmed', txid: '0x1' }, ACT);
+    await endWithdrawal(stage, LEFT_OPEN, { kind: 'confirmed', txid: '0x1' }, ACT);
     tolerate(/409/);
     await giveReason(page, 'too late');
     await page.getByRole('alert').filter({ hasText: 'was used for another movement' }).waitFor();
