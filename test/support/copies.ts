@@ -115,6 +115,8 @@ export interface CopiesStage {
   row(): Promise<CopiesRow>;
   /** Waits until all servers are members, and every process may trade. */
   whole(): Promise<void>;
+  /** Opens the parts of one more process, which the caller closes. */
+  open(role: string): Backends;
   /** Ends all processes, and starts them with other settings. */
   restart(plan: ProcessPlan): Promise<void>;
   stop(): Promise<void>;
@@ -163,21 +165,20 @@ export async function openCopiesStage(): Promise<CopiesStage> {
     await freshRedis(),
     await freshLedgerDatabase(),
   ];
-  const start = ({ redisUrl = copies.url, minCopies = 2, takesOrders = true }: ProcessPlan) => {
-    const open: Open = (role) => {
-      const config = readConfig({
-        REDIS_URL: asUser(`engine-${role}`, redisUrl),
-        QUEUE_REDIS_URL: asUser(`queue-${role}`, queueUrl),
-        DATABASE_URL: databaseUrl,
-        CLAIM_FILTER_BYTES: String(64 * 1024),
-        ENGINE_LEAST_COPIES: String(minCopies),
-        ENGINE_DOWN_AFTER_MS: '2500',
-        ENGINE_COPY_LATE_MS: '3000',
-      });
-      return openBackends(role, requireFor('settlement', config), pino({ level: 'silent' }));
-    };
-    return startProcesses(open, takesOrders);
+  const open = (role: string, { redisUrl = copies.url, minCopies = 2 }: ProcessPlan = {}): Backends => {
+    const config = readConfig({
+      REDIS_URL: asUser(`engine-${role}`, redisUrl),
+      QUEUE_REDIS_URL: asUser(`queue-${role}`, queueUrl),
+      DATABASE_URL: databaseUrl,
+      CLAIM_FILTER_BYTES: String(64 * 1024),
+      ENGINE_LEAST_COPIES: String(minCopies),
+      ENGINE_DOWN_AFTER_MS: '2500',
+      ENGINE_COPY_LATE_MS: '3000',
+    });
+    return openBackends(role, requireFor('settlement', config), pino({ level: 'silent' }));
   };
+  const start = (plan: ProcessPlan) =>
+    startProcesses((role) => open(role, plan), plan.takesOrders ?? true);
   let running = start({});
   const row = async (): Promise<CopiesRow> => (await running.settling[0].ledger.copies.read())!;
   return {
@@ -190,6 +191,7 @@ export async function openCopiesStage(): Promise<CopiesStage> {
       return running.settling;
     },
     row,
+    open,
     async whole() {
       const isWhole = async (): Promise<boolean> =>
         (await row()).members.length === copies.servers.size &&
