@@ -32,7 +32,7 @@ const TOOLS = {
     run: ['--quiet', 'test/commands/equivalence/main.ts'],
   },
   copies: {
-    does: 'plants faults into the copies of the engine, which the tests of the rounds must find',
+    does: 'plants faults into the copies of the engine, which the tests of rounds and keepers must find',
     run: ['--quiet', 'test/commands/copies/main.ts'],
   },
   'order-routes': {
