@@ -106,7 +106,7 @@ const LINES = `
   ) as own
   join trades using (trade_id) join markets on markets.symbol = trades.market
   union all
-  (select sequence, time_ms, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+  (select sequence, time_ms, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
     kind, asset, amount_atoms, reference, txid
    from movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
    order by wallet, sequence limit $6)
