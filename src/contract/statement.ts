@@ -19,8 +19,12 @@ const lineSchema = z.strictObject({
       'withdrawal_returned',
       'trade',
       'fee',
+      'adoption',
     ])
-    .describe('a requested withdrawal is pending until it is confirmed (paid) or returned'),
+    .describe(
+      'a requested withdrawal is pending until it is confirmed (paid) or returned; an adoption is the sum of what lost ' +
+        'events changed',
+    ),
   asset: assetSymbol,
   amount: signedAmount.describe('change of the balance; negative if the wallet paid'),
   market: marketSymbol.nullable().describe(ofTrade),

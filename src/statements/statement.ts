@@ -38,7 +38,7 @@ function balanceRows(
 }
 
 function receivedAtoms({ kind, amountAtoms }: Exclude<Stated, { kind: 'trade' }>): bigint {
-  if (kind === 'deposit' || kind === 'withdrawal_returned') return amountAtoms;
+  if (kind === 'deposit' || kind === 'withdrawal_returned' || kind === 'adoption') return amountAtoms;
   // The wallet paid when it was requested.
   return kind === 'withdrawal_confirmed' ? 0n : -amountAtoms;
 }
