@@ -56,7 +56,7 @@ describe('watching the page', () => {
     await stage.market({ symbol: SYMBOL }, { WATCH: 8, USDC: 6 });
     url = `${stage.url}/trade/WATCH_USDC`;
     const wallet = newWallet();
-    await stage.credit(wallet, { WATCH: '1000', USDC: '10000000' });
+    await stage.credit(wallet, { WATCH: '1010', USDC: '10000000' });
     maker = stage.as(wallet);
     await placeLimit(maker, { market: SYMBOL, side: 'sell', price: '2001', size: '1000' });
     await placeLimit(maker, { market: SYMBOL, side: 'buy', price: '1999', size: '1000' });
@@ -68,8 +68,8 @@ describe('watching the page', () => {
     let given: () => Record<string, number> = () => ({});
     const { page, context } = await open(url, {
       choices: { signs: 'both' },
-      prepare: async ({ context: made }) => {
-        given = await countSigns(made, stage.url);
+      prepare: async (visit) => {
+        given = await countSigns(visit.context, stage.url);
       },
     });
     const other = await context.newPage();
@@ -128,17 +128,32 @@ describe('watching the page', () => {
   browserTest('asks before the last tab with open orders closes, unless it need not', async (open) => {
     const wallet = createWallet();
     await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
-    const { page, context } = await open(url, { wallets: [wallet] });
+    let given: () => Record<string, number> = () => ({});
+    const { page, context } = await open(url, {
+      wallets: [wallet],
+      choices: { signs: 'both' },
+      prepare: async (visit) => {
+        given = await countSigns(visit.context, stage.url);
+      },
+    });
     const other = await context.newPage();
     await other.goto(url);
     for (const one of [page, other]) {
       await one.bringToFront();
       await signIn(one, wallet);
     }
-    await fillForm(other, { side: 'buy', type: 'Limit', price: '1500', size: '1' });
+    await fillForm(other, { side: 'buy', type: 'Limit', price: '1999.5', size: '1' });
     await submit(other, 'buy');
     for (const one of [page, other])
-      await cancelButton(one, 'buy 1 WATCH at 1500').waitFor({ state: 'attached' });
+      await cancelButton(one, 'buy 1 WATCH at 1999.5').waitFor({ state: 'attached' });
+    // A fill gives one notification and one sound, in whichever tab waits for it.
+    await placeLimit(maker, { market: SYMBOL, side: 'sell', price: '1999.5', size: '0.4' });
+    for (const one of [page, other])
+      await one.getByRole('status').getByText('Bought 0.4 WATCH at 1999.5 on average').waitFor();
+    await untilRead(
+      async () => given(),
+      ({ notice, sound }) => notice === 1 && sound === 1,
+    );
     let questions = 0;
     for (const one of [page, other])
       one.on('dialog', (asked) => {
@@ -184,7 +199,7 @@ describe('watching the page', () => {
       const welcome = page.getByRole('region', { name: 'Welcome' });
       await welcome.getByText(/^This is a spot exchange/).waitFor();
       await welcome
-        .getByRole('img', { name: /^Prices of WATCH\/USDC between 2001 and 2001 since/ })
+        .getByRole('img', { name: /^Prices of WATCH\/USDC between [\d.]+ and 2001 since/ })
         .waitFor();
       const devTools = await context.newCDPSession(page);
       const { installabilityErrors } = await devTools.send('Page.getInstallabilityErrors');

@@ -26,7 +26,14 @@ const sortings = signal<Readonly<Record<string, Sorting>>>({});
 export const filterText = signal('');
 
 const TIME = { dateStyle: 'short', timeStyle: 'medium' } as const;
-export const timeText = (iso: string): string => new Date(iso).toLocaleString(undefined, TIME);
+
+/** Writes a time without its date if that is today's, so that a table fits. */
+export function timeText(iso: string): string {
+  const date = new Date(iso);
+  return date.toDateString() === new Date().toDateString()
+    ? date.toLocaleTimeString(undefined, { timeStyle: 'medium' })
+    : date.toLocaleString(undefined, TIME);
+}
 
 const shownText = <Item,>({ kind, text }: Column<Item>, item: Item): string =>
   kind === 'time' ? timeText(text(item)) : kind === 'figure' ? shown(text(item)) : text(item);

@@ -79,11 +79,11 @@ function Day() {
         <dt>24 h volume{market && ` (${market.quoteToken})`}</dt>
         <dd>{shown(summary?.quote_volume ?? NONE)}</dd>
       </div>
-      <div>
+      <div class="in-book">
         <dt>Mark</dt>
         <dd>{shown(ticker?.mark ?? NONE)}</dd>
       </div>
-      <div>
+      <div class="in-book">
         <dt>Spread</dt>
         <dd>{shown(spread?.spread ?? NONE)}</dd>
       </div>
@@ -94,9 +94,10 @@ function Day() {
 /** A dot that shows at a glance the state that the book gives in words. */
 function Pulse() {
   const state = streamState.value;
+  const words = ageWords(state, frameAgeMs.value, retryInMs.value);
   return (
-    <p class="pulse" data-state={state}>
-      {ageWords(state, frameAgeMs.value, retryInMs.value)}
+    <p class="pulse" data-state={state} title={words}>
+      {words}
     </p>
   );
 }
