@@ -22,10 +22,10 @@ let tabs = 1;
 /** Each tab that follows a wallet holds its lock or waits for it. Without locks each tab counts as the last. */
 async function countTabs(): Promise<void> {
   const { locks } = navigator as { readonly locks?: LockManager };
-  const name = session.peek() && lockOf(session.peek()!.wallet);
-  if (locks === undefined || name === null) return;
+  const opened = session.peek();
+  if (locks === undefined || opened === null) return;
   const { held = [], pending = [] } = await locks.query();
-  tabs = [...held, ...pending].filter((lock) => lock.name === name).length;
+  tabs = [...held, ...pending].filter(({ name }) => name === lockOf(opened.wallet)).length;
 }
 
 function askFirst(event: BeforeUnloadEvent): void {

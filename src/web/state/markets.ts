@@ -40,6 +40,7 @@ export const tickersWanted: Signal<boolean> = signal(false);
 
 /** True while the reader sees a list of markets. */
 const listShown = computed(() => visible.value && (pickerOpen.value || selectedTicker.value === null));
+const tickersFollowed = computed(() => listShown.value || tickersWanted.value);
 
 const marketsBySymbol = computed(() => new Map(markets.value.map((market) => [market.symbol, market])));
 
@@ -115,5 +116,5 @@ const SUMMARY_PAUSE_MS = 5_000;
 export function startMarkets(): void {
   pollWhileVisible(MARKETS_PAUSE_MS, readMarkets);
   pollWhileVisible(SUMMARY_PAUSE_MS, readSummary);
-  effect(() => (listShown.value || tickersWanted.value ? followTickers() : undefined));
+  effect(() => (tickersFollowed.value ? followTickers() : undefined));
 }
