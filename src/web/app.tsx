@@ -12,6 +12,7 @@ import { Footer } from './views/footer.tsx';
 import { MarketList, UnknownMarket } from './views/market-table.tsx';
 import { OrderBook } from './views/order-book.tsx';
 import { OrderForm } from './views/order-form.tsx';
+import { AlertsDialog } from './views/price-alerts.tsx';
 import { QuestionDialog } from './views/question-dialog.tsx';
 import { Banner } from './views/service-status.tsx';
 import { ShortcutsDialog } from './views/shortcuts.tsx';
@@ -37,6 +38,7 @@ export function App() {
       <QuestionDialog />
       <TermsDialog />
       <ShortcutsDialog />
+      <AlertsDialog />
     </>
   );
 }

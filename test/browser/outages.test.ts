@@ -116,16 +116,31 @@ describe('the page during outages', () => {
         },
       ],
       [
-        'says that it is offline when the stream is gone, and comes back by itself',
+        'says that it is offline when the service is gone, and comes back with the first read that succeeds',
         async (open) => {
-          const { page, tolerate } = await open(url);
+          const { page, tolerate } = await open(url, { prepare: ({ page }) => page.clock.install() });
           tolerate(...NETWORK_NOISE);
           await bookState(page, 'live').waitFor();
+          const secondsLeft = async (): Promise<number> =>
+            Number(/retry in (\d+) s/.exec((await page.getByRole('banner').textContent())!)?.[1] ?? 0);
+          const reads = '**/v1/**';
           try {
+            await page.route(reads, (route) => route.abort());
             await stage.process('stream').end('SIGKILL');
             await bookState(page, 'offline').waitFor();
+            // The pause between two attempts grows, and is longer now than that between two reads.
+            await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
+            for (let tries = 0; tries < 100 && (await secondsLeft()) < 9; tries += 1)
+              await page.clock.runFor(1_000);
+            expect(await secondsLeft()).to.be.at.least(9);
             await stage.restart('stream');
-            await bookState(page, 'live').waitFor({ timeout: PATIENCE_MS });
+            await page.unroute(reads);
+            const isLive = (): Promise<boolean> => bookState(page, 'live').isVisible();
+            for (let seconds = 0; seconds < 8 && !(await isLive()); seconds += 1) {
+              await page.clock.runFor(1_000);
+              await untilRead(isLive, Boolean, 500).catch(() => undefined);
+            }
+            expect(await isLive()).to.equal(true);
           } finally {
             streamStays();
           }

@@ -345,6 +345,13 @@ describe('trading on the page', () => {
       await page.getByRole('row', { name: '2002.5 1 2' }).getByRole('cell').nth(3).click();
       expect([await price!.inputValue(), await size!.inputValue()]).to.deep.equal(['2002.5', '2']);
       expect(await amount!.getAttribute('placeholder')).to.equal('4003.5');
+      // The slider takes a part of the 100,000 that are available, for a market order too.
+      await page.getByRole('slider').fill('2');
+      expect(await size!.inputValue()).to.equal('0.9985');
+      await page.getByRole('radio', { name: 'Market', exact: true }).check();
+      await page.getByRole('slider').fill('1');
+      expect(await size!.inputValue()).to.equal('0.4992');
+      await page.getByRole('radio', { name: 'Limit', exact: true }).check();
       await amount!.fill('1,000.50');
       expect(await size!.getAttribute('placeholder')).to.equal('0.4996');
       await page.getByText('0.9997 USDC').waitFor();

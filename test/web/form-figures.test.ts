@@ -157,7 +157,10 @@ describe('the preview in words', () => {
 
   it('says what the service would refuse, and what is missing', () => {
     const short = wordsOf({ price: '1990', size: '1' }, 1_000_000_000n);
-    expect(short.warning?.code).to.equal('INSUFFICIENT_BALANCE');
+    expect(short.warning).to.deep.equal({
+      code: 'INSUFFICIENT_BALANCE',
+      text: 'it needs 1990 USDC, and 1000 USDC is available',
+    });
     expect(short.figures.at(-1)?.value).to.equal('990 USDC short');
     expect(wordsOf({ price: '2001', postOnly: true }, 10n ** 12n).warning?.code).to.equal(
       'POST_ONLY_WOULD_CROSS',

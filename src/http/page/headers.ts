@@ -11,7 +11,6 @@ const UNUSED_FEATURES = [
   'camera',
   'display-capture',
   'encrypted-media',
-  'fullscreen',
   'geolocation',
   'gyroscope',
   'hid',

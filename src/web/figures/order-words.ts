@@ -92,7 +92,7 @@ export function describeOrder(described: Described): OrderWords {
     details: detailsOf(described),
     impact: impact && impactWords(texts, impact),
     notes: notesOf(market, texts, preview),
-    warning: warningOf(preview),
+    warning: warningOf(described),
   };
 }
 
@@ -186,7 +186,13 @@ function takenNote(market: Market, { side }: DraftTexts, walk: Walk): string {
   );
 }
 
-function warningOf({ refusal, rejectReason }: Preview): OrderWords['warning'] {
+function warningOf({ market, texts, preview, availableAtoms }: Described): OrderWords['warning'] {
+  const { refusal, rejectReason, neededAtoms } = preview;
+  if (refusal === 'INSUFFICIENT_BALANCE' && availableAtoms !== null) {
+    const paidText = texts.side === 'buy' ? quoteText : baseText;
+    const text = `it needs ${paidText(market, neededAtoms)}, and ${paidText(market, availableAtoms)} is available`;
+    return { code: refusal, text };
+  }
   if (refusal !== null) return { code: refusal, text: meaningOf(refusal) };
   if (rejectReason === null) return null;
   const text = `as the book stands, the order would be rejected: ${END_REASONS[rejectReason]}`;

@@ -19,7 +19,10 @@ export const tellsMissing = signal(false);
 export function problemAt(field: FormField): Problem | undefined {
   const own = reading.value?.problems.find((one) => one.field === field);
   if (own !== undefined && !(own.isMissing === true && !tellsMissing.value)) return own;
-  return [serverProblem.value, expectedProblem.value].find((one) => one?.field === field) ?? undefined;
+  const [refused, expected] = [serverProblem.value, expectedProblem.value];
+  // The page knows the figures of a refusal that it expected.
+  const told = refused?.code === expected?.code ? [expected] : [refused, expected];
+  return told.find((one) => one?.field === field) ?? undefined;
 }
 
 /** The refusal that the book and the balance let expect, in the form of a refusal of the service. */

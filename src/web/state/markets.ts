@@ -26,7 +26,7 @@ export const marketsRead: Signal<boolean> = signal(false);
 /** True when the latest read failed. */
 export const marketsFailed: Signal<boolean> = signal(false);
 
-/** Latest ticker frames by symbol. They come every two seconds while a list of markets is shown. */
+/** Latest ticker frames by symbol. They come every two seconds while a list of markets or an alert needs them. */
 export const tickers: Signal<ReadonlyMap<string, TickerFrame>> = signal(new Map());
 
 /** Entries of the public summary by symbol: markets with executions in the last 24 hours. */
@@ -35,8 +35,12 @@ export const summaries: Signal<ReadonlyMap<string, SummaryEntry>> = signal(new M
 /** True while the market picker of the top bar is open. */
 export const pickerOpen: Signal<boolean> = signal(false);
 
+/** True while price alerts need the tickers, hidden or not. */
+export const tickersWanted: Signal<boolean> = signal(false);
+
 /** True while the reader sees a list of markets. */
 const listShown = computed(() => visible.value && (pickerOpen.value || selectedTicker.value === null));
+const tickersFollowed = computed(() => listShown.value || tickersWanted.value);
 
 const marketsBySymbol = computed(() => new Map(markets.value.map((market) => [market.symbol, market])));
 
@@ -89,6 +93,8 @@ function followTickers(): () => void {
     // The stream sends the markets only once, at its beginning.
     if (created) void readMarkets();
   };
+  // Those of an earlier watch may be old.
+  tickers.value = new Map();
   const watch = watchMarkets(connection, {
     onFrame(frame) {
       if (frame.type !== 'ticker') return;
@@ -110,5 +116,5 @@ const SUMMARY_PAUSE_MS = 5_000;
 export function startMarkets(): void {
   pollWhileVisible(MARKETS_PAUSE_MS, readMarkets);
   pollWhileVisible(SUMMARY_PAUSE_MS, readSummary);
-  effect(() => (listShown.value ? followTickers() : undefined));
+  effect(() => (tickersFollowed.value ? followTickers() : undefined));
 }

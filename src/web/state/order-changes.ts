@@ -17,6 +17,9 @@ type Message = { readonly changes: readonly OrderChange[]; readonly cursor: stri
 const ALONE_WAIT_SECONDS = 5;
 const RETRY_MS = 5_000;
 
+/** Names the lock of the tab that waits, and the channel to the other tabs of the wallet. */
+export const lockOf = (wallet: string): string => `redbook:changes:${wallet}`;
+
 class Follower {
   readonly #asked: Session;
   readonly #take: Take;
@@ -28,7 +31,7 @@ class Follower {
   constructor(asked: Session, take: Take) {
     this.#asked = asked;
     this.#take = take;
-    const name = `redbook:changes:${asked.wallet}`;
+    const name = lockOf(asked.wallet);
     const { locks } = navigator as { readonly locks?: LockManager };
     this.#channel = locks === undefined ? null : new BroadcastChannel(name);
     if (this.#channel !== null) this.#listen(this.#channel);

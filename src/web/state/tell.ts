@@ -92,9 +92,13 @@ function tell(sentences: readonly string[], isSigned: boolean): void {
   const more = sentences.length - MAX_TOLD;
   const text = [...sentences.slice(0, MAX_TOLD), ...(more > 0 ? [`And ${more} more.`] : [])].join(' ');
   announce(text);
-  if (!isSigned) return;
-  if (signs.peek() === 'sound' || signs.peek() === 'both') beep();
-  if (signs.peek() === 'notice' || signs.peek() === 'both') notify(text);
+  if (isSigned) giveSigns(text, signs.peek());
+}
+
+/** Gives further signs of a sentence that the page tells. */
+export function giveSigns(text: string, wanted: (typeof SIGNALS)[number]): void {
+  if (wanted === 'sound' || wanted === 'both') beep();
+  if (wanted === 'notice' || wanted === 'both') notify(text);
 }
 
 function beep(): void {
@@ -110,7 +114,8 @@ function beep(): void {
 /** Browsers refuse notifications without permission, and some phones know none of this kind. */
 function notify(text: string): void {
   try {
-    new Notification('Redbook', { body: text, tag: 'redbook' });
+    const notice = new Notification('Redbook', { body: text, tag: 'redbook' });
+    notice.onclick = () => window.focus();
   } catch {
     // The sentence on the page is enough.
   }
@@ -119,8 +124,12 @@ function notify(text: string): void {
 /** Chooses further signs, and asks the browser for its permission where they need one. */
 export function chooseSigns(chosen: (typeof SIGNALS)[number]): void {
   signs.value = chosen;
-  if ((chosen === 'notice' || chosen === 'both') && 'Notification' in window)
-    void Notification.requestPermission();
+  if (chosen === 'notice' || chosen === 'both') askPermission();
+}
+
+/** Asks the browser for its permission to notify, which it grants or refuses once. */
+export function askPermission(): void {
+  if ('Notification' in window) void Notification.requestPermission();
 }
 
 /** Tells what happens for as long as the page is open. */

@@ -23,6 +23,7 @@ import {
 import { kept } from '../state/kept-choice.ts';
 import { currentMarket } from '../state/market-feed.ts';
 import { marketOf, markets } from '../state/markets.ts';
+import { shown } from '../state/number-style.ts';
 import { confirmed } from '../state/question.ts';
 import { dayText, downloadStatement, isDownloading } from '../state/statement.ts';
 import { moveOrder } from '../state/submissions.ts';
@@ -234,6 +235,7 @@ function OpenOrdersTools({ frame }: { frame: { readonly current: HTMLElement | n
   };
   return (
     <div class="account-tools">
+      <span class="muted stay-note">They stay in the book when you close this page.</span>
       {symbol !== undefined && (
         <button type="button" class="button small" onClick={() => void ask(symbol)}>
           Cancel all {symbol}
@@ -279,7 +281,7 @@ function toggle(id: string): void {
 }
 
 function FilledCell({ order: { id, side, size, market, filledSize, fills: ofOrder } }: { order: Order }) {
-  if (ofOrder.length === 0) return <>{filledSize}</>;
+  if (ofOrder.length === 0) return <>{shown(filledSize)}</>;
   return (
     <button
       type="button"
@@ -288,7 +290,7 @@ function FilledCell({ order: { id, side, size, market, filledSize, fills: ofOrde
       aria-label={`${filledSize}: fills of the order to ${side} ${size} ${market}`}
       onClick={() => toggle(id)}
     >
-      {filledSize}
+      {shown(filledSize)}
     </button>
   );
 }
@@ -320,7 +322,7 @@ const fillList = (order: Order) => (
   <ul>
     {order.fills.map(({ id, price, size, feeAmount, createdAt }) => (
       <li key={id}>
-        {timeText(createdAt)}: {size} at {price}, fee {feeAmount}
+        {timeText(createdAt)}: {shown(size)} at {shown(price)}, fee {shown(feeAmount)}
       </li>
     ))}
   </ul>
@@ -413,8 +415,8 @@ function Worth() {
   const { equity, freeCollateral } = portfolio.value;
   return (
     <p class="note worth">
-      Worth <strong>{equity}</strong>
-      {valuedIn.value} at mark prices, {freeCollateral} of it free for orders.
+      Worth <strong>{shown(equity)}</strong>
+      {valuedIn.value} at mark prices, {shown(freeCollateral)} of it free for orders.
     </p>
   );
 }

@@ -52,6 +52,8 @@ const MAX_PLACES = 8;
 const EDGE = 30;
 
 interface DrawingEvents {
+  /** Returns a plain decimal as the reader wants it shown. */
+  shown(decimal: string): string;
   /** Called when the reader nears the left edge. */
   onEdge(): void;
   /** Called when the reader points at a candle, or at none. */
@@ -99,6 +101,11 @@ export class CandleDrawing {
       },
     });
     const precision = Math.min(MAX_PLACES, tick.places);
+    this.#chart.applyOptions({
+      localization: {
+        priceFormatter: (price: number) => (price < 0 ? '' : events.shown(price.toFixed(precision))),
+      },
+    });
     const minMove = tick.places > MAX_PLACES ? 10 ** -MAX_PLACES : Number(formatGrid(tick));
     this.#prices = this.#chart.addSeries(CandlestickSeries, {
       priceFormat: { type: 'price', precision, minMove },

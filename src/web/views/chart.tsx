@@ -16,6 +16,7 @@ import { candles, historyState, readOlder } from '../state/candles.ts';
 import { kept } from '../state/kept-choice.ts';
 import { currentMarket, timeframe } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
+import { numbers, shown } from '../state/number-style.ts';
 import { moveOrder } from '../state/submissions.ts';
 import { drawnTheme } from '../state/theme.ts';
 import { CandleDrawing, type Overlays } from './candle-drawing.ts';
@@ -85,7 +86,9 @@ export function Chart() {
       </div>
       {drawnKind.value === 'candles' && <HistoryState />}
       {market !== null && drawnKind.value === 'depth' && <Depth market={market} />}
-      {market !== null && drawnKind.value === 'candles' && <Drawing key={market.symbol} market={market} />}
+      {market !== null && drawnKind.value === 'candles' && (
+        <Drawing key={`${market.symbol} ${numbers.value}`} market={market} />
+      )}
       {market !== null && <CandleTable market={market} />}
     </section>
   );
@@ -175,14 +178,14 @@ const FIGURES = [
  * screen readers.
  */
 function Legend() {
-  const shown = candles.value.findLast(({ time }) => pointedAt.value === null || time === pointedAt.value);
-  if (shown === undefined) return null;
-  const direction = Number(shown.close) < Number(shown.open) ? 'down' : 'up';
+  const candle = candles.value.findLast(({ time }) => pointedAt.value === null || time === pointedAt.value);
+  if (candle === undefined) return null;
+  const direction = Number(candle.close) < Number(candle.open) ? 'down' : 'up';
   return (
     <p class="legend" aria-hidden="true">
       {FIGURES.map(([name, field]) => (
         <span key={name}>
-          <span class="muted">{name}</span> <span class={direction}>{shown[field]}</span>
+          <span class="muted">{name}</span> <span class={direction}>{shown(candle[field])}</span>
         </span>
       ))}
     </p>
@@ -207,6 +210,7 @@ function Drawing({ market }: { market: Market }) {
         pointedAt.value = time;
       },
       onDrag: moveLine,
+      shown,
     });
     drawing.current = made;
     made.show(candles.peek());
@@ -278,7 +282,7 @@ function CandleTable({ market }: { market: Market }) {
                   </th>
                   {FIGURES.map(([name, field]) => (
                     <td key={name} class="number">
-                      {candle[field]}
+                      {shown(candle[field])}
                     </td>
                   ))}
                 </tr>

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { compare } from '../../client/index.ts';
+import { shown } from '../state/number-style.ts';
 
 export interface Column<Item> {
   readonly name: string;
@@ -25,10 +26,17 @@ const sortings = signal<Readonly<Record<string, Sorting>>>({});
 export const filterText = signal('');
 
 const TIME = { dateStyle: 'short', timeStyle: 'medium' } as const;
-export const timeText = (iso: string): string => new Date(iso).toLocaleString(undefined, TIME);
+
+/** Writes a time without its date if that is today's, so that a table fits. */
+export function timeText(iso: string): string {
+  const date = new Date(iso);
+  return date.toDateString() === new Date().toDateString()
+    ? date.toLocaleTimeString(undefined, { timeStyle: 'medium' })
+    : date.toLocaleString(undefined, TIME);
+}
 
 const shownText = <Item,>({ kind, text }: Column<Item>, item: Item): string =>
-  kind === 'time' ? timeText(text(item)) : text(item);
+  kind === 'time' ? timeText(text(item)) : kind === 'figure' ? shown(text(item)) : text(item);
 
 const FIGURE = /^-?[0-9.]+/;
 
@@ -54,7 +62,9 @@ function filtered<Item>(items: readonly Item[], columns: readonly Column<Item>[]
   const wanted = filterText.value.trim().toLowerCase();
   if (wanted === '') return items;
   return items.filter((item) =>
-    columns.some((column) => shownText(column, item).toLowerCase().includes(wanted)),
+    columns.some((column) =>
+      [shownText(column, item), column.text(item)].some((text) => text.toLowerCase().includes(wanted)),
+    ),
   );
 }
 

@@ -4,6 +4,7 @@ import type { Market } from '../../client/index.ts';
 import { type DepthCurves, depthCurves } from '../figures/depth-curve.ts';
 import { frame } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
+import { shown } from '../state/number-style.ts';
 
 /** Digits of a sum that are enough beside a curve. */
 const SUM_DIGITS = 6;
@@ -18,9 +19,9 @@ export function Depth({ market }: { market: Market }) {
 function Curves({ market, curves }: { market: Market; curves: DepthCurves }) {
   const { bids, asks, prices } = curves;
   const { places } = gridOfMarket(market).tick;
-  const [low, mid, high] = prices.map((price) => price.toFixed(places)) as [string, string, string];
+  const [low, mid, high] = prices.map((price) => shown(price.toFixed(places))) as [string, string, string];
   const sumOf = ({ total }: { total: number }): string =>
-    `${Number(total.toPrecision(SUM_DIGITS))} ${market.baseToken}`;
+    `${shown(String(Number(total.toPrecision(SUM_DIGITS))))} ${market.baseToken}`;
   return (
     <figure class="depth">
       <svg

@@ -1,11 +1,12 @@
 /** Last price, change, volume and spread of the selected market, and the age of all of them. */
 
 import { ageWords } from '../figures/age.ts';
-import { missingZeros } from '../figures/aligned-digits.ts';
 import { spreadOf } from '../figures/grouped-book.ts';
 import { changeWords } from '../figures/market-rows.ts';
 import { currentMarket, frame, frameAgeMs, retryInMs, streamState } from '../state/market-feed.ts';
 import { gridOfMarket, summaries } from '../state/markets.ts';
+import { shown, shownZeros } from '../state/number-style.ts';
+import { AlertsButton } from './price-alerts.tsx';
 
 const NONE = '–';
 
@@ -13,6 +14,7 @@ export function MarketFigures() {
   return (
     <div class="market-figures" data-state={streamState.value}>
       <LastPrice />
+      <AlertsButton />
       <Day />
       <Pulse />
     </div>
@@ -32,7 +34,7 @@ function LastPrice() {
   return (
     <p class={`last-price ${direction}`}>
       <span class="visually-hidden">Last price </span>
-      <span data-zeros={price == null ? undefined : missingZeros(price, places)}>{price ?? NONE}</span>
+      <span data-zeros={price == null ? undefined : shownZeros(price, places)}>{shown(price ?? NONE)}</span>
       <span class="arrow" aria-hidden="true">
         {ARROWS[direction]}
       </span>
@@ -63,27 +65,27 @@ function Day() {
       </div>
       <div>
         <dt>24 h volume{market && ` (${market.baseToken})`}</dt>
-        <dd>{ticker?.volume24h ?? NONE}</dd>
+        <dd>{shown(ticker?.volume24h ?? NONE)}</dd>
       </div>
       <div class="wide">
         <dt>24 h high</dt>
-        <dd>{summary?.highest_price_24h ?? NONE}</dd>
+        <dd>{shown(summary?.highest_price_24h ?? NONE)}</dd>
       </div>
       <div class="wide">
         <dt>24 h low</dt>
-        <dd>{summary?.lowest_price_24h ?? NONE}</dd>
+        <dd>{shown(summary?.lowest_price_24h ?? NONE)}</dd>
       </div>
       <div class="wide">
         <dt>24 h volume{market && ` (${market.quoteToken})`}</dt>
-        <dd>{summary?.quote_volume ?? NONE}</dd>
+        <dd>{shown(summary?.quote_volume ?? NONE)}</dd>
       </div>
-      <div>
+      <div class="in-book">
         <dt>Mark</dt>
-        <dd>{ticker?.mark ?? NONE}</dd>
+        <dd>{shown(ticker?.mark ?? NONE)}</dd>
       </div>
-      <div>
+      <div class="in-book">
         <dt>Spread</dt>
-        <dd>{spread?.spread ?? NONE}</dd>
+        <dd>{shown(spread?.spread ?? NONE)}</dd>
       </div>
     </dl>
   );
@@ -92,9 +94,10 @@ function Day() {
 /** A dot that shows at a glance the state that the book gives in words. */
 function Pulse() {
   const state = streamState.value;
+  const words = ageWords(state, frameAgeMs.value, retryInMs.value);
   return (
-    <p class="pulse" data-state={state}>
-      {ageWords(state, frameAgeMs.value, retryInMs.value)}
+    <p class="pulse" data-state={state} title={words}>
+      {words}
     </p>
   );
 }

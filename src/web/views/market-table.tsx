@@ -2,13 +2,15 @@
 
 import { useSignal } from '@preact/signals';
 import type { Market } from '../../client/index.ts';
-import { missingZeros } from '../figures/aligned-digits.ts';
 import { changeWords, searchMarkets } from '../figures/market-rows.ts';
 import { demoOffered } from '../state/connection.ts';
 import { getDemoFunds } from '../state/demo-funds.ts';
+import { firstChart } from '../state/first-chart.ts';
 import { gridOfMarket, markets, marketsFailed, marketsRead, summaries, tickers } from '../state/markets.ts';
+import { shown, shownZeros } from '../state/number-style.ts';
 import { marketAddress, selectedTicker, selectMarket, symbolOf, tickerOf } from '../state/selected-market.ts';
 import { session, signInWithDemoWallet } from '../state/session.ts';
+import { FirstChart } from './first-chart.tsx';
 
 /** Shown where there is no figure. */
 const NONE = '–';
@@ -110,13 +112,13 @@ function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Ma
       </th>
       <td
         class="number"
-        data-zeros={summary && missingZeros(summary.last_price, gridOfMarket(market).tick.places)}
+        data-zeros={summary && shownZeros(summary.last_price, gridOfMarket(market).tick.places)}
       >
-        {summary?.last_price ?? NONE}
+        {shown(summary?.last_price ?? NONE)}
       </td>
       <td class={`number ${change?.direction ?? ''}`}>{change?.text ?? NONE}</td>
       <td class="number volume" data-unit={volume === NONE ? undefined : baseToken}>
-        {volume}
+        {shown(volume)}
       </td>
     </tr>
   );
@@ -136,16 +138,19 @@ function Welcome() {
           Try with play money
         </button>
       )}
+      <FirstChart />
     </section>
   );
 }
 
-/** Signs in with a demo wallet, fills it, and shows the first market. */
+/** Signs in with a demo wallet, fills it, and shows the market of the chart, or the first one. */
 async function tryIt(): Promise<void> {
+  const charted = firstChart.peek()?.ticker;
   await signInWithDemoWallet();
   if (session.peek() === null) return;
   const [first] = searchMarkets(markets.peek(), '');
-  if (first !== undefined) selectMarket(tickerOf(first.symbol));
+  const ticker = charted ?? (first && tickerOf(first.symbol));
+  if (ticker !== undefined) selectMarket(ticker);
   await getDemoFunds();
 }
 

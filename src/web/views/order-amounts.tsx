@@ -11,6 +11,7 @@ import { announce } from '../state/announcements.ts';
 import { demoOffered } from '../state/connection.ts';
 import { problemAt, tellsMissing } from '../state/form-problems.ts';
 import { frame } from '../state/market-feed.ts';
+import { shown } from '../state/number-style.ts';
 import { draft, focusRequest, typeInto } from '../state/order-draft.ts';
 import { availableAtoms, draftTexts, otherSide, worth } from '../state/order-preview.ts';
 import { session } from '../state/session.ts';
@@ -94,7 +95,7 @@ function Available({ market }: { market: Rules }) {
   return (
     <>
       <p class="available">
-        <span class="muted">Available</span> {formatScaled(availableAtoms.value, scale)} {symbol}
+        <span class="muted">Available</span> {shown(formatScaled(availableAtoms.value, scale))} {symbol}
       </p>
       {demoOffered && availableAtoms.value === 0n && <DemoFunds />}
     </>

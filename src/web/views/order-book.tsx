@@ -5,7 +5,6 @@ import { Component } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Market } from '../../client/index.ts';
 import { formatCount } from '../../domain/units.ts';
-import { missingZeros } from '../figures/aligned-digits.ts';
 import {
   type BookRow,
   type BookSide,
@@ -17,6 +16,7 @@ import {
 import { openOrders } from '../state/account.ts';
 import { currentMarket, frame, streamState } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
+import { numbers, shown, shownZeros } from '../state/number-style.ts';
 import { fillFromBook } from '../state/order-draft.ts';
 import { bookClick } from '../state/order-settings.ts';
 import { selectedTicker } from '../state/selected-market.ts';
@@ -137,9 +137,9 @@ function BookTable({ market }: { market: Market }) {
                 <span class="muted">{frame.value === null ? 'Waiting for the book…' : 'No spread'}</span>
               ) : (
                 <>
-                  <span class="muted">Mid</span> <strong>{spread.mid}</strong>{' '}
-                  <span class="muted">Spread</span> <span>{spread.spread}</span>{' '}
-                  <span class="muted">{spread.percent} %</span>
+                  <span class="muted">Mid</span> <strong>{shown(spread.mid)}</strong>{' '}
+                  <span class="muted">Spread</span> <span>{shown(spread.spread)}</span>{' '}
+                  <span class="muted">{shown(spread.percent)} %</span>
                 </>
               )}
             </td>
@@ -186,6 +186,7 @@ function Side({ side, rows, own, places }: SideProps) {
           own={own.has(row.price)}
           clickable={clickable}
           isBest={row === best}
+          numbers={numbers.value}
           pricePlaces={places.price}
           sizePlaces={places.size}
         />
@@ -206,6 +207,8 @@ interface BookRowProps extends BookRow {
   readonly isBest: boolean;
   readonly pricePlaces: number;
   readonly sizePlaces: number;
+  /** The style of the figures, of which the row would learn nothing otherwise. */
+  readonly numbers: 'plain' | 'grouped';
 }
 
 /** One price row. It is drawn again only when something in it changed. */
@@ -241,17 +244,18 @@ class Row extends Component<BookRowProps> {
             type="button"
             disabled={!clickable}
             tabIndex={isBest ? 0 : -1}
-            aria-label={own ? `${price}, yours` : undefined}
-            data-zeros={missingZeros(price, pricePlaces)}
+            aria-label={own ? `${shown(price)}, yours` : undefined}
+            value={price}
+            data-zeros={shownZeros(price, pricePlaces)}
           >
-            {price}
+            {shown(price)}
           </button>
         </td>
-        <td class="number" data-zeros={missingZeros(size, sizePlaces)}>
-          {size}
+        <td class="number" data-zeros={shownZeros(size, sizePlaces)}>
+          {shown(size)}
         </td>
-        <td class="number" data-zeros={missingZeros(total, sizePlaces)}>
-          {total}
+        <td class="number" data-literal={total} data-zeros={shownZeros(total, sizePlaces)}>
+          {shown(total)}
         </td>
       </tr>
     );
@@ -270,8 +274,8 @@ function clickRow(event: MouseEvent): void {
   const isSum = event.shiftKey || cell.cellIndex >= FIRST_SUM;
   const isAsk = row.parentElement?.classList.contains('ask');
   fillFromBook({
-    price: button.textContent ?? '',
-    ...(isSum && { size: row.cells[LAST_CELL]?.textContent ?? '' }),
+    price: button.value,
+    ...(isSum && { size: row.cells[LAST_CELL]?.dataset.literal ?? '' }),
     ...(bookClick.value === 'takes' && { side: isAsk ? 'buy' : 'sell' }),
   });
 }

@@ -5,6 +5,8 @@ import { useId, useState } from 'preact/hooks';
 import type { TimeInForce } from '../../domain/order.ts';
 import { ASK_AT, type AskAt } from '../figures/guard.ts';
 import { problemAt } from '../state/form-problems.ts';
+import { leaving } from '../state/leaving.ts';
+import { NUMBER_STYLES, numbers } from '../state/number-style.ts';
 import { choosePostOnly, chooseTimeInForce, draft } from '../state/order-draft.ts';
 import { askAt, bookClick, SLIPPAGES, slippage } from '../state/order-settings.ts';
 import { serverProblem } from '../state/submissions.ts';
@@ -138,6 +140,15 @@ function Choices() {
           ['leaves', 'leaves the side as it is'],
         ]}
       />
+      <Choice
+        label="The last tab closes with open orders"
+        choice={leaving}
+        options={[
+          ['asks', 'asks first: they stay in the book'],
+          ['closes', 'closes at once: they stay in the book'],
+        ]}
+      />
+      <Choice label="Figures of books and tables" choice={numbers} options={NUMBER_STYLES} />
     </>
   );
 }

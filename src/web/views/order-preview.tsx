@@ -2,6 +2,7 @@
 
 import { EMPTY_FIGURES } from '../figures/order-words.ts';
 import { frameAgeMs, streamState } from '../state/market-feed.ts';
+import { shown } from '../state/number-style.ts';
 import { orderWords } from '../state/order-preview.ts';
 
 interface FiguresProps {
@@ -14,7 +15,7 @@ function Figures({ figures }: FiguresProps) {
       {figures.map(({ term, value }) => (
         <div key={term} class="figure">
           <dt>{term}</dt>
-          <dd>{value}</dd>
+          <dd>{shown(value)}</dd>
         </div>
       ))}
     </dl>

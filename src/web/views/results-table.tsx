@@ -6,6 +6,7 @@ import { type MarketResult, resultsOf } from '../figures/results.ts';
 import { fills, moreOf, portfolio } from '../state/account.ts';
 import { currentMarket, frame } from '../state/market-feed.ts';
 import { marketOf, summaries } from '../state/markets.ts';
+import { shown } from '../state/number-style.ts';
 import { MoreButton, NONE } from './account-tables.tsx';
 import { type Column, DataTable } from './data-table.tsx';
 
@@ -80,7 +81,9 @@ export function ResultsTable() {
 }
 
 const signed = (amount: string) => (
-  <span class={amount.startsWith('0 ') ? undefined : amount.startsWith('-') ? 'down' : 'up'}>{amount}</span>
+  <span class={amount.startsWith('0 ') ? undefined : amount.startsWith('-') ? 'down' : 'up'}>
+    {shown(amount)}
+  </span>
 );
 
 function Method() {

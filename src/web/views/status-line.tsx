@@ -5,19 +5,21 @@
 
 import { useEffect } from 'preact/hooks';
 import { announcement } from '../state/announcements.ts';
+import { visible } from '../state/clock.ts';
 
-/** Milliseconds to show a sentence: enough to read it twice. */
+/** Milliseconds to show a sentence to a reader who sees the page: enough to read it twice. */
 const SHOWN_MS = 10_000;
 
 export function StatusLine() {
   const current = announcement.value;
+  const isSeen = visible.value;
   useEffect(() => {
-    if (current === null) return;
+    if (current === null || !isSeen) return;
     const timer = setTimeout(() => {
       announcement.value = null;
     }, SHOWN_MS);
     return () => clearTimeout(timer);
-  }, [current]);
+  }, [current, isSeen]);
   return (
     <div class="status-line">
       <p role="status">{current?.kind === 'status' ? current.text : ''}</p>

@@ -1,9 +1,9 @@
 /** The public tape: the latest executions of the selected market, newest first. */
 
 import type { Execution } from '../../client/index.ts';
-import { missingZeros } from '../figures/aligned-digits.ts';
 import { currentMarket, frame, streamState } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
+import { shown, shownZeros } from '../state/number-style.ts';
 import { Scroller } from './scroller.tsx';
 
 export function Trades() {
@@ -65,11 +65,11 @@ function Row({ execution: { price, size, side, time }, pricePlaces, sizePlaces }
   return (
     <tr>
       <td class={direction}>{side}</td>
-      <td class={`number ${direction}`} data-zeros={missingZeros(price, pricePlaces)}>
-        {price}
+      <td class={`number ${direction}`} data-zeros={shownZeros(price, pricePlaces)}>
+        {shown(price)}
       </td>
-      <td class="number" data-zeros={missingZeros(size, sizePlaces)}>
-        {size}
+      <td class="number" data-zeros={shownZeros(size, sizePlaces)}>
+        {shown(size)}
       </td>
       <td class="number muted">
         <time dateTime={date.toISOString()} title={date.toLocaleString()}>

@@ -1,0 +1,45 @@
+/** A chart for first visitors: the prices of one market as a line that leads to it. */
+
+import { priceLine } from '../figures/price-line.ts';
+import { firstChart } from '../state/first-chart.ts';
+import { shown } from '../state/number-style.ts';
+import { marketAddress, selectMarket, symbolOf } from '../state/selected-market.ts';
+
+export function FirstChart() {
+  const line = firstChart.value && priceLine(firstChart.value.moments);
+  if (firstChart.value === null || line === null) return null;
+  const { ticker, moments } = firstChart.value;
+  const [since, last] = [moments[0]!, moments.at(-1)!];
+  const start = new Date(since.time * 1_000).toLocaleString(undefined, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  });
+  return (
+    <figure class="first-chart">
+      <figcaption>
+        <a
+          href={marketAddress(ticker)}
+          onClick={(event) => {
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            selectMarket(ticker);
+          }}
+        >
+          {symbolOf(ticker)}
+        </a>{' '}
+        <strong>{shown(last.price)}</strong>{' '}
+        <span class="muted">
+          low {shown(line.low)}, high {shown(line.high)} since {start}
+        </span>
+      </figcaption>
+      <svg
+        viewBox="-5 -40 1010 1080"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Prices of ${symbolOf(ticker)} between ${line.low} and ${line.high} since ${start}`}
+      >
+        <polyline points={line.points} />
+      </svg>
+    </figure>
+  );
+}
