@@ -59,7 +59,7 @@ const [compose] = readYaml(join(ROOT, 'docker-compose.yml')) as [
 ];
 const services = Object.entries(compose.services);
 const processes = services.filter(
-  ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator'].includes(name),
+  ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator', 'checkpoint'].includes(name),
 );
 
 /** They end by themselves. `up --wait` with such a name alone ends with 1, because it waits for a running container. */
@@ -86,7 +86,7 @@ describe('docker-compose.yml', () => {
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members(
       words(`
-      settings keys operator redis users admin backup-engine postgres postgres-users balancer prometheus alertmanager grafana
+      settings keys operator checkpoint redis users admin backup-engine postgres postgres-users balancer prometheus alertmanager grafana
     `),
     );
   });
@@ -122,6 +122,7 @@ describe('docker-compose.yml', () => {
       expect(volumes, String(name)).to.have.length(
         ['balancer', 'prometheus', 'alertmanager'].includes(String(name)) ? 0 : 1,
       );
+    expect(compose.services.checkpoint!.volumes).to.include('operator-keys:/run/secrets:ro');
     for (const name of ['users', 'backup-engine'])
       expect(compose.services[name]!.volumes).to.include('admin-keys:/run/secrets:ro');
     for (const name of [
@@ -358,6 +359,7 @@ describe('docker-compose.yml', () => {
     for (const [name, { environment = {} }] of [
       ...processes,
       ['operator', compose.services.operator!] as const,
+      ['checkpoint', compose.services.checkpoint!] as const,
     ]) {
       const passed = Object.keys(environment).filter((variable) => environment[variable] === null);
       expect(passed, name).to.have.members(settable);
