@@ -15,6 +15,10 @@ const TOOLS = {
     does: 'runs the tests that also run on clusters, with each Redis a cluster of three primaries',
     run: ['test/whole.mjs', '--redis-cluster'],
   },
+  versions: {
+    does: 'runs the engine’s and the ledger’s tests on each Postgres, Redis and Valkey that has a package: --only P',
+    run: ['--quiet', 'test/commands/versions/main.ts'],
+  },
   node: {
     does: 'runs all tests but the browser’s under another Node, such as 24, from the npm package `node`',
     run: ['test/whole.mjs', '--node'],
