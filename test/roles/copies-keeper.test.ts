@@ -106,11 +106,12 @@ describe('the keepers of the copies', function () {
       expect(await members()).to.include(name);
       expect(await codeOf(sell(stage))).to.equal('SERVICE_UNAVAILABLE');
       expect(stage.apis[0]!.engineState()).to.equal('waits for copies');
-      undo();
       letLeave();
       await eventually('orders are answered', () => isAnswered(stage), PATIENCE_MS);
       expect(await members()).not.to.include(name);
     } finally {
+      undo();
+      letLeave();
       process.kill(pid, 'SIGCONT');
     }
   });
