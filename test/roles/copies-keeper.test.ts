@@ -105,11 +105,13 @@ describe('the keepers of the copies', function () {
       await eventually('it is late', () => isLeaving, PATIENCE_MS);
       expect(await members()).to.include(name);
       expect(await codeOf(sell(stage))).to.equal('SERVICE_UNAVAILABLE');
-      undo();
+      expect(stage.apis[0]!.engineState()).to.equal('waits for copies');
       letLeave();
       await eventually('orders are answered', () => isAnswered(stage), PATIENCE_MS);
       expect(await members()).not.to.include(name);
     } finally {
+      undo();
+      letLeave();
       process.kill(pid, 'SIGCONT');
     }
   });

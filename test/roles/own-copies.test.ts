@@ -85,6 +85,10 @@ describe('the all-in-one with copies of its engine', function () {
     };
     await eventually('the killed one is a copy', isBack, PATIENCE_MS);
     expect((await reconcile({ engine, ledger }, { patienceMs: PATIENCE_MS })).holds).to.equal(true);
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    for (const value of ['copies 3', 'copies_configured 3', 'failover_timestamp_seconds \\d'])
+      expect(metrics).to.match(new RegExp(`^redbook_engine_${value}`, 'm'));
+    expect(metrics).to.match(/^redbook_engine_round_seconds_count\{outcome="whole"\} [1-9]/m);
   });
 
   it('stops its servers, and keeps the engine from a start without its copies', async () => {

@@ -10,6 +10,7 @@ import type { CopiesRow } from '../../src/ledger/index.ts';
 import { type Backends, openBackends } from '../../src/roles/backends.ts';
 import { keepCopies } from '../../src/roles/copies-keeper.ts';
 import { createSettlementWorker } from '../../src/workers/settlement.ts';
+import { eventually } from './eventually.ts';
 import { type Link, openLink } from './link.ts';
 import { freePort } from './ports.ts';
 import {
@@ -25,6 +26,7 @@ import {
 import { freshLedgerDatabase, freshRedis } from './servers.ts';
 
 const SETTLE_EVERY_MS = 50;
+const WHOLE_WITHIN_MS = 120_000;
 
 export interface Copies {
   /** Servers by the names that the row gives them. */
@@ -208,7 +210,7 @@ export async function openCopiesStage(asked: CopiesStart = {}): Promise<CopiesSt
       const isWhole = async (): Promise<boolean> =>
         (await row()).members.length === copies.servers.size &&
         [...running.apis, ...running.settling].every((one) => one.engineState() === 'ok');
-      while (!(await isWhole().catch(() => false))) await sleep(SETTLE_EVERY_MS);
+      await eventually('all are copies, and every process may trade', isWhole, WHOLE_WITHIN_MS);
     },
     async restart(plan) {
       await running.stop();
