@@ -21,7 +21,7 @@ const STAYS_MS = 3_000;
 /** The connection of a client. */
 export interface Caller {
   readonly destroyed: boolean;
-  once(event: 'close', listener: () => void): unknown;
+  on(event: 'close', listener: () => void): unknown;
   removeListener(event: 'close', listener: () => void): unknown;
 }
 
@@ -37,33 +37,55 @@ interface Waiter {
   leave(): void;
 }
 
-class Waiting {
+/** Thousands are kept, so each has few objects and closures. */
+class Waiting implements Waiter {
+  readonly wallet: string;
+  readonly caller: Caller;
   isWoken = false;
   isEnded = false;
-  #go: (() => void) | undefined;
+  readonly #onLeave: (waiting: Waiting) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #resolve: ((isWoken: boolean) => void) | undefined;
 
-  async next(maxMs: number): Promise<boolean> {
-    if (!this.isWoken && !this.isEnded)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, maxMs);
-        this.#go = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    return this.isWoken && !this.isEnded;
+  constructor(wallet: string, caller: Caller, onLeave: (waiting: Waiting) => void) {
+    this.wallet = wallet;
+    this.caller = caller;
+    this.#onLeave = onLeave;
+  }
+
+  rest(): void {
+    this.isWoken = false;
+  }
+
+  next(maxMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      if (this.isWoken || this.isEnded) this.settle();
+      else this.#timer = setTimeout(settle, maxMs, this);
+    });
+  }
+
+  settle(): void {
+    clearTimeout(this.#timer);
+    this.#resolve?.(this.isWoken && !this.isEnded);
   }
 
   wake(): void {
     this.isWoken = true;
-    this.#go?.();
+    this.settle();
   }
 
   readonly end = (): void => {
     this.isEnded = true;
-    this.#go?.();
+    this.settle();
   };
+
+  leave(): void {
+    this.#onLeave(this);
+  }
 }
+
+const settle = (waiting: Waiting): void => waiting.settle();
 
 interface WaitsOptions {
   readonly engine: Pick<Engine, 'outbox' | 'reads'>;
@@ -100,35 +122,32 @@ export class ChangeWaits {
     const ofWallet = this.#waiting.get(wallet) ?? new Set();
     if (ofWallet.size >= MAX_WAITING.ofWallet) throw tooManyReads();
     if (this.#count >= MAX_WAITING.inAll) throw tooBusy();
-    const waiting = new Waiting();
+    const waiting = new Waiting(wallet, caller, this.#leave);
     this.#waiting.set(wallet, ofWallet.add(waiting));
     this.#count += 1;
-    caller.once('close', waiting.end);
+    caller.on('close', waiting.end);
     if (caller.destroyed || this.#isStopped) waiting.end();
-    const leave = (): void => {
-      caller.removeListener('close', waiting.end);
-      if (!ofWallet.delete(waiting)) return;
-      this.#count -= 1;
-      this.#leftMs = performance.now();
-      if (ofWallet.size === 0) this.#waiting.delete(wallet);
-    };
     try {
       if (!waiting.isEnded) {
         this.#following ??= this.#follow();
         await this.#following;
       }
     } catch (error) {
-      leave();
+      waiting.leave();
       throw error;
     }
-    return {
-      rest: () => {
-        waiting.isWoken = false;
-      },
-      next: (maxMs) => waiting.next(maxMs),
-      leave,
-    };
+    return waiting;
   }
+
+  readonly #leave = (waiting: Waiting): void => {
+    const { wallet, caller } = waiting;
+    caller.removeListener('close', waiting.end);
+    const ofWallet = this.#waiting.get(wallet);
+    if (!ofWallet?.delete(waiting)) return;
+    this.#count -= 1;
+    this.#leftMs = performance.now();
+    if (ofWallet.size === 0) this.#waiting.delete(wallet);
+  };
 
   /** Answers all requests at once, and all later ones. */
   stop(): void {

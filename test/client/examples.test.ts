@@ -36,6 +36,9 @@ function succeeds(program: string, ...args: string[]): boolean {
   return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
 }
 
+/** Other runtimes of TypeScript, which `npm run tool -- runtimes` installs, and how they run a program. */
+const RUNTIMES = [words('deno run --allow-all --node-modules-dir=manual'), words('bun run')];
+
 interface Running {
   readonly child: ChildProcess;
   readonly code: Promise<number | null>;
@@ -203,4 +206,27 @@ describe('the examples', function () {
     expect(maker.output()).to.match(/stopped\n$/);
     expect(await bookOf()).to.deep.include({ bids: [], asks: [] });
   });
+
+  for (const command of RUNTIMES)
+    it(`in ${command[0]} quote, take, record and stop cleanly`, async function () {
+      if (!succeeds(command[0]!, '--version')) {
+        console.log(`      skipped: there is no ${command[0]}`);
+        return this.skip();
+      }
+      const run = (wallet: keyof typeof wallets, name: string, ...args: string[]): Running =>
+        start([...command, `${name}.ts`, ...args], service.url, wallet, { HOME: packed.folder });
+      const maker = run('maker', 'market-maker');
+      await quoted('2097.9', '2102.1');
+      const taker = run('taker', 'taker', '0.01', '2110');
+      expect(await taker.code, taker.output()).to.equal(0);
+      expect(taker.output()).to.include('bought 0.01 for 21.042021 USDC; the order is filled');
+      const recorder = run('maker', 'recorder');
+      await eventually('the fill is recorded', () => recorder.output().includes('"price":"2102.1"'), 60_000);
+      for (const { child } of [maker, recorder]) child.kill('SIGINT');
+      expect([await maker.code, await recorder.code], maker.output() + recorder.output()).to.deep.equal([
+        0, 0,
+      ]);
+      expect(maker.output()).to.match(/stopped\n$/);
+      expect(await bookOf()).to.deep.include({ bids: [], asks: [] });
+    });
 });

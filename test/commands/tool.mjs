@@ -47,6 +47,10 @@ const TOOLS = {
     does: 'installs CCXT into a temporary folder, and checks its Redbook class against a service',
     run: ['--quiet', 'test/commands/ccxt/main.ts'],
   },
+  runtimes: {
+    does: 'installs Deno and Bun into a temporary folder, and runs the examples of the client with them',
+    run: ['--quiet', 'test/commands/runtimes/main.ts'],
+  },
   growth: {
     does: 'places N orders and compares the engine’s memory with a model of live state: --orders N',
     run: ['--quiet', 'test/commands/growth/main.ts'],

@@ -31,21 +31,21 @@ export const getOrderChanges: WalletEndpoint = {
   async handle({ services, reads, wallet, query, caller, clock }) {
     const { after, wait, limit } = checked(changesRequest, query);
     if (after === undefined) return emptyReply(writeAfter(wallet, await presentPlace(services)));
-    let cursor = after;
-    const read = (): Promise<Told> =>
-      reads.lists.read(wallet, `changes ${cursor} ${limit}`, () =>
+    const { lists } = reads;
+    const read = (cursor: string): Promise<Told> =>
+      lists.read(wallet, `changes ${cursor} ${limit}`, () =>
         readReply(services, wallet, readAfter(wallet, cursor), limit),
       );
-    if (wait === 0) return (await read()).reply;
+    if (wait === 0) return (await read(after)).reply;
     const waiter = await services.changeWaits.enter(wallet, caller);
     const untilMs = performance.now() + wait * 1_000;
     try {
-      for (;;) {
+      for (let cursor = after; ; ) {
         waiter.rest();
-        const told = await read();
+        const told = await read(cursor);
         if (!told.isEmpty) return told.reply;
         cursor = told.cursor;
-        const isWoken = await waitOut(clock, () => waiter.next(Math.max(0, untilMs - performance.now())));
+        const isWoken = await waitOut(clock, waiter.next(Math.max(0, untilMs - performance.now())));
         if (!isWoken) return told.reply;
       }
     } finally {

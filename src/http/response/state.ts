@@ -39,12 +39,12 @@ export function beginReply(response: Response, requestId: string, headers: reado
 
 export const stateOf = (response: Response): ReplyState => response.locals as unknown as ReplyState;
 
-/** Runs a wait that the time of its request leaves out. */
-export async function waitOut<Result>(clock: RequestClock, wait: () => Promise<Result>): Promise<Result> {
+/** Awaits what the time of a request leaves out. */
+export async function waitOut<Result>(clock: RequestClock, waiting: Promise<Result>): Promise<Result> {
   const sinceMs = performance.now();
   clock.waitsSinceMs = sinceMs;
   try {
-    return await wait();
+    return await waiting;
   } finally {
     clock.waitsSinceMs = undefined;
     clock.begunMs += performance.now() - sinceMs;

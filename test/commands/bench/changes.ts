@@ -1,4 +1,4 @@
-/** Measures the time from the order that fills another to the answer that its maker waits for. */
+/** Measures the time from the order that fills another to the answer that its maker waits for, and what waiting costs. */
 
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,12 +6,14 @@ import { walletOf } from './driver-wallets.ts';
 import { bearerOf, openExchange, type Running } from './exchange.ts';
 import { type Measured, type Table, tableOf } from './figures.ts';
 import { PRESENT } from './older-release.ts';
+import { measureWaiting } from './waiting-memory.ts';
 
 const FILLS = 300;
 const WARMING_FILLS = 50;
 const WAITING = [1, 1_000];
 /** After this time a request waits. */
 const BEGINS_MS = 15;
+const REFUSED_MS = 500;
 const EXPECTED_MS = 5;
 const [MAKER, TAKER] = [bearerOf(walletOf(0)), bearerOf(walletOf(1))];
 
@@ -24,17 +26,24 @@ const askOf =
     const json = body === undefined ? {} : { body: JSON.stringify(body) };
     const response = await fetch(`${url}${path}`, { method, headers, signal, ...json });
     const reply = (await response.json()) as Record<string, unknown>;
-    if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`);
+    if (!response.ok)
+      throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`, { cause: response.status });
     return reply;
   };
 
 const place = (ask: Ask, bearer: string, side: 'buy' | 'sell') =>
   ask('POST', '/v1/orders', bearer, { market: 'ETH/USDC', side, type: 'limit', price: 2_000, size: 0.01 });
 
-/** Waits for changes of a wallet that has none. */
+/** Waits for changes of a wallet that has none. A replica may refuse one of many that come at once. */
 async function waitIdly(ask: Ask, bearer: string, from: unknown): Promise<void> {
-  for (let cursor = from; ; )
-    cursor = (await ask('GET', `/v1/orders/changes?after=${cursor}&wait=25`, bearer)).cursor;
+  for (let cursor = from; ; ) {
+    const told = await ask('GET', `/v1/orders/changes?after=${cursor}&wait=25`, bearer).catch((error) => {
+      if (error.cause === 503) return undefined;
+      throw error;
+    });
+    if (told === undefined) await sleep(REFUSED_MS);
+    else cursor = told.cursor;
+  }
 }
 
 /** Returns the milliseconds of a fill. */
@@ -95,6 +104,8 @@ export async function benchChanges(): Promise<Table> {
     const api = await exchange.start('api');
     const rows: Measured[] = [];
     for (const waiting of WAITING) rows.push(...(await rowsOf(api, waiting)));
+    await api.stop();
+    rows.push(await measureWaiting(exchange));
     return tableOf('changes', `from the taking order to the answer at the maker, ${FILLS} fills`, rows);
   } finally {
     await exchange.close();

@@ -66,10 +66,10 @@ async function startProcess(
 }
 
 /** Starts Express' hello world with default settings: the reference for the cost of one request. */
-export async function startHello(): Promise<Running> {
+export async function startHello(env: Readonly<Record<string, string>> = {}): Promise<Running> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  return startProcess(['test/commands/bench/hello.ts', String(port)], { url, path: '/', cwd: PRESENT });
+  return startProcess(['test/commands/bench/hello.ts', String(port)], { url, path: '/', cwd: PRESENT, env });
 }
 
 /** The user of the embedded Postgres does not see other backends, so its own one tells, while it is there. */

@@ -342,7 +342,7 @@ async function runRound(stage: Stage, fault: Fault, scene: Scene, isRest: boolea
   if (fault.forgetsLimits) stage.forgetLimits();
   stage.driver.signsInAgain = fault.endsSessions === true;
   stage.driver.setsDeadlines = fault.stepsEngineClock !== true;
-  stage.begin();
+  await stage.begin();
   let healedMs: number;
   try {
     await sleep(UNDER_LOAD_MS);

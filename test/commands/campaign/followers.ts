@@ -10,7 +10,7 @@ import type { Reply } from '../../support/http-exchange.ts';
 import type { Driver } from './driver.ts';
 import { type Repeated, repeated } from './repeated.ts';
 import type { ShownIds } from './shown.ts';
-import { addressOf, ask, signIn, unlessBroken, type Wallet } from './wallet.ts';
+import { addressOf, ask, unlessBroken, type Wallet } from './wallet.ts';
 
 const ROUTE = '/v1/orders/changes';
 /** Longer than most faults, and shorter than the patience of a request. */
@@ -83,10 +83,10 @@ export function openFollowers(
   const follow = async (follower: Follower, agent: Agent): Promise<void> => {
     const { wallet } = follower;
     const port = wallet.dice.pick(driver.ports);
+    // The driver signs in again where a fault ends sessions; sign-in has a limit.
     const caller = { agent, token: wallet.token };
     const reply = await unlessBroken(ask(port, caller, 'GET', pathOf(follower, WAIT_SECONDS)));
-    if (reply?.status === 401 && driver.signsInAgain) await signIn(wallet, port);
-    else if (reply !== undefined) take(follower, reply);
+    if (reply !== undefined && !(reply.status === 401 && driver.signsInAgain)) take(follower, reply);
     if (reply?.status !== 200 && !isStopping) await sleep(SHY_MS);
   };
   const turns = all.map((follower, index) => repeated(PAUSE_MS, () => follow(follower, agents[index]!)));
@@ -94,7 +94,8 @@ export function openFollowers(
     eventually(
       `the changes of wallet ${follower.wallet.index} are told`,
       async () => {
-        const reply = await driver.read(follower.wallet, pathOf(follower, 0));
+        const port = driver.ports[follower.wallet.index % driver.ports.length]!;
+        const reply = await driver.read(follower.wallet, pathOf(follower, 0), port);
         return reply !== undefined && take(follower, reply) && follower.cursor !== '';
       },
       PATIENCE_MS,

@@ -65,6 +65,7 @@ export class Stage {
   /** Orders that were accepted before the last rest ended. */
   #acceptedBefore = 0;
   #arming: Promise<void> | undefined;
+  #opening: Promise<void> | undefined;
   #movements: { stop(): Promise<void> } | undefined;
 
   private constructor(options: StageOptions, cluster: Cluster) {
@@ -104,7 +105,6 @@ export class Stage {
         await fundMarkets(cluster.settings, symbols, addresses);
       }
       await stage.driver.signIn();
-      await stage.followers.open((await engineSequence(cluster.redis)) ?? 0);
       return stage;
     } catch (error) {
       options.say(cluster.processes.output());
@@ -126,7 +126,9 @@ export class Stage {
     return this.#found.splice(0);
   }
 
-  begin(): void {
+  async begin(): Promise<void> {
+    this.#opening ??= this.followers.open((await engineSequence(this.cluster.redis)) ?? 0);
+    await this.#opening;
     this.screens.begin();
     this.shownIds.begin();
     this.followers.begin();
