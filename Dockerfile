@@ -38,6 +38,8 @@ COPY --from=build /redbook/src/redbook.mjs src/
 COPY --from=build /redbook/dist dist
 # In a shell of the container an operator types `redbook status`.
 RUN ln -s /redbook/src/redbook.mjs /usr/local/bin/redbook
+# A new volume at this folder belongs to the user of the service, who writes checkpoints there.
+RUN install -d -o 1000 -g 1000 /checkpoints
 # The service writes nothing to disk: the root file system may be read-only, and root owns everything in it.
 USER 1000:1000
 EXPOSE 8080

@@ -13,6 +13,7 @@ Replies  { taken, time, when the next switch is due ('' for none), when the next
 A cut-off is  epoch (2) | sequence (6) | time at which the switch was due (7).
 ]]
 --- include switch_clock
+--- include noted_switch
 
 local switches, leases, cut_offs = KEYS.switches, KEYS.leases, KEYS.cut_offs
 local state = read_state(KEYS.engine)
@@ -41,6 +42,7 @@ local due = due_in(switches, max - #taken / 2, 'WITHSCORES')
 for at = 1, #due, 2 do
   local cut_off = stamp_of(state.epoch, state.sequence) .. struct.pack('>I7', tonumber(due[at + 1]) - behind)
   redis.call('ZREM', switches, due[at])
+  redis.call('HDEL', cut_offs, noted_switch(due[at]))
   redis.call('HSET', cut_offs, due[at], cut_off)
   take(due[at], cut_off)
 end

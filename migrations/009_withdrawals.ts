@@ -9,7 +9,7 @@ import type { Knex } from 'knex';
 export const up = (knex: Knex) =>
   knex.raw(`
 alter table movements drop constraint movements_kind_check;
-alter table movements add check (kind in ('credited', 'debited', 'requested', 'confirmed', 'returned'));
+alter table movements add check (kind in ('credited', 'debited', 'requested', 'confirmed', 'returned')) not valid;
 alter table movements add column txid text collate "C";
 comment on column movements.txid is 'Transaction that paid a confirmed withdrawal.';
 create unique index movements_withdrawals on movements (reference) where kind in ('debited', 'requested');
@@ -18,7 +18,7 @@ create index movements_steps on movements (kind, sequence) where kind in ('reque
 
 alter table ledger_entries drop constraint ledger_entries_kind_check;
 alter table ledger_entries add check
-  (kind in ('trade', 'fee', 'credit', 'debit', 'request', 'confirm', 'return'));
+  (kind in ('trade', 'fee', 'credit', 'debit', 'request', 'confirm', 'return')) not valid;
 
 create table pending_withdrawals (
   reference text collate "C" primary key,

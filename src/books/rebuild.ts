@@ -38,14 +38,13 @@ async function readImage(
   ledger: Ledger,
   cursor: Cursor & { timeMs: number },
 ): Promise<Omit<EngineImage, 'fence'>> {
-  const lastTrades = await ledger.trades.lastBefore(Number.MAX_SAFE_INTEGER);
   const { begun } = await ledger.epochs.position();
   return {
     cursor,
     begunEpoch: begun?.epoch ?? 0,
     switches: await ledger.state.switches(),
     assets: await ledger.state.assets(),
-    lastPrices: new Map(lastTrades.map(({ market, priceTicks }) => [market, priceTicks])),
+    lastPrices: await ledger.state.lastPrices(),
     liveOrders: () => ledger.state.liveOrders(cursor.sequence),
     async *readBalances(asset) {
       for await (const balance of ledger.state.balances(asset, cursor.sequence))

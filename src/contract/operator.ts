@@ -5,12 +5,12 @@ import { MAX_REASON } from '../domain/act.ts';
 import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.ts';
 import { MARKET_STATUSES, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { MAX_SCALE } from '../domain/market-rules.ts';
-import { parseMoment } from '../domain/moment.ts';
 import { formatDecimal, isWhole, toInteger } from '../domain/units.ts';
 import { WITHDRAWAL_STATES } from '../domain/withdrawal-states.ts';
 import { cursorText, nextCursor } from './cursor.ts';
 import { decimal, positiveDecimal } from './decimals.ts';
 import { address, flag, INTEGER_JSON, oneOf, optional, queryText, text, validText } from './fields.ts';
+import { moment } from './requests.ts';
 import { assetSymbol, decimalText, marketSymbol, side, timestamp, wallet } from './values.ts';
 
 const MAX_MOVEMENTS = 64;
@@ -134,12 +134,6 @@ export const assetRequest = z.strictObject({
   symbol: text,
   scale: wholeNumber(MAX_SCALE),
   reason,
-});
-
-const moment = queryText.transform((time, context) => {
-  const timeMs = parseMoment(time);
-  if (timeMs === undefined) context.addIssue('must be a time like 2026-01-31T12:00:00Z');
-  return timeMs ?? z.NEVER;
 });
 
 export const actsRequest = z.object({

@@ -113,7 +113,7 @@ export const tradesRequest = z.object({
   cursor: cursorText,
 });
 
-const moment = queryText.transform((time, context) => {
+export const moment = queryText.transform((time, context) => {
   const timeMs = parseMoment(time);
   if (timeMs === undefined)
     context.addIssue('must be a time like 2026-01-31T12:00:00Z, or a day like 2026-01-31');

@@ -19,8 +19,12 @@ const lineSchema = z.strictObject({
       'withdrawal_returned',
       'trade',
       'fee',
+      'adoption',
     ])
-    .describe('a requested withdrawal is pending until it is confirmed (paid) or returned'),
+    .describe(
+      'a requested withdrawal is pending until it is confirmed (paid) or returned; an adoption is the sum of what lost ' +
+        'events changed',
+    ),
   asset: assetSymbol,
   amount: signedAmount.describe('change of the balance; negative if the wallet paid'),
   market: marketSymbol.nullable().describe(ofTrade),
@@ -33,6 +37,9 @@ const lineSchema = z.strictObject({
     .describe(
       'fee that the wallet paid for the trade, in the quote asset; only on the first line of a trade',
     ),
+  feeBps: amount
+    .nullable()
+    .describe('rate of that fee in hundredths of a percent: what the market asked then, and 0 for a maker'),
   counterAsset: assetSymbol.nullable().describe('the other asset of the trade'),
   counterAmount: signedAmount.nullable().describe('change of the other asset'),
   orderId: z.string().nullable().describe('own order of the trade'),
@@ -78,6 +85,7 @@ export const statementSchema = z
             price: null,
             size: null,
             fee: null,
+            feeBps: null,
             counterAsset: null,
             counterAmount: null,
             orderId: null,

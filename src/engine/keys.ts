@@ -48,6 +48,19 @@ export const levelsKey = (symbol: string, side: 'bids' | 'asks'): string => key(
 /** Hash: available and reserved of every wallet in one asset, `house`, `withdrawals`, and `supply`. */
 export const balancesKey = (asset: string): string => key('balances', asset);
 
+/** Glob that matches every key of Redbook. */
+export const ANY_KEY = key('*');
+
+/** Returns every key that an engine with these markets and assets may have, other than parts of its claim filter. */
+export function keysOfEngine(symbols: Iterable<string>, assets: Iterable<string>): Set<string> {
+  const keys = new Set<string>(Object.values(KEYS).flat());
+  for (const symbol of symbols)
+    for (const side of ['bids', 'asks'] as const)
+      keys.add(bookKey(symbol, side)).add(levelsKey(symbol, side));
+  for (const asset of assets) keys.add(balancesKey(asset));
+  return keys;
+}
+
 /** Keys of one market, by the names that scripts give them. */
 export interface MarketKeys {
   readonly bids: string;

@@ -6,8 +6,8 @@
 import type { Side } from '../domain/order.ts';
 import { BALANCE_FIELDS, keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
-import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
-import { READ_FIELDS, READ_HEAD, SCAN_FIELDS, SCAN_MEMBERS } from './scripts.ts';
+import { ANY_KEY, balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { FIND_INDEXED, READ_FIELDS, READ_HEAD, SCAN_FIELDS, SCAN_MEMBERS, SCAN_SWITCHES } from './scripts.ts';
 import { readState, STATE, STATE_BYTES } from './state.ts';
 
 /** Members of one page of a book or of the live orders. */
@@ -208,6 +208,42 @@ export class EnginePages {
         ? (new Map(expand('state', value)).get(names[index]!) ?? value)
         : value;
     return { sequence, values: values.map(partOf) };
+  }
+
+  /** Returns a page of the unsettled index; each member is a wallet (20) and the stamp of an event (8). */
+  scanUnsettled(generation: 0 | 1, after: Buffer | null): Promise<MemberPage> {
+    return this.#scanMembers(KEYS.unsettled[generation], after);
+  }
+
+  /**
+   * Tells which members the unsettled index has, at most `FIELDS_TOGETHER`.
+   * @returns `turnedAt`: members of events up to this one may have been dropped
+   */
+  areIndexed(members: readonly Buffer[]): Promise<{ turnedAt: number; found: boolean[] }> {
+    return this.#core.scripts.run(FIND_INDEXED, { members });
+  }
+
+  /**
+   * Returns a page of the dead-man switches of wallets that a key names, each with all that is kept of it.
+   * @param cursor `next` of the previous page; null: from the beginning
+   */
+  async scanSwitches(of: 'switches' | 'leases' | 'cut_offs', cursor: string | null) {
+    const count = FIELDS_TOGETHER;
+    const page = await this.#core.scripts.run(SCAN_SWITCHES, { of, cursor: cursor ?? '0', count });
+    return { ...page, next: page.next === '0' ? null : page.next };
+  }
+
+  /** Yields the keys of Redbook's tag, also those of its queue and limits if they are in this Redis. */
+  async *scanKeys(): AsyncGenerator<readonly string[]> {
+    const { redis, scripts } = this.#core;
+    let cursor = '0';
+    do {
+      const [next, keys] = await scripts.call(() =>
+        redis.scan(cursor, 'MATCH', ANY_KEY, 'COUNT', MEMBERS_TOGETHER),
+      );
+      cursor = next;
+      yield keys;
+    } while (cursor !== '0');
   }
 
   /** Returns the position of the engine, by its own count and by its stream. */

@@ -125,6 +125,16 @@ export const FIND_LIVE_ORDERS = describeScript({
   }),
 });
 
+export const FIND_INDEXED = describeScript({
+  name: 'find_indexed',
+  keys: [],
+  args: ['members...'],
+  read: (reply) => {
+    const [turnedAt, ...found] = (reply as Buffer[]).map(String);
+    return { turnedAt: Number(turnedAt), found: found.map((one) => one === '1') };
+  },
+});
+
 export const FIND_UNSETTLED = describeScript({
   name: 'find_unsettled',
   keys: [],
@@ -298,6 +308,21 @@ export const SCAN_MEMBERS = describeScript({
   read: (reply) => {
     const [sequence, members, misplaced] = reply as [Buffer, Buffer[], Buffer];
     return { sequence: Number(sequence), members, misplaced: misplaced.length === 0 ? null : misplaced };
+  },
+});
+
+export const SCAN_SWITCHES = describeScript({
+  name: 'scan_switches',
+  keys: [],
+  args: ['of', 'cursor', 'count'],
+  read: (reply) => {
+    const [sequence, next, list] = reply as [Buffer, Buffer, Buffer[]];
+    const switches = Array.from({ length: list.length / 5 }, (_none, at) => {
+      const [wallet, ...kept] = list.slice(at * 5, at * 5 + 5) as [Buffer, ...Buffer[]];
+      const [due, noted, lease, cutOff] = kept as [Buffer, Buffer, Buffer, Buffer];
+      return { wallet, due: `${due}`, noted: `${noted}`, hasLease: lease.length > 0, cutOff };
+    });
+    return { sequence: Number(sequence), next: next.toString(), switches };
   },
 });
 

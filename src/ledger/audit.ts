@@ -8,6 +8,7 @@ import type { Switches } from '../domain/switches.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import { type Ask, asking, SNAPSHOT, takeClient } from './queries.ts';
+import { LAST_PRICES } from './state.ts';
 import { LISTS_ARE_READ_WHOLE } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
@@ -65,6 +66,14 @@ export interface AuditSummary {
     readonly tradeId: number;
     readonly priceTicks: bigint;
   }[];
+  /** Spans of lost events, up to and including the last one. */
+  readonly seams: readonly Seam[];
+}
+
+interface Seam {
+  readonly afterSequence: number;
+  readonly sequence: number;
+  readonly lastTradeId: number;
 }
 
 interface AuditedAccount {
@@ -172,19 +181,25 @@ async function* chunks<Row extends pg.QueryResultRow, Result>(
   }
 }
 
-const LAST_TRADES = `
-  select market, last[1] as trade_id, last[2] as price_ticks
-  from (select market, max(array[trade_id, price_ticks]) as last from trades group by market) as newest`;
+const LAST_TRADES = `select market, last[1] as trade_id, last[2] as price_ticks from (${LAST_PRICES}) as newest`;
 
 async function readSummary(ask: Ask): Promise<AuditSummary> {
   const trades = await ask<{ market: string; trade_id: bigint; price_ticks: bigint }>(LAST_TRADES);
   const booked = await ask<{ asset: string }>('select distinct asset from ledger_entries');
+  const seams = await ask<{ after_sequence: bigint; sequence: bigint; last_trade_id: bigint }>(
+    'select after_sequence, sequence, last_trade_id from adoptions order by sequence',
+  );
   return {
     bookedAssets: new Set(booked.map(({ asset }) => asset)),
     lastTrades: trades.map(({ market, trade_id, price_ticks }) => ({
       market,
       tradeId: Number(trade_id),
       priceTicks: price_ticks,
+    })),
+    seams: seams.map((row) => ({
+      afterSequence: Number(row.after_sequence),
+      sequence: Number(row.sequence),
+      lastTradeId: Number(row.last_trade_id),
     })),
   };
 }

@@ -85,6 +85,8 @@ export const LINES = {
   setting: 'f',
   reversal: 'g',
   act: 'h',
+  adoption: 'i',
+  adopted: 'j',
 } as const;
 
 /** Returns the content of an order that an event ended before it was filled: the end of a filled one follows from trades. */

@@ -31,7 +31,8 @@ export const MOVEMENT_NAMES = {
 
 export type MovementName = (typeof MOVEMENT_NAMES)[MovementKind];
 
-export type EntryKind = 'trade' | 'fee' | (typeof BOOKED)[keyof typeof BOOKED]['kind'];
+/** `adopt`: what the lost events of a seam changed. */
+export type EntryKind = 'trade' | 'fee' | 'adopt' | (typeof BOOKED)[keyof typeof BOOKED]['kind'];
 
 /** SQL: the change of the wallet's balance by a row of `movements`. */
 export const WALLET_CHANGE = `case when kind in ('credited', 'returned') then amount_atoms when kind = 'confirmed' then 0

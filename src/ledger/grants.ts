@@ -19,6 +19,10 @@ interface Writes {
 
 /** Statements of each user beside SELECT. Nobody but the owner may truncate a table. */
 export const WRITES: Readonly<Record<string, Writes>> = {
+  adopted_balances: { settlement: 'insert', api: '' },
+  adopted_fills: { settlement: 'insert', api: '' },
+  adopted_prices: { settlement: 'insert', api: '' },
+  adoptions: { settlement: 'insert', api: '' },
   assets: { settlement: 'insert update', api: '' },
   backups: { settlement: '', api: '', backup: 'insert update' },
   cap_reservations: { settlement: 'insert update delete', api: '', operators: 'insert update delete' },

@@ -26,12 +26,14 @@ import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 import { type WithdrawalQueries, withdrawalQueries } from './withdrawals.ts';
 
 export type { ActsFilter, OperatorAct } from './acts.ts';
+export type { Adoption } from './adoption.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { CopiesRow, CopyRegister } from './copies.ts';
+export type { SettledCursor } from './cursor.ts';
 export { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
 export { LedgerDiverged } from './diverged.ts';
 export {

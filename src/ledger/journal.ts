@@ -33,8 +33,6 @@ export interface LedgerEntry {
 interface EntryTrade extends PricedTrade {
   /** Side of the account; null for the house. */
   readonly side: Side | null;
-  /** Taker fee of the market then, in basis points; null for trades from before its history was kept. */
-  readonly feeBps: number | null;
 }
 
 export interface EntriesFilter {
@@ -60,7 +58,6 @@ interface EntryRow extends Partial<PricedTradeRow> {
   reference: string;
   time_ms: bigint;
   side: Side | null;
-  fee_bps: number | null;
 }
 
 const PAGE_ROWS = 5_000;
@@ -79,9 +76,7 @@ const TRADE_ID = `case when entry.transaction_id ~ '^trade-[0-9]{1,16}$' then su
 const PAGE = `
   select entry.*, ${PRICED_TRADE_COLUMNS},
     case account when taker_wallet then taker_side
-      when maker_wallet then case taker_side when 'buy' then 'sell' else 'buy' end end as side,
-    (select fee_bps from market_versions as versions where versions.market = trades.market
-       and versions.sequence <= trades.sequence order by versions.sequence desc limit 1) as fee_bps
+      when maker_wallet then case taker_side when 'buy' then 'sell' else 'buy' end end as side
   from (
     select * from ledger_entries
     where (sequence, line) > ($1, $2) and sequence < $3 and time_ms < $4
@@ -101,7 +96,7 @@ const entryOf = (row: EntryRow): LedgerEntry => ({
   amountAtoms: row.amount_atoms,
   reference: row.reference,
   timeMs: Number(row.time_ms),
-  trade: isPriced(row) ? { ...pricedTradeOf(row), side: row.side, feeBps: row.fee_bps } : null,
+  trade: isPriced(row) ? { ...pricedTradeOf(row), side: row.side } : null,
 });
 
 export interface MovementsFilter {

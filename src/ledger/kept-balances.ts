@@ -28,13 +28,16 @@ const HELD = {
 const filledBefore = (role: string, time: string): string =>
   `coalesce((select sum(size_steps) from trades where ${role}_order_id = orders.id and time_ms < ${time}), 0)`;
 
+const adoptedBefore = (time: string): string =>
+  `coalesce((select sum(steps) from adopted_fills where order_id = orders.id and time_ms < ${time}), 0)`;
+
 /**
  * SQL of the atoms that each order held which was live right before a time. Orders that ended later are found by their
  * time.
  */
 export const reservedAt = (time: string): string => `
   select wallet as account, ${HELD.asset} as asset, (size_steps - case when updated_at_ms < ${time} then filled_steps
-      else ${filledBefore('taker', time)} + ${filledBefore('maker', time)} end) * ${HELD.atomsPerStep} as reserved
+      else ${filledBefore('taker', time)} + ${filledBefore('maker', time)} + ${adoptedBefore(time)} end) * ${HELD.atomsPerStep} as reserved
   from (
     select * from orders where closed_sequence is null and created_at_ms < ${time}
     union all

@@ -42,7 +42,21 @@ function refuseDown(): never {
   throw new Error('migrations of the ledger only go forward');
 }
 
+/**
+ * Work on a large table that a migration exports as `beside`. It runs beside trading after the migrations are committed,
+ * in steps that may each be the last one before the process is killed.
+ */
+interface BesideWork {
+  readonly what: string;
+  /** SQL of one row with the flag `left`: true while a step is left. */
+  readonly isLeft: string;
+  /** SQL of one step, in a transaction of its own. */
+  readonly step: string;
+}
+
 export interface MigrateOptions {
+  /** Called with a line before each work beside trading, and with the rows so far every ten seconds. */
+  readonly onProgress?: (line: string) => void;
   /** Folder of the migrations; tests use it to imitate a later release. */
   readonly folder?: URL;
   /** True to leave a database that lacks a breaking migration as it is. */
@@ -61,7 +75,7 @@ export interface MigrateOptions {
  */
 export async function migrate(
   databaseUrl: string,
-  { folder = FOLDER, additiveOnly = false }: MigrateOptions = {},
+  { folder = FOLDER, additiveOnly = false, onProgress = () => {} }: MigrateOptions = {},
 ): Promise<string | undefined> {
   const database = knex({
     client: 'pg',
@@ -74,7 +88,7 @@ export async function migrate(
   // knex refuses every migration that it does not know; the check below decides which of them are refused.
   const settings = { migrationSource: migrationSource(folder), disableMigrationsListValidation: true };
   try {
-    return await database.transaction(async (transaction) => {
+    const left = await database.transaction(async (transaction) => {
       await transaction.raw('select pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
       const [applied, missing]: [{ name: string }[], string[]] = await transaction.migrate.list(settings);
       const known = (await settings.migrationSource.getMigrations([])).map(nameOf);
@@ -86,11 +100,56 @@ export async function migrate(
       await grantRights(askingIn(transaction));
       return undefined;
     });
+    await workBeside(database, folder, onProgress);
+    return left;
   } catch (error) {
     throw (error as { code?: unknown }).code === NO_RIGHT ? notTheOwner(error as Error) : error;
   } finally {
     await database.destroy();
   }
+}
+
+/** Key of the lock of the process that works beside trading. */
+const BESIDE_LOCK = ADVISORY_LOCK + 1;
+/** Longest wait of a step for a lock, because everybody else waits behind it. */
+const STEP_WAITS = '2s';
+const LOCK_NOT_AVAILABLE = '55P03';
+const PROGRESS_EVERY_MS = 10_000;
+
+/** Runs what applied migrations have left to do beside trading. Does nothing while another process does it. */
+async function workBeside(database: Knex, folder: URL, onProgress: (line: string) => void): Promise<void> {
+  const applied = await database.raw('select name from knex_migrations');
+  const names = new Set(applied.rows.map(({ name }: { name: string }) => name));
+  for (const file of (await readdir(folder)).filter((one) => MIGRATION.test(one)).sort()) {
+    const { beside = [] } = (await import(new URL(file, folder).href)) as { beside?: readonly BesideWork[] };
+    for (const work of names.has(nameOf(file)) ? beside : []) await inSteps(database, work, onProgress);
+  }
+}
+
+async function inSteps(
+  database: Knex,
+  { what, isLeft, step }: BesideWork,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const isAnyLeft = async (): Promise<boolean> => (await database.raw(isLeft)).rows[0]?.left === true;
+  if (!(await isAnyLeft())) return;
+  const locked = await database.raw('select pg_try_advisory_lock(?) as mine', [BESIDE_LOCK]);
+  if (locked.rows[0].mine !== true) return;
+  onProgress(`${what}: begins, beside trading`);
+  await database.raw(`set lock_timeout = '${STEP_WAITS}'`);
+  let [rows, toldMs] = [0, performance.now()];
+  while (await isAnyLeft()) {
+    const { rowCount } = await database.raw(step).catch((error: { code?: unknown }) => {
+      if (error.code !== LOCK_NOT_AVAILABLE) throw error;
+      return { rowCount: 0 };
+    });
+    rows += rowCount ?? 0;
+    if (performance.now() - toldMs < PROGRESS_EVERY_MS) continue;
+    onProgress(`${what}: ${rows} rows so far`);
+    toldMs = performance.now();
+  }
+  onProgress(`${what}: done`);
+  await database.raw('select pg_advisory_unlock(?)', [BESIDE_LOCK]);
 }
 
 /** Asks in the transaction of a migration. Rows have the types of the driver's default. */

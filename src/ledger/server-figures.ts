@@ -8,6 +8,8 @@ export interface PostgresFigures {
   readonly maxConnections: number;
   /** Seconds since the log was archived, while the newest attempt failed; otherwise 0. Null where nothing archives. */
   readonly archiveAgeSeconds: number | null;
+  /** Bytes of its log that Postgres keeps for the replica that is furthest behind. Null without replication slots. */
+  readonly replicationLagBytes: number | null;
   /** Seconds since the last backup of each kind. */
   readonly backupAges: Readonly<Record<string, number>>;
 }
@@ -21,6 +23,8 @@ const READ = prepared(`
         then extract(epoch from now() - coalesce(last_archived_time, stats_reset))
       else 0
     end)::float8 as "archiveAgeSeconds",
+    (select max(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn))::float8 from pg_replication_slots)
+      as "replicationLagBytes",
     (select coalesce(jsonb_object_agg(kind, extract(epoch from clock_timestamp() - at)), '{}') from backups) as "backupAges"
   from pg_stat_archiver`);
 

@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
+import { type Adoption, writeAdoption } from './adoption.ts';
 import {
   CURSOR_COLUMNS,
   type CursorRow,
@@ -152,6 +153,8 @@ interface AtRest {
   readonly cursor: SettledCursor;
   /** Lets settlement continue, and makes it refuse events of earlier epochs. */
   fence(epoch: number): Promise<void>;
+  /** Writes a seam after the cursor, and lets settlement continue behind it. */
+  adopt(adoption: Adoption): Promise<void>;
 }
 
 export type Settlement = ReturnType<typeof settlement>;
@@ -219,8 +222,10 @@ export function settlement({
           `select ${CURSOR_COLUMNS} from engine_cursor for update`,
         );
         await auditing.query(FLUSH);
+        const cursor = settledCursor(rows[0]!);
         return await work({
-          cursor: settledCursor(rows[0]!),
+          cursor,
+          adopt: (adoption) => writeAdoption(client, cursor, adoption),
           async fence(epoch) {
             await client.query('update engine_cursor set epoch = $1', [epoch]);
             await client.query('commit');

@@ -35,15 +35,25 @@ const BALANCES = `
   where asset = $1 and sequence <= $2
   group by account order by account`;
 
-/** An order's remaining size follows from its trades up to the event. */
+/** An order's remaining size follows from its trades up to the event, and from what lost trades filled. */
 const LIVE_ORDERS = `
   select id, wallet, market, side, price_ticks, size_steps, client_order_id, sequence, ${UNIT_COLUMNS},
     (coalesce((select sum(size_steps) from trades where taker_order_id = orders.id and sequence <= $1), 0)
      + coalesce((select sum(size_steps) from trades where maker_order_id = orders.id and sequence <= $1), 0)
+     + coalesce((select sum(steps) from adopted_fills where order_id = orders.id and sequence <= $1), 0)
     )::text as filled_steps
   from orders
   where sequence <= $1 and (closed_sequence is null or closed_sequence > $1)
   order by id`;
+
+/** SQL of the last trade id and price of each market. A lost trade has the last id before its seam. */
+export const LAST_PRICES = `
+  select market, max(array[trade_id, price_ticks]) as last
+  from (
+    select market, trade_id, price_ticks from trades
+    union all
+    select market, last_trade_id, price_ticks from adopted_prices join adoptions using (sequence)) as priced
+  group by market`;
 
 const liveOrderOf = (row: LiveOrderRow): LiveOrder => ({
   id: row.id,
@@ -92,6 +102,15 @@ export function stateQueries({ auditing }: Pick<Pools, 'auditing'>) {
         [after, limit],
       );
       return rows.map((row) => ({ wallet: row.wallet, heldAtMs: Number(row.held_at_ms) }));
+    },
+
+    /** Returns the price of the last trade of each market, in ticks, also of one that is lost. */
+    async lastPrices(): Promise<Map<string, bigint>> {
+      const rows = await askOnce<{ market: string; price_ticks: bigint }>(
+        auditing,
+        `select market, last[2] as price_ticks from (${LAST_PRICES}) as newest`,
+      );
+      return new Map(rows.map(({ market, price_ticks }) => [market, price_ticks]));
     },
 
     /** Returns every asset, as last settled. */

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { MovementKind } from '../domain/event.ts';
 import type { FillRole, Side } from '../domain/order.ts';
 import { greatest } from '../domain/units.ts';
+import { ADOPTION_NAME } from './adoption.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { MOVEMENT_NAMES, type MovementName, WALLET_CHANGE } from './entries.ts';
 import { firstSequenceAt, firstTradeAt } from './first-after.ts';
@@ -23,10 +24,11 @@ interface Happened {
   readonly timeMs: number;
 }
 
-/** A deposit, a withdrawal, or a step of one. */
+/** A deposit, a withdrawal, a step of one, or what the lost events of a seam changed. */
 interface StatedMovement extends Happened {
-  readonly kind: MovementName;
+  readonly kind: MovementName | 'adoption';
   readonly asset: string;
+  /** Signed for an adoption only. */
   readonly amountAtoms: bigint;
   readonly reference: string;
   /** Transaction that paid a confirmed withdrawal; null for other movements. */
@@ -88,6 +90,9 @@ const boundsAt = async (ask: Ask, timeMs: number): Promise<Bounds> => ({
   tradeId: await firstTradeAt(ask, timeMs),
 });
 
+/** Kind of a line that tells what the lost events of a seam changed. */
+const ADOPTED = 'adopted';
+
 /** The trades of a role in [from, to), by the index of the wallet and the market; to be read in the order of the ids. */
 const walk = (role: FillRole, from: string, to: string, limit = ''): string => `
   (select trade_id, '${role}' as role from trades
@@ -106,11 +111,15 @@ const LINES = `
   ) as own
   join trades using (trade_id) join markets on markets.symbol = trades.market
   union all
-  (select sequence, time_ms, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+  (select sequence, time_ms, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
     kind, asset, amount_atoms, reference, txid
    from movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
    order by wallet, sequence limit $6)
-  order by sequence, trade_id limit $6`;
+  union all
+  (select sequence, time_ms, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+    '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null
+   from adopted_balances where (account, sequence) >= ($1, $2) and (account, sequence) < ($1, $3))
+  order by sequence, trade_id limit $6 + (select count(*) from adopted_balances where account = $1)`;
 
 interface LineRow extends Happening, Partial<PricedTradeRow> {
   role: FillRole;
@@ -126,7 +135,7 @@ interface LineRow extends Happening, Partial<PricedTradeRow> {
 interface Happening {
   sequence: bigint;
   time_ms: bigint;
-  kind: MovementKind;
+  kind: MovementKind | typeof ADOPTED;
   asset: string;
   amount_atoms: bigint;
   reference: string;
@@ -137,7 +146,8 @@ function statedOf(row: LineRow): Stated {
   const happened = { sequence: Number(row.sequence), timeMs: Number(row.time_ms) };
   if (!isPriced(row)) {
     const { asset, amount_atoms: amountAtoms, reference, txid } = row;
-    return { ...happened, kind: MOVEMENT_NAMES[row.kind], asset, amountAtoms, reference, txid };
+    const kind = row.kind === ADOPTED ? 'adoption' : MOVEMENT_NAMES[row.kind];
+    return { ...happened, kind, asset, amountAtoms, reference, txid };
   }
   const takerSide = row.taker_side;
   const makerSide = takerSide === 'buy' ? 'sell' : 'buy';
@@ -178,6 +188,9 @@ const TOTALS = `
     union all
     select asset, ${WALLET_CHANGE} from movements
     where (wallet, sequence) > ($2, (select sequence from point)) and (wallet, sequence) < ($2, $3)
+    union all
+    select asset, amount_atoms from adopted_balances
+    where (account, sequence) > ($2, (select sequence from point)) and (account, sequence) < ($2, $3)
   ) as changes
   group by asset having sum(atoms) <> 0 order by asset`;
 
@@ -219,8 +232,11 @@ async function readPage(
   // One line more than the page tells whether another page follows.
   const parameters = [wallet, bounds.sequence, end.sequence, bounds.tradeId, end.tradeId, limit + 1];
   const rows = (await ask<LineRow>(LINES, parameters)).map(statedOf);
-  const stated = rows.slice(0, limit);
-  const isLast = rows.length <= limit;
+  let shown = limit;
+  // The next page begins after an event, and an adoption has a line for each asset.
+  while (rows[shown]?.kind === 'adoption' && rows[shown]!.sequence === rows[shown - 1]?.sequence) shown += 1;
+  const stated = rows.slice(0, shown);
+  const isLast = rows.length <= shown;
   const scales = await ask<{ symbol: string; scale: number }>(SCALES);
   return {
     settled,

@@ -37,7 +37,8 @@ export function writeBatch(batch: FoldedBatch, first: number, last: EngineEvent)
   };
 }
 
-const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
+/** Returns the statements that write the rows of a batch, without its part of the chain. */
+export const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
   ...copy('orders', ORDER_COLUMNS, orderRows(batch)),
   ...changeOrders(batch.changedOrders),
   ...copy('trades', TRADE_COLUMNS, batch.traded.trades),
@@ -84,7 +85,7 @@ function writeCandles(candles: CandleRows): Statement[] {
   return statement === null ? [] : [statement];
 }
 
-const copy = (table: string, columns: string, rows: CopyRows): Statement[] =>
+export const copy = (table: string, columns: string, rows: CopyRows): Statement[] =>
   rows.count === 0
     ? []
     : [{ name: `copy ${table}`, text: `copy ${table} (${columns}) from stdin`, copied: rows.buffers() }];

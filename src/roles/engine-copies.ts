@@ -14,7 +14,8 @@ export interface EngineCopies {
   /** Notes epochs on the named primary alone. */
   readonly epochs: EpochNotes;
   /**
-   * Makes sure that the engine's connection leads to the named primary, and that the primary has its list.
+   * Makes sure that the engine's connection leads to the named primary, that the primary has its list, and that rounds
+   * can be asked there.
    * @throws Refusal SERVICE_UNAVAILABLE after it has left another server, to look again
    */
   checkPrimary(): Promise<void>;
@@ -53,6 +54,10 @@ export function openCopies(options: CopiesOptions): EngineCopies {
     const endpoint = endpointOf(engineRedis);
     return endpoint === undefined ? '' : serverName(endpoint);
   };
+  const followed = async (): Promise<void> => {
+    const endpoint = endpointOf(engineRedis);
+    if (endpoint !== undefined) await rounds.follow(endpoint);
+  };
   const refused = (text: string): Refusal => new Refusal('SERVICE_UNAVAILABLE', text);
   return {
     rounds,
@@ -72,9 +77,11 @@ export function openCopies(options: CopiesOptions): EngineCopies {
     async checkPrimary() {
       // An epoch with a note opens also while Postgres is away: rounds fail on a server that the copies have left.
       const row = await register.read().catch(() => null);
-      if (row === null) return;
       const server = nameOf();
-      if (row?.server === server) return giveList(engineRedis, listOf(row));
+      if (row === null || row?.server === server) {
+        if (row !== null) await giveList(engineRedis, listOf(row));
+        return followed();
+      }
       engineRedis.disconnect(true);
       throw refused(
         row === undefined

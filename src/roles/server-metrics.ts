@@ -30,6 +30,11 @@ export function addServerMetrics({ metrics, engineRedis, queueRedis, names, ledg
     'Time since Postgres archived its log, while the newest attempt failed; else 0. Absent where nothing archives.',
     ({ archiveAgeSeconds }) => archiveAgeSeconds,
   );
+  gauge(
+    'replication_lag_bytes',
+    'Log that Postgres keeps for the replica that is furthest behind. Absent without replication slots.',
+    ({ replicationLagBytes }) => replicationLagBytes,
+  );
   metrics.gauge(
     'redbook_backup_age_seconds',
     'Time since the last backup of Postgres, copy of the engine, and rehearsal of a restore. Absent before the first.',

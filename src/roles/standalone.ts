@@ -101,7 +101,7 @@ export async function migrate(config: Config, logger: Logger, options: MigrateOp
   const outages = openOutages(logger, passwordsOf(served));
   let left: string | undefined;
   const prepare = async (): Promise<void> => {
-    left = await ledger.migrate(options);
+    left = await ledger.migrate({ ...options, onProgress: (line) => logger.info(line) });
   };
   await untilMigrated({ ledger, outages, names: { postgres: postgresName(served.databaseUrl) }, prepare });
   outages.close();

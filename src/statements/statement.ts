@@ -20,7 +20,7 @@ export const STATEMENT_COLUMNS: readonly ReportColumn[] = [
   ...textColumns('time', 'kind', 'asset'),
   amountColumn('amount'),
   ...textColumns('market', 'side', 'role'),
-  ...['price', 'size', 'fee'].map(amountColumn),
+  ...['price', 'size', 'fee', 'feeBps'].map(amountColumn),
   ...textColumns('counterAsset'),
   amountColumn('counterAmount'),
   ...textColumns('orderId', 'tradeId', 'reference', 'sequence', 'txid'),
@@ -38,7 +38,7 @@ function balanceRows(
 }
 
 function receivedAtoms({ kind, amountAtoms }: Exclude<Stated, { kind: 'trade' }>): bigint {
-  if (kind === 'deposit' || kind === 'withdrawal_returned') return amountAtoms;
+  if (kind === 'deposit' || kind === 'withdrawal_returned' || kind === 'adoption') return amountAtoms;
   // The wallet paid when it was requested.
   return kind === 'withdrawal_confirmed' ? 0n : -amountAtoms;
 }
@@ -48,7 +48,7 @@ export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
   const time = isoTime(line.timeMs);
   if (line.kind !== 'trade') {
     const { kind, asset, reference, sequence, txid } = line;
-    const none = Array<null>(10).fill(null);
+    const none = Array<null>(11).fill(null);
     return [
       [time, kind, asset, decimalOf(scales, asset, receivedAtoms(line)), ...none, reference, sequence, txid],
     ];
@@ -57,11 +57,14 @@ export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
   const sign = side === 'buy' ? 1n : -1n;
   const [inBase, inQuote] = [sign * line.baseAtoms, -sign * line.notionalAtoms];
   const fee = decimalOf(scales, quote, feeAtoms);
+  // A maker pays nothing.
+  const feeBps = line.role === 'taker' ? line.feeBps : 0;
   const row = (
     kind: string,
     asset: string,
     atoms: bigint,
     shownFee: string | null,
+    feeBps: number | null,
     counter: Cell[],
   ): Cell[] => [
     time,
@@ -74,6 +77,7 @@ export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
     line.price,
     line.size,
     shownFee,
+    feeBps,
     ...counter,
     line.orderId,
     String(line.tradeId),
@@ -82,10 +86,10 @@ export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
     null,
   ];
   const rows = [
-    row('trade', base, inBase, fee, [quote, decimalOf(scales, quote, inQuote)]),
-    row('trade', quote, inQuote, null, [base, decimalOf(scales, base, inBase)]),
+    row('trade', base, inBase, fee, feeBps, [quote, decimalOf(scales, quote, inQuote)]),
+    row('trade', quote, inQuote, null, null, [base, decimalOf(scales, base, inBase)]),
   ];
-  if (feeAtoms !== 0n) rows.push(row('fee', quote, -feeAtoms, null, [null, null]));
+  if (feeAtoms !== 0n) rows.push(row('fee', quote, -feeAtoms, null, feeBps, [null, null]));
   return rows;
 }
 

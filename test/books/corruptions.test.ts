@@ -352,6 +352,14 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
   /** Corruptions that change more than one place. */
   const otherCorruptions = (): Corruption[] => {
     const { redis } = fixture;
+    const [wallet, stranger] = [MAKER, WALLET('d')].map((one) => Buffer.from(one.slice(2), 'hex')) as [
+      Buffer,
+      Buffer,
+    ];
+    const [switches, cutOffs] = [`${PREFIX}cancel-after:due`, `${PREFIX}cancel-after:cut-offs`];
+    const index = `${PREFIX}unsettled:0`;
+    const member = async (): Promise<Buffer> => (await redis.zrangeBuffer(index, '0', '-1')).at(-1)!;
+    const entryOf = (owner: Buffer, at: Buffer): Buffer => Buffer.concat([owner, at.subarray(20)]);
     const filter = `${PREFIX}claim-filter`;
     const ddl = (what: string, sql: string, back: string, named: RegExp): Corruption => ({
       what,
@@ -363,6 +371,40 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
       undo: () => client.query(back),
     });
     return [
+      inRedis('a dead-man switch that is gone', switches, /dead-man switch of 0x/, () =>
+        redis.zrem(switches, wallet),
+      ),
+      inRedis('a dead-man switch that is due later', switches, /dead-man switch of 0x/, () =>
+        redis.zincrby(switches, 3_600_000, wallet),
+      ),
+      inRedis('a dead-man switch that nobody set', switches, /dead-man switch of 0x/, () =>
+        redis.zadd(switches, 1, stranger),
+      ),
+      inRedis('a switch that nobody took', `${PREFIX}cancel-after:leases`, /dead-man switch of 0x/, () =>
+        redis.zadd(`${PREFIX}cancel-after:leases`, 1, stranger),
+      ),
+      inRedis('a cut-off of events to come', cutOffs, /dead-man switch of 0x/, () =>
+        redis.hset(cutOffs, stranger, Buffer.alloc(15, 1)),
+      ),
+      inRedis('all dead-man switches gone', switches, /dead-man switch of 0x/, () => redis.del(switches)),
+      inRedis('an unsettled index that is empty', index, /unsettled index: event/, () => redis.del(index)),
+      inRedis('an entry of the unsettled index that is gone', index, /unsettled index: event/, async () =>
+        redis.zrem(index, await member()),
+      ),
+      inRedis('an entry of an event under another wallet', index, /unsettled index: event/, async () =>
+        redis.zadd(index, 0, entryOf(stranger, await member())),
+      ),
+      inRedis('an entry of an event to come', index, /unsettled index: event/, () =>
+        redis.zadd(index, 0, entryOf(stranger, Buffer.alloc(28, 1))),
+      ),
+      inRedis('an entry that its score hides', index, /unsettled index: .*score/, async () =>
+        redis.zadd(index, 1, await member()),
+      ),
+      ...['balances:NONE', 'book:NO/NE:bids', 'levels:NO/NE:asks', 'claims:2', 'what'].map((name) =>
+        inRedis(`a key ${name}`, `${PREFIX}${name}`, /key \{redbook\}/, () =>
+          redis.zadd(`${PREFIX}${name}`, 0, 'x'),
+        ),
+      ),
       inRedis('a claim filter of ones', filter, /claim filter: at most|claim filter/, () =>
         redis.setrange(filter, 0, Buffer.alloc(4096, 0xff)),
       ),

@@ -15,6 +15,10 @@ const TOOLS = {
     does: 'runs the tests that also run on clusters, with each Redis a cluster of three primaries',
     run: ['test/whole.mjs', '--redis-cluster'],
   },
+  versions: {
+    does: 'runs the engine’s and the ledger’s tests on each Postgres, Redis and Valkey that has a package: --only P',
+    run: ['--quiet', 'test/commands/versions/main.ts'],
+  },
   node: {
     does: 'runs all tests but the browser’s under another Node, such as 24, from the npm package `node`',
     run: ['test/whole.mjs', '--node'],
@@ -32,7 +36,7 @@ const TOOLS = {
     run: ['--quiet', 'test/commands/equivalence/main.ts'],
   },
   copies: {
-    does: 'plants faults into the copies of the engine, which the tests of the rounds must find',
+    does: 'plants faults into the copies of the engine, which the tests of rounds and keepers must find',
     run: ['--quiet', 'test/commands/copies/main.ts'],
   },
   'order-routes': {

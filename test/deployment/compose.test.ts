@@ -59,7 +59,7 @@ const [compose] = readYaml(join(ROOT, 'docker-compose.yml')) as [
 ];
 const services = Object.entries(compose.services);
 const processes = services.filter(
-  ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator'].includes(name),
+  ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator', 'checkpoint'].includes(name),
 );
 
 /** They end by themselves. `up --wait` with such a name alone ends with 1, because it waits for a running container. */
@@ -86,7 +86,7 @@ describe('docker-compose.yml', () => {
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members(
       words(`
-      settings keys operator redis users admin backup-engine postgres postgres-users balancer prometheus alertmanager grafana
+      settings keys operator checkpoint redis users admin backup-engine postgres postgres-users balancer prometheus alertmanager grafana
     `),
     );
   });
@@ -122,6 +122,7 @@ describe('docker-compose.yml', () => {
       expect(volumes, String(name)).to.have.length(
         ['balancer', 'prometheus', 'alertmanager'].includes(String(name)) ? 0 : 1,
       );
+    expect(compose.services.checkpoint!.volumes).to.include('operator-keys:/run/secrets:ro');
     for (const name of ['users', 'backup-engine'])
       expect(compose.services[name]!.volumes).to.include('admin-keys:/run/secrets:ro');
     for (const name of [
@@ -358,6 +359,7 @@ describe('docker-compose.yml', () => {
     for (const [name, { environment = {} }] of [
       ...processes,
       ['operator', compose.services.operator!] as const,
+      ['checkpoint', compose.services.checkpoint!] as const,
     ]) {
       const passed = Object.keys(environment).filter((variable) => environment[variable] === null);
       expect(passed, name).to.have.members(settable);
@@ -569,6 +571,57 @@ describe('the balancer', () => {
     const [ofApi] = found(/At most (\d+) for an `api` process/) as [number];
     const [connections] = found(new RegExp(`the ${api} of the example below (\\d+)`)) as [number];
     expect(connections).to.be.at.least(api * ofApi);
+  });
+
+  it('is sized by the guide in a table whose figures follow from its costs', () => {
+    const sizing = readFileSync(join(ROOT, 'docs/scaling.md'), 'utf8');
+    const section = sizing.slice(sizing.indexOf('### Three installations'));
+    const numbers = (pattern: RegExp): number[] =>
+      [...pattern.exec(sizing)![0].matchAll(/[\d,]*\.?\d+/g)].map(([one]) => Number(one.replaceAll(',', '')));
+    const row = (start: string): string[] =>
+      section
+        .split('\n')
+        .find((line) => line.startsWith(`| ${start}`))!
+        .split('|')
+        .slice(2, 5)
+        .map((cell) => cell.trim());
+    const [order, cancel, list, read] = numbers(/\*\*`api`\*\* replicas = .*public reads\)/);
+    const [engineOrder, engineCancel] = numbers(/\*\*Engine\*\*: \(.*cancels\)/);
+    const [settled] = numbers(/\*\*`settlement`\*\*: [\d.]+/);
+    const [written] = numbers(/\*\*Postgres\*\*: [\d.]+/);
+    const [tables, log] = numbers(/takes [\d.]+ KB of tables and indexes for good, and [\d.]+ KB/);
+    const [perReplica] = numbers(/clients ÷ [\d,]+\d/);
+    const [clients, megabytes] = numbers(/[\d,]+ clients take \d+ MB/);
+    const [ofApi, ofSettlement, ofSnapshot, ofOperator] = numbers(
+      /At most \d+ for an `api` process.*command/,
+    );
+    const [minutes] = numbers(/each day adds \d+ minutes/);
+    const [h, listSeconds, day] = [1e-4, 0.004, 86_400];
+    const shown = (value: number, digits = 0): string =>
+      value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    ['100', '1,000', '5,000'].forEach((title, at) => {
+      const [n, screens] = [title, row('screens')[at]!].map((one) => Number(one.replace(',', ''))) as [
+        number,
+        number,
+      ];
+      const api = Math.max(2, Math.ceil((n * (order! + cancel! + list! / 10 + read! / 10) * h) / 0.65)) + 1;
+      const due: Record<string, string> = {
+        '`api` replicas': shown(api),
+        '`stream` replicas': shown(Math.max(2, Math.ceil(screens / perReplica!))),
+        'cores of the engine': shown(n * (engineOrder! + engineCancel!) * h, 2),
+        'cores of `settlement`': shown(2 * n * settled! * h, 2),
+        'cores of Postgres': shown(2 * n * written! * h + (n / 10) * listSeconds, 2),
+        'connections to': shown((api + 1) * ofApi! + 2 * ofSettlement! + 2 * ofSnapshot! + ofOperator!),
+        'MB a second': shown((screens * megabytes!) / clients!),
+        'GB of tables': shown((n * tables! * day) / 1e6),
+        'GB of Postgres': shown((n * log! * day) / 1e6),
+        'MB of claim': shown((n * day * 2 * BYTES_PER_ID) / 1e6),
+        'MB of settled': shown((2 * n * 300 * 1_200) / 1e6),
+        'minutes that': shown((minutes! * n) / 1_000),
+      };
+      for (const [start, value] of Object.entries(due))
+        expect(row(start)[at], `${start}, ${title}`).to.equal(value);
+    });
   });
 
   it('trusts no forwarding header but its own, and never retries a request', () => {

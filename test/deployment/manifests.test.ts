@@ -166,7 +166,7 @@ for (const [name, made] of Object.entries(installations))
 
     it('have every role, and no name twice', () => {
       expect(processes.map(({ metadata }) => metadata.name).sort()).to.deep.equal(
-        [...ROLES, 'migrate', 'reconcile', 'operator'].sort(),
+        [...ROLES, 'migrate', 'reconcile', 'checkpoint', 'operator'].sort(),
       );
       expect(new Set(all.map(titleOf)).size).to.equal(all.length);
     });

@@ -3,12 +3,14 @@
 import type { RequestListener } from 'node:http';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
+import pg from 'pg';
 import { pino } from 'pino';
 import request, { type Response } from 'supertest';
 import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
+import { eventually } from '../support/eventually.ts';
 
 const [ALICE, BOB] = [WALLET('a'), WALLET('b')];
 const reason = 'a test';
@@ -372,6 +374,78 @@ describe('the routes for operators', () => {
       scale: 2,
     });
     expect((await post('/assets', { symbol: 'USDC', scale: 2, reason })).body.code).to.equal('ASSET_IN_USE');
+  });
+
+  describe('for finance', () => {
+    const SPAN = ['--from', '2000-01-01', '--to', '2100-01-01'];
+    const QUERY = 'from=2000-01-01&to=2100-01-01';
+    const REPORTS = [
+      ['/balances?asOf=2100-01-01', ['balances', '--as-of', '2100-01-01']],
+      [
+        `/balances?asOf=2100-01-01&wallet=${ALICE}&asset=USDC`,
+        ['balances', '--as-of', '2100-01-01', '--wallet', ALICE, '--asset', 'USDC'],
+      ],
+      [`/fees?${QUERY}&by=month,market`, ['fees', ...SPAN, '--by', 'month,market']],
+      [`/volumes?${QUERY}&by=day,wallet`, ['volumes', ...SPAN, '--by', 'day,wallet']],
+      [`/movements?${QUERY}&asset=USDC`, ['movements', ...SPAN, '--asset', 'USDC']],
+    ] as const;
+
+    it('return what the commands print, as JSON and as CSV', async () => {
+      await fixture.ask('account', 'credit', BOB, 'ETH', '1', '--reference', 'to sell');
+      for (const [wallet, side] of [
+        [BOB, 'sell'],
+        [ALICE, 'buy'],
+      ] as const)
+        await fixture.place({ wallet, side, price: '2', size: '1' });
+      await fixture.settle();
+      for (const [path, command] of REPORTS) {
+        const asked = await get(path);
+        expect(asked.body, path).to.deep.equal(await fixture.ask('ledger', ...command));
+        const list = Object.values(asked.body as object).find(Array.isArray)!;
+        expect(list, path).to.have.length.above(0);
+        const csv = await get(`${path}&format=csv`);
+        expect(csv.headers['content-type']).to.match(/^text\/csv/);
+        expect(csv.text).to.equal((await fixture.run('ledger', ...command, '--csv')).stdout);
+      }
+      const { body } = await get('/balances?asOf=2100-01-01');
+      for (const { sum } of body.trialBalance) expect(sum).to.equal('0');
+    });
+
+    it('reject bad input, and keys without the right to read', async () => {
+      for (const [path, message] of [
+        ['/balances', /^asOf: must be given once$/],
+        ['/balances?asOf=soon', /^asOf: must be a time/],
+        ['/balances?asOf=2026-01-01&wallet=me', /^wallet: must be 0x/],
+        [`/fees?${QUERY}`, /^by: /],
+        [`/fees?${QUERY}&by=week`, /^by: .*must be a list of day, month, market, wallet$/],
+        [`/volumes?${QUERY}&by=day,day`, /^by: must name each once$/],
+        ['/movements?from=2026-02-01&to=2026-01-01', /^to: must not be before from$/],
+        [`/movements?${QUERY}&format=pdf`, /^format: /],
+      ] as const) {
+        const { status, body } = await get(path);
+        expect([status, body.code], path).to.deep.equal([400, 'VALIDATION_ERROR']);
+        expect(body.error).to.match(message);
+      }
+      const creditor = await keyOf('no-reader', 'credit');
+      for (const [path] of REPORTS) expect((await get(path, creditor)).status, path).to.equal(403);
+    });
+
+    it('are made two at once, and the next one when a place is free', async () => {
+      const locker = new pg.Client({ connectionString: fixture.databaseUrl });
+      await locker.connect();
+      await locker.query('begin; lock table ledger_entries in access exclusive mode');
+      // A request is sent once somebody waits for it.
+      const slow = [1, 2].map(async () => await get('/balances?asOf=2100-01-01'));
+      const third = () => get('/balances?asOf=2100-01-01');
+      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      await eventually('both wait', async () => (await locker.query(waiting)).rowCount === 2);
+      const refused = await third();
+      expect([refused.status, refused.body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE']);
+      await locker.query('commit');
+      await locker.end();
+      for (const { status } of await Promise.all(slow)) expect(status).to.equal(200);
+      expect((await third()).status).to.equal(200);
+    });
   });
 
   it('pause and resume trading, require terms, and tell the state', async () => {

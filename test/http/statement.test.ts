@@ -44,7 +44,13 @@ describe('GET /v1/statement', () => {
     );
     const [base, quote, fee] = lines.slice(-3) as [Line, Line, Line];
     expect(base).to.include({ kind: 'trade', side: 'buy', role: 'taker', price: 2000, size: 0.01 });
-    expect(base).to.include({ asset: 'ETH', amount: 0.01, counterAsset: 'USDC', counterAmount: -20 });
+    expect(base).to.include({
+      asset: 'ETH',
+      amount: 0.01,
+      counterAsset: 'USDC',
+      counterAmount: -20,
+      feeBps: 10,
+    });
     expect(quote).to.include({
       asset: 'USDC',
       amount: -20,
@@ -52,7 +58,9 @@ describe('GET /v1/statement', () => {
       counterAmount: 0.01,
       fee: null,
     });
-    expect(fee).to.include({ kind: 'fee', asset: 'USDC', amount: -(base.fee as number) });
+    expect(fee).to.include({ kind: 'fee', asset: 'USDC', amount: -(base.fee as number), feeBps: 10 });
+    const [made] = ((await statement(alice)).body.lines as Line[]).filter(({ role }) => role === 'maker');
+    expect(made).to.include({ fee: 0, feeBps: 0 });
   });
 
   it('comes in pages that join to one file in CSV', async () => {

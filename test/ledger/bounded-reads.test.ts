@@ -67,8 +67,14 @@ const ROWS_READ = `
 describe('rows that Postgres reads from a long history', () => {
   let databaseUrl: string;
 
-  before(async () => {
+  before(async function () {
     databaseUrl = await freshLedgerDatabase();
+    const [server] = await query<{ version: number }>(
+      databaseUrl,
+      `select current_setting('server_version_num')::int / 10000 as version`,
+    );
+    // Postgres 14 counts rows some time after they were read.
+    if (server!.version < 15) this.skip();
     await query(databaseUrl, HISTORY);
   });
 

@@ -89,6 +89,35 @@ describe('migrations', () => {
     await migrate(databaseUrl, { folder });
   });
 
+  it('work on large tables in steps beside trading, tell their progress, and go on after a kill', async () => {
+    const databaseUrl = await freshDatabase();
+    await migrate(databaseUrl);
+    await query(databaseUrl, `insert into backups (kind) select 'b' || n from generate_series(1, 25) as n`);
+    const marking = (mark: string): URL => {
+      const folder = release(OURS, {});
+      const step = `update backups set mark = ${mark} where kind in
+        (select kind from backups where mark is null order by kind limit 10)`;
+      writeFileSync(
+        new URL('998_marks.ts', folder),
+        `export const up = (knex) => knex.raw('alter table backups add column mark int');
+         export const beside = [{ what: 'marks', step: \`${step}\`,
+           isLeft: 'select exists (select from backups where mark is null) as left' }];`,
+      );
+      return folder;
+    };
+    const left = 'select count(*)::int as n from backups where mark is null';
+    const failing = marking('1 / (select count(*) - 15 from backups where mark is null)');
+    expect(await refusal(migrate(databaseUrl, { folder: failing }))).to.be.instanceOf(Error);
+    expect(await query(databaseUrl, left)).to.deep.equal([{ n: 15 }]);
+    const repaired = marking('1');
+    const told: string[] = [];
+    await migrate(databaseUrl, { folder: repaired, onProgress: (line) => told.push(line) });
+    expect(told).to.deep.equal(['marks: begins, beside trading', 'marks: done']);
+    expect(await query(databaseUrl, left)).to.deep.equal([{ n: 0 }]);
+    await migrate(databaseUrl, { folder: repaired, onProgress: (line) => told.push(line) });
+    expect(told).to.have.lengthOf(2);
+  });
+
   it('of another history are rejected, and nothing is applied on top', async () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl, {

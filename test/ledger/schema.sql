@@ -1,6 +1,43 @@
 -- The schema that all migrations make of an empty database. `npm run -s tool -- schema` writes this file anew.
 -- It is read and compared, never run: migrations/ makes the tables.
 
+create table adopted_balances (
+  account text collate "C" not null,
+  sequence bigint not null,
+  asset text collate "C" not null,
+  line integer not null,
+  amount_atoms bigint not null,
+  time_ms bigint not null,
+  constraint adopted_balances_amount_atoms_check CHECK (amount_atoms <> 0),
+  constraint adopted_balances_pkey PRIMARY KEY (account, sequence, asset)
+);
+
+create table adopted_fills (
+  order_id text collate "C" not null,
+  sequence bigint not null,
+  steps bigint not null,
+  time_ms bigint not null,
+  constraint adopted_fills_pkey PRIMARY KEY (order_id, sequence),
+  constraint adopted_fills_steps_check CHECK (steps > 0)
+);
+
+create table adopted_prices (
+  market text collate "C" not null,
+  sequence bigint not null,
+  price_ticks bigint not null,
+  time_ms bigint not null,
+  constraint adopted_prices_pkey PRIMARY KEY (market, sequence)
+);
+
+create table adoptions (
+  sequence bigint not null,
+  after_sequence bigint not null,
+  last_trade_id bigint not null,
+  time_ms bigint not null,
+  constraint adoptions_check CHECK (sequence > after_sequence),
+  constraint adoptions_pkey PRIMARY KEY (sequence)
+);
+
 create table assets (
   symbol text collate "C" not null,
   scale smallint not null,
@@ -141,7 +178,7 @@ create table ledger_entries (
   reference text collate "C" not null,
   time_ms bigint not null,
   constraint ledger_entries_amount_atoms_check CHECK (amount_atoms <> 0),
-  constraint ledger_entries_kind_check CHECK (kind = ANY (ARRAY['trade'::text, 'fee'::text, 'credit'::text, 'debit'::text, 'request'::text, 'confirm'::text, 'return'::text])),
+  constraint ledger_entries_kind_check CHECK (kind = ANY (ARRAY['trade'::text, 'fee'::text, 'credit'::text, 'debit'::text, 'request'::text, 'confirm'::text, 'return'::text, 'adopt'::text])),
   constraint ledger_entries_pkey PRIMARY KEY (sequence, line)
 );
 
@@ -414,6 +451,10 @@ CREATE OR REPLACE FUNCTION public.witness_of(wallet_terms)
  STABLE PARALLEL SAFE
 AS $function$ select digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $function$;
 
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_fills FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_prices FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adoptions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_links FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closing_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -430,6 +471,7 @@ CREATE TRIGGER stamp BEFORE INSERT ON reconciliations FOR EACH ROW EXECUTE FUNCT
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON holds FOR EACH ROW EXECUTE FUNCTION stamp_hold();
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON wallet_terms FOR EACH ROW EXECUTE FUNCTION stamp_terms();
 
+comment on column adoptions.last_trade_id is 'The last trade id that the engine had given out by then.';
 comment on column assets.scale is 'Decimals of one atom of the asset.';
 comment on column candles.quote_atoms is 'Price x size.';
 comment on column candles.timeframe is '1m, 1h or 1D';
@@ -469,6 +511,10 @@ comment on column reconciliations.sequence is 'Engine event up to which everythi
 comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
+comment on table adopted_balances is 'What the lost events of a seam changed of each account, in sum.';
+comment on table adopted_fills is 'Steps of an order that lost trades filled. A lost order whose size is unknown has one.';
+comment on table adopted_prices is 'The price of the last trade of a market, where the trade is lost.';
+comment on table adoptions is 'Seams: events after after_sequence, up to sequence, are lost. Rows of these events were written as of the state of the engine.';
 comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
 comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';

@@ -159,6 +159,7 @@ describe('operator: statements', () => {
           price: '2001',
           size: '1',
           fee: '2.001',
+          feeBps: 10,
           counterAsset: 'USDC',
           counterAmount: '-2001',
           reference: null,
@@ -171,6 +172,7 @@ describe('operator: statements', () => {
           price: '2001',
           size: '1',
           fee: null,
+          feeBps: null,
           counterAsset: 'ETH',
           counterAmount: '1',
           reference: null,
@@ -180,10 +182,10 @@ describe('operator: statements', () => {
     ]);
     const { stdout } = await fixture.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--csv');
     expect(stdout).to.include(
-      'time,kind,asset,amount,market,side,role,price,size,fee,counter_asset,counter_amount,order_id,trade_id,reference,sequence,txid\n',
+      'time,kind,asset,amount,market,side,role,price,size,fee,fee_bps,counter_asset,counter_amount,order_id,trade_id,reference,sequence,txid\n',
     );
     expect(stdout).to.match(/^2100-01-01T00:00:00\.000Z,closing,BTC,1000000\.603,/m);
-    expect(stdout).to.include(',withdrawal,BTC,-1,,,,,,,,,,,"out, ""quoted""\nand broken",');
+    expect(stdout).to.include(',withdrawal,BTC,-1,,,,,,,,,,,,"out, ""quoted""\nand broken",');
   });
 
   it('sums fees and volumes, and lists movements', async () => {

@@ -12,6 +12,7 @@ export type Proof =
   | 'campaign'
   | 'hostile'
   | 'copies'
+  | 'keepers'
   | 'order-routes'
   | 'growth';
 

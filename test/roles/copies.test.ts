@@ -224,6 +224,14 @@ describe('an engine with copies', function () {
       }
     });
 
+    it('takes the first call of each process that has opened it', async () => {
+      for (let times = 0; times < 10; times += 1) {
+        const opened = stage.open('operator');
+        await opened.engineOpened;
+        expect(await opened.engine.markets.all().finally(opened.close)).to.have.length(1);
+      }
+    });
+
     it('is part of the status', async () => {
       const { server, members } = await stage.row();
       expect((await run('status')).copies).to.deep.equal({ primary: server, members, away: [] });

@@ -85,6 +85,10 @@ describe('the all-in-one with copies of its engine', function () {
     };
     await eventually('the killed one is a copy', isBack, PATIENCE_MS);
     expect((await reconcile({ engine, ledger }, { patienceMs: PATIENCE_MS })).holds).to.equal(true);
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    for (const value of ['copies 3', 'copies_configured 3', 'failover_timestamp_seconds \\d'])
+      expect(metrics).to.match(new RegExp(`^redbook_engine_${value}`, 'm'));
+    expect(metrics).to.match(/^redbook_engine_round_seconds_count\{outcome="whole"\} [1-9]/m);
   });
 
   it('stops its servers, and keeps the engine from a start without its copies', async () => {
@@ -98,9 +102,7 @@ describe('the all-in-one with copies of its engine', function () {
 
   it('finds its orders when it starts again', async () => {
     await start('--copies', '3');
-    // The connection that asks the copies may come up after the engine opened.
-    const isFound = async () => (await backends!.engine.orders.find(ALICE, 'second')).outcome === 'claimed';
-    await eventually('the order is found', isFound, PATIENCE_MS);
+    expect((await backends!.engine.orders.find(ALICE, 'second')).outcome).to.equal('claimed');
     expect(await service.end('SIGINT')).to.equal(0);
   });
 });

@@ -10,6 +10,7 @@ import type { CopiesRow } from '../../src/ledger/index.ts';
 import { type Backends, openBackends } from '../../src/roles/backends.ts';
 import { keepCopies } from '../../src/roles/copies-keeper.ts';
 import { createSettlementWorker } from '../../src/workers/settlement.ts';
+import { eventually } from './eventually.ts';
 import { type Link, openLink } from './link.ts';
 import { freePort } from './ports.ts';
 import {
@@ -19,11 +20,13 @@ import {
   openRedis,
   PASSWORD,
   type RedisServer,
+  type ServerStart,
   startRedisServer,
 } from './redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from './servers.ts';
 
 const SETTLE_EVERY_MS = 50;
+const WHOLE_WITHIN_MS = 120_000;
 
 export interface Copies {
   /** Servers by the names that the row gives them. */
@@ -49,28 +52,39 @@ export async function freeCopyPorts(count = 3): Promise<CopyPorts[]> {
   return ports;
 }
 
-/**
- * Starts servers like those of an operator: as replicas of nobody, until keepers tell them what they are.
- * @param given folder and ports of an earlier run; the folder stays then
- */
-export async function startCopies(given?: {
-  readonly folder: string;
-  readonly ports: readonly CopyPorts[];
-}): Promise<Copies> {
+interface CopiesStart {
+  /** Folder and ports of an earlier run; the folder stays then. */
+  readonly given?: { readonly folder: string; readonly ports: readonly CopyPorts[] };
+  /** Further ways to start each server, by its number; by default none. */
+  readonly more?: (at: number) => ServerStart;
+  /** Files by which the servers speak TLS with everybody. */
+  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
+}
+
+/** Starts servers like those of an operator: as replicas of nobody, until keepers tell them what they are. */
+export async function startCopies({ given, more = () => ({}), tls }: CopiesStart = {}): Promise<Copies> {
   const folder = given?.folder ?? mkdtempSync(join(tmpdir(), 'redbook-copies-'));
   const settings = [...asReplica, 'replicaof 127.0.0.1 1', 'repl-ping-replica-period 1'];
   const [servers, links] = [new Map<string, RedisServer>(), new Map<string, Link>()];
   for (const [at, ports] of (given?.ports ?? (await freeCopyPorts())).entries()) {
-    const link = await openLink(`redis://127.0.0.1:${ports.server}`, ports.link);
+    const securePort = tls && (await freePort());
+    const link = await openLink(`redis://127.0.0.1:${securePort ?? ports.server}`, ports.link);
     const name = new URL(link.url).host;
-    const own = { port: ports.server, settings: [...settings, `replica-announce-port ${ports.link}`] };
-    servers.set(name, await startRedisServer(folderOf(folder, at), own));
+    const own = [...settings, `replica-announce-port ${ports.link}`];
+    if (tls)
+      own.push(
+        ...[`tls-port ${securePort}`, 'tls-replication yes', 'tls-auth-clients no'],
+        ...[`tls-cert-file ${tls.certificate}`, `tls-ca-cert-file ${tls.certificate}`],
+        `tls-key-file ${tls.key}`,
+      );
+    const asked = { ...more(at), port: ports.server, settings: own };
+    servers.set(name, await startRedisServer(folderOf(folder, at), asked));
     links.set(name, link);
   }
   return {
     servers,
     links,
-    url: `redis+copies://${ADMIN}:${PASSWORD}@${[...servers.keys()].join(',')}`,
+    url: `redis${tls ? 's' : ''}+copies://${ADMIN}:${PASSWORD}@${[...servers.keys()].join(',')}`,
     folderOf: (name) => folderOf(folder, [...servers.keys()].indexOf(name)),
     async stop() {
       for (const link of links.values()) link.close();
@@ -115,6 +129,8 @@ export interface CopiesStage {
   row(): Promise<CopiesRow>;
   /** Waits until all servers are members, and every process may trade. */
   whole(): Promise<void>;
+  /** Opens the parts of one more process, which the caller closes. */
+  open(role: string): Backends;
   /** Ends all processes, and starts them with other settings. */
   restart(plan: ProcessPlan): Promise<void>;
   stop(): Promise<void>;
@@ -157,27 +173,26 @@ function startProcesses(open: Open, takesOrders: boolean) {
 }
 
 /** Starts copies, two processes that take orders, one that settles, and two keepers. */
-export async function openCopiesStage(): Promise<CopiesStage> {
+export async function openCopiesStage(asked: CopiesStart = {}): Promise<CopiesStage> {
   const [copies, queueUrl, databaseUrl] = [
-    await startCopies(),
+    await startCopies(asked),
     await freshRedis(),
     await freshLedgerDatabase(),
   ];
-  const start = ({ redisUrl = copies.url, minCopies = 2, takesOrders = true }: ProcessPlan) => {
-    const open: Open = (role) => {
-      const config = readConfig({
-        REDIS_URL: asUser(`engine-${role}`, redisUrl),
-        QUEUE_REDIS_URL: asUser(`queue-${role}`, queueUrl),
-        DATABASE_URL: databaseUrl,
-        CLAIM_FILTER_BYTES: String(64 * 1024),
-        ENGINE_LEAST_COPIES: String(minCopies),
-        ENGINE_DOWN_AFTER_MS: '2500',
-        ENGINE_COPY_LATE_MS: '3000',
-      });
-      return openBackends(role, requireFor('settlement', config), pino({ level: 'silent' }));
-    };
-    return startProcesses(open, takesOrders);
+  const open = (role: string, { redisUrl = copies.url, minCopies = 2 }: ProcessPlan = {}): Backends => {
+    const config = readConfig({
+      REDIS_URL: asUser(`engine-${role}`, redisUrl),
+      QUEUE_REDIS_URL: asUser(`queue-${role}`, queueUrl),
+      DATABASE_URL: databaseUrl,
+      ...(asked.tls && { REDIS_CA_FILE: asked.tls.certificate }),
+      CLAIM_FILTER_BYTES: String(64 * 1024),
+      ENGINE_LEAST_COPIES: String(minCopies),
+      ENGINE_DOWN_AFTER_MS: '2500',
+      ENGINE_COPY_LATE_MS: '3000',
+    });
+    return openBackends(role, requireFor('settlement', config), pino({ level: 'silent' }));
   };
+  const start = (plan: ProcessPlan) => startProcesses((role) => open(role, plan), plan.takesOrders ?? true);
   let running = start({});
   const row = async (): Promise<CopiesRow> => (await running.settling[0].ledger.copies.read())!;
   return {
@@ -190,11 +205,12 @@ export async function openCopiesStage(): Promise<CopiesStage> {
       return running.settling;
     },
     row,
+    open,
     async whole() {
       const isWhole = async (): Promise<boolean> =>
         (await row()).members.length === copies.servers.size &&
         [...running.apis, ...running.settling].every((one) => one.engineState() === 'ok');
-      while (!(await isWhole().catch(() => false))) await sleep(SETTLE_EVERY_MS);
+      await eventually('all are copies, and every process may trade', isWhole, WHOLE_WITHIN_MS);
     },
     async restart(plan) {
       await running.stop();

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import type { Program } from '../../src/embedded/obtain/program.mjs';
 import { obtainRedis } from '../../src/embedded/obtain/redis-binary.mjs';
 import { redisProgram, redisUrl } from '../../src/embedded/run/redis.ts';
 import { type ServerOptions, serverOptions } from '../../src/redis/connections.ts';
@@ -68,6 +69,8 @@ export interface ServerStart {
   /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly port?: number;
+  /** The server of all tests unless given. */
+  readonly binary?: Program;
   /** Additional lines of its configuration. */
   readonly settings?: readonly string[];
 }
@@ -77,7 +80,7 @@ export async function startRedisServer(path: string, asked: ServerStart = {}): P
   const port = asked.port ?? (await freePort());
   mkdirSync(path, { recursive: true });
   writeFileSync(join(path, 'users.acl'), usersFile());
-  const plain = redisProgram(await obtainRedis(), {
+  const plain = redisProgram(asked.binary ?? (await obtainRedis()), {
     path,
     port,
     user: ADMIN,

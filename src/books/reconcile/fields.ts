@@ -124,3 +124,17 @@ export async function compareFields(
     });
   }
 }
+
+/** Reads a hash of texts. */
+export async function scanTexts(
+  engine: Engine,
+  of: 'markets' | 'assets',
+  each: (name: string, value: string) => void,
+): Promise<void> {
+  let cursor: string | null = null;
+  do {
+    const page = await engine.pages.scanFields({ of }, cursor);
+    for (const [name, value] of page.fields) each(name, value.toString());
+    cursor = page.next;
+  } while (cursor !== null);
+}

@@ -18,8 +18,12 @@ import type { Audited } from './audited.ts';
 import { checkBooks, checkLiveList } from './books.ts';
 import { checkFilter, checkRecentClaims } from './claims.ts';
 import { type CheckResult, Comparison, DIFFERENCES_KEPT } from './comparison.ts';
+import { scanTexts } from './fields.ts';
 import { EventsLost, Follower } from './follower.ts';
 import { checkAssetList, checkEngineHash, checkHistory, checkMarkets } from './state.ts';
+import { checkKeys } from './stray-keys.ts';
+import { checkDeadManSwitches } from './switches.ts';
+import { checkUnsettledIndex } from './unsettled.ts';
 
 export type { CheckResult } from './comparison.ts';
 
@@ -120,6 +124,9 @@ async function compareEngine(servers: Servers, audit: Audit, onStep: OnStep): Pr
   await step('books', () => checkBooks(audited));
   await step('live orders', () => checkLiveList(audited));
   await step('switches', () => checkEngineHash(audited, servers));
+  await step('dead-man switches', () => checkDeadManSwitches(audited));
+  await step('unsettled index', () => checkUnsettledIndex(servers));
+  await step('keys', () => checkKeys(audited));
   await step('recent claims', () => checkRecentClaims(audited));
   await step('used ids', () => checkFilter(audited));
   return results;
@@ -133,7 +140,7 @@ async function everything(
 ): Promise<Pick<Audited, 'markets' | 'assets'>> {
   const markets = new Map<string, Market>();
   const assets = new Map<string, number>();
-  await scan(engine, 'markets', (_symbol, record) => {
+  await scanTexts(engine, 'markets', (_symbol, record) => {
     try {
       const market = readMarketRecord(record);
       markets.set(market.symbol, market);
@@ -142,7 +149,7 @@ async function everything(
     }
   });
   for (const market of audit.switches.markets) markets.set(market.symbol, market);
-  await scan(engine, 'assets', (name, scale) => {
+  await scanTexts(engine, 'assets', (name, scale) => {
     if (!name.includes(' ')) assets.set(name, Number(scale) || 0);
   });
   for (const { base, quote } of markets.values())
@@ -150,19 +157,6 @@ async function everything(
   for (const symbol of summary.bookedAssets) if (!assets.has(symbol)) assets.set(symbol, 0);
   for (const { symbol, scale } of audit.assets) assets.set(symbol, scale);
   return { markets, assets };
-}
-
-async function scan(
-  engine: Engine,
-  of: 'markets' | 'assets',
-  each: (name: string, value: string) => void,
-): Promise<void> {
-  let cursor: string | null = null;
-  do {
-    const page = await engine.pages.scanFields({ of }, cursor);
-    for (const [name, value] of page.fields) each(name, value.toString());
-    cursor = page.next;
-  } while (cursor !== null);
 }
 
 async function checkLedger(

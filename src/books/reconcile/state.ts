@@ -85,7 +85,11 @@ export async function checkEngineHash(audited: Audited, servers: Servers): Promi
 
 function lastTradeId({ summary, follower }: Audited): bigint {
   if (follower.lastTradeId !== null) return BigInt(follower.lastTradeId);
-  return BigInt(summary.lastTrades.reduce((last, { tradeId }) => Math.max(last, tradeId), 0));
+  const ids = [
+    ...summary.lastTrades.map(({ tradeId }) => tradeId),
+    ...summary.seams.map(({ lastTradeId }) => lastTradeId),
+  ];
+  return BigInt(Math.max(0, ...ids));
 }
 
 /**

@@ -51,7 +51,7 @@ export async function obtainRedis(onProgress = () => {}) {
  * package only links to it. The program looks at the name it is called by.
  * @param {string} root
  */
-function placeServer(root) {
+export function placeServer(root) {
   const candidates = ['redis-server', 'redis-check-rdb', 'valkey-server', 'valkey-check-rdb'];
   const program = candidates.map((name) => join(root, 'usr/bin', name)).find((file) => existsSync(file));
   if (!program) throw new Error("the distribution's package holds no server");

@@ -7,9 +7,10 @@
  * answer WAIT at once with the copies of the last write, so a round writes.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { Refusal } from '../../domain/errors.ts';
-import { serverName } from '../../redis/address.ts';
+import { type HostPort, serverName } from '../../redis/address.ts';
 import { endpointOf } from '../../redis/found-server.ts';
 import { KEYS } from '../keys.ts';
 import { readState } from '../state.ts';
@@ -20,6 +21,9 @@ import { fullCopiesIn, type ReplicationRole, readRole } from './server.ts';
 const ROUND_MS = 700;
 /** Pause between looks at copies that lack something, while a server that is no copy has it already. */
 const LOOK_AGAIN_MS = 20;
+
+/** A connection for rounds follows that of the engine within some milliseconds. */
+const FOLLOWS_WITHIN_MS = 1_000;
 
 /** The engine that answered a process, and the last event that the process knows. */
 export interface Position {
@@ -83,6 +87,23 @@ export class CopyRounds {
   }
 
   /**
+   * Waits until rounds can be asked of a server.
+   * @throws Refusal SERVICE_UNAVAILABLE when they cannot be in time
+   */
+  async follow(server: HostPort): Promise<void> {
+    const untilMs = performance.now() + FOLLOWS_WITHIN_MS;
+    for (;;) {
+      const endpoint = endpointOf(this.#redis);
+      const isThere = this.#runId !== undefined && this.#redis.status === 'ready' && endpoint !== undefined;
+      if (isThere && serverName(endpoint) === serverName(server)) return;
+      // It still leads to the server before.
+      if (isThere) this.#redis.disconnect(true);
+      if (performance.now() > untilMs) throw unasked();
+      await sleep(LOOK_AGAIN_MS);
+    }
+  }
+
+  /**
    * Notes that a command is about to be sent.
    * @param runId of the server that it is sent to
    * @returns the number of the connection, for `cover`
@@ -93,10 +114,7 @@ export class CopyRounds {
     // The other connection may have moved on to another server.
     if (this.#runId !== undefined) this.#redis.disconnect(true);
     this.#runId = undefined;
-    throw new Refusal(
-      'SERVICE_UNAVAILABLE',
-      'the copies of the matching engine cannot be asked, and nothing was done: try again',
-    );
+    throw unasked();
   }
 
   /**
@@ -229,6 +247,12 @@ async function repliesOf(asked: Promise<[Error | null, unknown][] | null>): Prom
     return reply;
   });
 }
+
+const unasked = (): Refusal =>
+  new Refusal(
+    'SERVICE_UNAVAILABLE',
+    'the copies of the matching engine cannot be asked, and nothing was done: try again',
+  );
 
 const unknown = (why: string, cause?: unknown): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', `the copies of the matching engine do not confirm it: ${why}`, {

@@ -11,7 +11,7 @@ import { readBody } from '../middleware/body.ts';
 import { unknownRoute } from '../middleware/errors.ts';
 import { deskRoutes } from '../page/index.ts';
 import { jsonText, type Reply } from '../replies/reply.ts';
-import { send } from '../response/index.ts';
+import { send, sendChunks } from '../response/index.ts';
 import { operatorDocument } from './document.ts';
 import { OPERATOR_ROUTES, type OperatorRoute } from './routes.ts';
 import { hasRight, type OperatorServices } from './services.ts';
@@ -44,7 +44,9 @@ function serve({ rights, endpoint }: OperatorRoute, services: OperatorServices):
       throw new Refusal('FORBIDDEN', `the key may not do this: it needs the right ${rights.join(' or ')}`);
     const body = endpoint.readsBody ? await readBody(request, BODY_LIMITS) : undefined;
     const params = request.params as Record<string, string>;
-    send(response, await endpoint.handle({ services, key, params, query: request.query as Query, body }));
+    const reply = await endpoint.handle({ services, key, params, query: request.query as Query, body });
+    if ('chunks' in reply) await sendChunks(response, reply);
+    else send(response, reply);
   };
 }
 

@@ -2,6 +2,7 @@
 
 import * as contract from '../../contract/operator.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
+import * as reports from '../../contract/reports.ts';
 import { statementSchema, statementText } from '../../contract/statement.ts';
 import type { OperatorCode } from '../../domain/errors.ts';
 import { HEADERS } from '../openapi/headers.ts';
@@ -31,6 +32,11 @@ const replies = nameReplies({
   Cleared: contract.clearedSchema,
   Trading: contract.tradingSchema,
   RequiredTerms: contract.requiredTermsSchema,
+  Balances: reports.balancesSchema,
+  Fees: reports.feesSchema,
+  Volumes: reports.volumesSchema,
+  MovementsOfSpan: reports.movementsOfSpanSchema,
+  ReportText: reports.reportText,
   LastReconcile: contract.lastReconcileSchema,
   Acts: contract.actsSchema,
   ServiceStatus: contract.serviceStatusSchema,
@@ -51,6 +57,7 @@ const TAGS = {
   Money: 'Deposits and withdrawals, each under a reference that counts once.',
   Wallets: 'Balances, live orders, holds and statements.',
   Markets: 'Markets, assets and single orders.',
+  Finance: 'Reports of any length, as JSON or CSV. Two at once; an answer that is cut off is no whole one.',
   Service: 'The kill switch, terms, and the state of the service.',
   Operation: 'Probes and metrics of the process.',
 } as const;
@@ -63,6 +70,7 @@ const OF_REQUESTS = [
   ...(['INVALID_AMOUNT', 'INVALID_REFERENCE', 'UNKNOWN_ASSET', 'INSUFFICIENT_BALANCE'] as const),
   ...(['CUSTODY_HOLD', 'CAP_EXCEEDED', 'REFERENCE_CONFLICT', 'SCALE_CHANGED'] as const),
 ];
+const REPORT_TEXT = { 'text/csv': reports.reportText };
 const OF_MARKETS: readonly OperatorCode[] = ['INVALID_MARKET', 'INVALID_ASSET', 'BOOK_NOT_EMPTY'];
 
 const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
@@ -226,6 +234,34 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     tag: 'Service',
     summary: 'Requires a version of the terms, or none',
     reply: contract.requiredTermsSchema,
+  },
+  'GET /balances': {
+    id: 'listBalances',
+    tag: 'Finance',
+    summary: 'Lists the balances of all accounts at a time, and their sums by asset',
+    reply: reports.balancesSchema,
+    alsoAs: REPORT_TEXT,
+  },
+  'GET /fees': {
+    id: 'sumFees',
+    tag: 'Finance',
+    summary: 'Sums the fees that the house earned in a span of time',
+    reply: reports.feesSchema,
+    alsoAs: REPORT_TEXT,
+  },
+  'GET /volumes': {
+    id: 'sumVolumes',
+    tag: 'Finance',
+    summary: 'Sums the volumes of trades in a span of time',
+    reply: reports.volumesSchema,
+    alsoAs: REPORT_TEXT,
+  },
+  'GET /movements': {
+    id: 'listMovements',
+    tag: 'Finance',
+    summary: 'Lists deposits and withdrawals in a span of time',
+    reply: reports.movementsOfSpanSchema,
+    alsoAs: REPORT_TEXT,
   },
   'GET /status': {
     id: 'getServiceStatus',

@@ -4,6 +4,7 @@ import type { OperatorRight } from '../../domain/operator-rights.ts';
 import type { Method } from '../routes.ts';
 import { getMarkets, postAsset, postClear, postMarket, postMarketChange, postVoid } from './markets.ts';
 import { getMovement, postMovements } from './movements.ts';
+import { getBalances, getFees, getMovements, getVolumes } from './reports.ts';
 import {
   getActs,
   getClosings,
@@ -44,6 +45,7 @@ const write = (
 
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   write('/movements', ['credit', 'debit'], postMovements),
+  read('/movements', getMovements),
   { ...read('/movements/:reference', getMovement), rights: ['read', 'credit', 'debit'] },
   write('/withdrawals', ['debit'], postWithdrawal),
   write('/withdrawals/:reference/confirm', ['debit'], postConfirm),
@@ -64,6 +66,9 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   write('/trading/pause', ['pause'], postPause),
   write('/trading/resume', ['pause'], postResume),
   write('/terms', ['market'], postTerms),
+  read('/balances', getBalances),
+  read('/fees', getFees),
+  read('/volumes', getVolumes),
   read('/status', getStatus),
   read('/reconcile', getReconcile),
   read('/closings', getClosings),

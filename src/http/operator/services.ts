@@ -6,6 +6,7 @@ import type { Act } from '../../domain/act.ts';
 import type { OperatorKey, OperatorRight } from '../../domain/operator-rights.ts';
 import type { Query } from '../endpoint.ts';
 import type { Reply } from '../replies/reply.ts';
+import type { ChunkedReply } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 
 export interface OperatorServices extends ProbeServices, StatusSources {
@@ -30,7 +31,7 @@ export interface OperatorEndpoint {
   /** Schema of the body if the endpoint reads one, otherwise of query and path. */
   readonly request?: z.ZodType;
   readonly readsBody?: true;
-  handle(call: OperatorCall): Promise<Reply>;
+  handle(call: OperatorCall): Promise<Reply | ChunkedReply>;
 }
 
 export const hasRight = ({ rights }: Pick<OperatorKey, 'rights'>, right: OperatorRight): boolean =>

@@ -10,5 +10,6 @@
 export { addHeader, hasHeader, replaceHeader, writeHead } from './head.ts';
 export { createMessageClasses, type MessageClasses, useMessageClasses } from './message-classes.ts';
 export { send } from './send.ts';
+export { type ChunkedReply, sendChunks } from './send-chunks.ts';
 export { sendPublic } from './send-public.ts';
 export { beginReply, type ReplyState, type RequestClock, secondsOf, stateOf, waitOut } from './state.ts';

@@ -1,5 +1,6 @@
 /** Checks double entry: the entries of the ledger against the trades and movements that they book. */
 
+import { ADOPTION_NAME } from '../adoption.ts';
 import type { LedgerQuery } from './query.ts';
 
 export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
@@ -13,7 +14,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'entries follow from trades and movements',
     meaning:
-      'each trade, deposit and withdrawal is booked exactly once on both sides, with its time and reference, and nothing else is',
+      'each trade, deposit, withdrawal and adoption is booked exactly once on both sides, with its time and reference, and nothing else is',
     sql: `
       with booked_trades as (
         select sequence, trade_id, 'trade-' || trade_id as transaction_id, taker_wallet, maker_wallet, base, quote,
@@ -51,6 +52,9 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
           on moved.of = movements.kind
         cross join lateral (values (0, moved.account, sign * amount_atoms),
           (1, coalesce(moved.other, wallet), -sign * amount_atoms)) as line (place, account, atoms)
+        union all
+        select sequence, line, ${ADOPTION_NAME}, 'adopt', account, asset, amount_atoms, ${ADOPTION_NAME}, time_ms
+        from adopted_balances
       ),
       booked as (
         select sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms
@@ -71,7 +75,8 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
       from movements as one
       left join movements as reversed on reversed.reference = one.reverses
         and reversed.kind in ('credited', 'debited') and reversed.kind <> one.kind
-      where one.reverses is not null and (reversed.sequence is null or reversed.sequence > one.sequence
+      where one.reverses is not null and (reversed.sequence is null and not exists (select from adoptions
+          where adoptions.sequence < one.sequence) or reversed.sequence > one.sequence
         or (reversed.wallet, reversed.asset) is distinct from (one.wallet, one.asset)
         or reversed.amount_atoms < one.amount_atoms)`,
   },

@@ -55,6 +55,19 @@ const ROWS = `
       json_build_array(name, operator, reason, wallet, market, asset, subject, before, after, time_ms)::text, time_ms
     from operator_acts where sequence > $1
     union all
+    select sequence, '${LINES.adoption}', '', concat_ws(${TAB}, after_sequence, last_trade_id), time_ms
+    from adoptions where sequence > $1
+    union all
+    select sequence, '${LINES.adopted}', concat_ws(${TAB}, account, asset),
+      concat_ws(${TAB}, account, asset, line, amount_atoms), time_ms
+    from adopted_balances where sequence > $1
+    union all
+    select sequence, '${LINES.adopted}', order_id, concat_ws(${TAB}, order_id, steps), time_ms
+    from adopted_fills where sequence > $1
+    union all
+    select sequence, '${LINES.adopted}', market, concat_ws(${TAB}, market, price_ticks), time_ms
+    from adopted_prices where sequence > $1
+    union all
     select sequence, '${LINES.reversal}', '', reverses, time_ms from movements where sequence > $1 and reverses is not null
     union all
     select sequence, '${LINES.payment}', '', txid, time_ms from movements where sequence > $1 and txid is not null
@@ -179,14 +192,18 @@ interface LinkedBatch {
 async function* batchesAfter(ask: Ask, first: number): AsyncGenerator<LinkedBatch> {
   let before = first;
   for (;;) {
-    const page = await ask<{ sequence: bigint; links: string }>(
-      'select sequence, links from chain_links where sequence > $1 order by sequence limit $2',
+    const page = await ask<{ sequence: bigint; links: string; is_seam: boolean }>(
+      `select sequence, links,
+         exists (select from adoptions where adoptions.sequence = chain_links.sequence) as is_seam
+       from chain_links where sequence > $1 order by sequence limit $2`,
       [before, BATCHES_OF_PAGE],
     );
-    for (const { sequence, links } of page) {
+    for (const { sequence, links, is_seam: isSeam } of page) {
       const last = Number(sequence);
       const width = links.length / (last - before);
-      yield { last, links, width: [LINK_CHARACTERS, OLD_LINK_CHARACTERS].find((one) => one === width) };
+      // Events of a seam were written together, and have no links.
+      const widths = isSeam ? [0] : [LINK_CHARACTERS, OLD_LINK_CHARACTERS];
+      yield { last, links, width: widths.find((one) => one === width) };
       before = last;
     }
     if (page.length < BATCHES_OF_PAGE) return;
@@ -279,6 +296,15 @@ const CHAIN_CHECK = {
   name: 'chain of events',
   meaning: 'each event wrote the rows that are there, by digests that follow from each other',
 };
+
+/** Returns the head after the last event of a span whose rows were written together. */
+export async function headOfSpan(ask: Ask, head: string, after: number, last: number): Promise<string> {
+  const content = new BatchContent();
+  const rows = cursorRows<EventRow>(ask, ROWS, [after]);
+  for await (const { lines } of eventsOf(rows, after + 1, last, () => false))
+    content.add(contentOfEvent(lines));
+  return headAfter(head, last, content.digest());
+}
 
 /**
  * @param ask in a snapshot

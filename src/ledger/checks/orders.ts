@@ -2,12 +2,13 @@
 
 import { brokenRules, type LedgerQuery } from './query.ts';
 
-/** Trades of each order: `id`, `steps`, `fills`, `last_sequence`, `last_ms`. */
+/** Trades of each order, and what lost ones filled: `id`, `steps`, `fills`, `last_sequence`, `last_ms`. */
 const FILLS = `
-  select id, sum(size_steps) as steps, count(*) as fills, max(sequence) as last_sequence, max(time_ms) as last_ms
+  select id, sum(size_steps) as steps, count(*) filter (where not is_lost) as fills, max(sequence) as last_sequence, max(time_ms) as last_ms
   from (
-    select taker_order_id as id, size_steps, sequence, time_ms from trades
-    union all select maker_order_id, size_steps, sequence, time_ms from trades) as sides
+    select taker_order_id as id, size_steps, sequence, time_ms, false as is_lost from trades
+    union all select maker_order_id, size_steps, sequence, time_ms, false from trades
+    union all select order_id, steps, sequence, time_ms, true from adopted_fills) as sides
   group by id`;
 
 /** Statuses that an order may have. */

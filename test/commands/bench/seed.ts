@@ -1,16 +1,16 @@
 /**
- * `npm run tool -- seed --trades N [--database-url URL] [--entries] [--plans]`: fills an empty database with a ledger
- * of N trades. Without a URL it uses a temporary Postgres, which is removed at the end. `--plans` prints the query plan
- * of each read; with a URL and without `--trades`, it reads the existing ledger.
+ * `npm run tool -- seed --trades N [--database-url URL] [--entries] [--plans] [--as-of]`: fills an empty database with a
+ * ledger of N trades, as a superuser. Without a URL it uses a temporary Postgres, which is removed at the end. `--plans`
+ * prints the query plan of each read; with a URL and without `--trades`, it reads the existing ledger. `--as-of` writes
+ * entries too, and prints what balances as of 18 hours after a midnight cost.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startEmbedded } from '../../../src/embedded/index.ts';
+import { freshDatabase } from '../../support/servers.ts';
+import { withServers } from '../command.ts';
+import { asOfCosts } from './as-of.ts';
 import { type ReadPlan, readPlans } from './read-plans.ts';
-import { seededSubject, seedLedger } from './seeded-ledger.ts';
+import { seededSubject, seededWallet, seedLedger } from './seeded-ledger.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -18,6 +18,7 @@ const { values: options } = parseArgs({
     'database-url': { type: 'string' },
     entries: { type: 'boolean', default: false },
     plans: { type: 'boolean', default: false },
+    'as-of': { type: 'boolean', default: false },
   },
 });
 
@@ -36,23 +37,22 @@ function printPlans(plans: readonly ReadPlan[]): void {
   }
 }
 
+const DAY_MS = 86_400_000;
+/** Yesterday at 18:00 UTC. */
+const endMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS / 4;
+
 async function seed(databaseUrl: string): Promise<void> {
+  const asOf = options['as-of'];
   if (trades !== undefined) {
-    const { entries } = options;
-    await seedLedger({ databaseUrl, trades, entries, endMs: Date.now(), say: (line) => console.log(line) });
+    const entries = options.entries || asOf;
+    await seedLedger({ databaseUrl, trades, entries, endMs, say: (line) => console.log(line) });
   }
   if (options.plans) printPlans(await readPlans(databaseUrl, seededSubject));
+  if (!asOf) return;
+  for (const { name, rows, buffers, ms } of await asOfCosts(databaseUrl, endMs + 1, seededWallet(3)))
+    console.log(`  ${name}: ${rows} rows, ${buffers} buffers, ${ms.toFixed(1)} ms`);
 }
 
-if (options['database-url'] !== undefined) {
-  await seed(options['database-url']);
-} else {
-  const folder = mkdtempSync(join(tmpdir(), 'redbook-seed-'));
-  const servers = await startEmbedded({ dataDir: join(folder, 'data'), durable: false });
-  try {
-    await seed(servers.databaseUrl);
-  } finally {
-    await servers.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+const { 'database-url': url } = options;
+if (url === undefined) await withServers(async () => seed(await freshDatabase()));
+else await seed(url);

@@ -43,7 +43,7 @@ const MARKETS: readonly Market[] = BASES.map((base, number) => ({
   version: 1,
 }));
 
-const seededWallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+export const seededWallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
 /** Returns one of the busiest wallets and the middle of its history. */
 export async function seededSubject(ledger: Ledger): Promise<ReadSubject> {

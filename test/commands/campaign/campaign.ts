@@ -341,6 +341,7 @@ const seedOf = (name: string): number =>
 async function runRound(stage: Stage, fault: Fault, scene: Scene, isRest: boolean): Promise<number> {
   if (fault.forgetsLimits) stage.forgetLimits();
   stage.driver.signsInAgain = fault.endsSessions === true;
+  stage.driver.setsDeadlines = fault.stepsEngineClock !== true;
   stage.begin();
   let healedMs: number;
   try {

@@ -149,7 +149,7 @@ interface Servers {
 async function startServers(plan: ClusterPlan, ports: Ports, folders: Folders): Promise<Servers> {
   const { engineSettings = [], engineEnvironment = {}, queueEnvironment = {} } = plan;
   const copies = plan.hasCopies
-    ? await startCopies({ folder: folders.engine, ports: ports.copies })
+    ? await startCopies({ given: { folder: folders.engine, ports: ports.copies } })
     : undefined;
   const [engine, queue, postgres] = await Promise.all([
     copies !== undefined

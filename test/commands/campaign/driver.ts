@@ -5,9 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Broken, type Reply } from '../../support/http-exchange.ts';
+import type { Random } from '../../support/seed.ts';
 import { words } from '../../support/words.ts';
 import type { Intent, Journal, OrderBody, Outcome, Shown } from './journal.ts';
-import { isLive, type Model, type Told } from './model.ts';
+import { isLive, type Model, sequenceOf, type Told } from './model.ts';
 import { type Asked, ask, signIn, type Wallet, walletOf } from './wallet.ts';
 
 export const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
@@ -22,15 +23,18 @@ const RESOLVE_WITHIN_MS = 60_000;
 
 /** Share of each action among the next actions of a wallet, in percent. */
 const MIX = {
-  rest: 30,
-  cross: 18,
+  rest: 22,
+  cross: 14,
   ioc: 6,
   fok: 4,
   'post-only': 6,
   'market order': 4,
   poor: 3,
+  batch: 4,
+  replace: 10,
   repeat: 6,
-  cancel: 12,
+  cancel: 10,
+  'cancel batch': 2,
   'cancel all': 1,
   list: 6,
   book: 4,
@@ -39,16 +43,27 @@ const MIX = {
 } as const;
 type Act = keyof typeof MIX;
 
+/** Acts that place one order. */
+const ORDERS = ['rest', 'cross', 'ioc', 'fok', 'post-only', 'market order'] as const;
+type OrderAct = (typeof ORDERS)[number];
+const MAX_BATCH = 6;
+const MAX_NAMED = 4;
+/** Share of orders with a deadline, which passes before it or up to so many milliseconds later. */
+const DEADLINES = { share: 0.15, soonMs: 40, lateMs: 3_000 };
+
 /** Paths of other reads. */
 const READ: readonly string[] = [
   ...['/v1/markets', '/v1/trades', '/v1/market-data/pairs', '/v1/market-data/summary'],
   ...['/v1/market-data/tickers', '/v1/market-data/trades/BTC_USDC?limit=50'],
 ];
 
+const GONE = 'ORDER_NOT_FOUND';
+/** The refusal of an order whose deadline has passed. */
+const LATE = 'BAD_REQUEST';
 /** Codes of refusals that these clients earn. */
 export const EARNED: ReadonlySet<string> = new Set(
   words(`
-  INSUFFICIENT_BALANCE ORDER_NOT_FOUND NOT_FOUND NO_REFERENCE_PRICE
+  INSUFFICIENT_BALANCE ORDER_NOT_FOUND NOT_FOUND NO_REFERENCE_PRICE BAD_REQUEST
 `),
 );
 /** Codes of refusals that a fault may cause. */
@@ -74,6 +89,19 @@ type Draft = Intent extends infer One
     : never
   : never;
 
+interface Asking {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object;
+  readonly port?: number | undefined;
+}
+
+interface Result {
+  readonly status: number;
+  /** Undefined: an error stands in its place. */
+  readonly order?: Record<string, unknown>;
+}
+
 function nextBurst(): { readonly begun: Promise<true>; readonly begin: (is: true) => void } {
   let begin: (is: true) => void = () => undefined;
   const begun = new Promise<true>((resolve) => {
@@ -91,6 +119,8 @@ export class Driver {
   readonly answers = { longestMs: 0, longest: '', count: 0 };
   /** True while a fault may honestly end sessions. */
   signsInAgain = false;
+  /** False while the clock of the engine is not that of the campaign. */
+  setsDeadlines = true;
   readonly #parts: DriverParts;
   #working: Promise<unknown> = Promise.resolve();
   #stopping = true;
@@ -163,41 +193,27 @@ export class Driver {
 
   async #act(wallet: Wallet, act: Act): Promise<unknown> {
     const { dice } = wallet;
-    const side = dice.pick(['buy', 'sell'] as const);
-    const away = (1 + dice.below(40)) / 4;
-    const passive = side === 'buy' ? MID - away : MID + away;
-    const aggressive = side === 'buy' ? MID + 20 : MID - 20;
-    const size = (1 + dice.below(300)) / 10_000;
-    const limit = (more: Partial<OrderBody>): Promise<unknown> =>
-      this.#placeNew(wallet, {
-        market: dice.pick(MARKETS),
-        side,
-        type: 'limit',
-        price: passive,
-        size,
-        ...more,
-      });
     switch (act) {
       case 'rest':
-        return wallet.resting.length > MAX_RESTING ? this.#act(wallet, 'cancel') : limit({});
-      case 'cross':
-        return limit({ price: aggressive, size: size * 2 });
-      case 'ioc':
-        return limit({ price: aggressive, timeInForce: 'IOC' });
-      case 'fok':
-        return limit({ price: aggressive, timeInForce: 'FOK' });
-      case 'post-only':
-        return limit({ price: dice.chance(0.3) ? aggressive : passive, postOnly: true });
-      case 'market order':
-        return this.#placeNew(wallet, { market: dice.pick(MARKETS), side, type: 'market', size });
+        return wallet.resting.length > MAX_RESTING
+          ? this.#act(wallet, 'cancel')
+          : this.#placeNew(wallet, this.#drawn(wallet, 'rest'));
       case 'poor':
         return this.#placePoor(wallet);
+      case 'batch':
+        return this.#placeBatch(wallet);
+      case 'replace':
+        return this.#replace(wallet);
       case 'repeat':
         return this.#repeat(wallet);
       case 'cancel': {
         const id = wallet.resting.shift();
-        return id === undefined ? limit({}) : this.cancel(wallet, id);
+        return id === undefined
+          ? this.#placeNew(wallet, this.#drawn(wallet, 'rest'))
+          : this.cancel(wallet, id);
       }
+      case 'cancel batch':
+        return this.#cancelBatch(wallet);
       case 'cancel all':
         return this.#cancelAll(wallet);
       case 'list':
@@ -208,7 +224,41 @@ export class Driver {
         return this.read(wallet, dice.pick([...READ, `/v1/portfolio/${wallet.address}`]));
       case 'sign in':
         return signIn(wallet, dice.pick(this.ports), this.#noteAsked);
+      default:
+        return this.#placeNew(wallet, this.#drawn(wallet, act));
     }
+  }
+
+  #drawn({ dice }: Wallet, act: OrderAct): Omit<OrderBody, 'clientOrderId'> {
+    const side = dice.pick(['buy', 'sell'] as const);
+    const away = (1 + dice.below(40)) / 4;
+    const passive = side === 'buy' ? MID - away : MID + away;
+    const aggressive = side === 'buy' ? MID + 20 : MID - 20;
+    const steps = 1 + dice.below(300);
+    const order = { market: dice.pick(MARKETS), side, size: steps / 10_000, ...this.#deadline(dice) };
+    const limit = { ...order, type: 'limit', price: aggressive } as const;
+    switch (act) {
+      case 'rest':
+        return { ...limit, price: passive };
+      case 'cross':
+        return { ...limit, size: steps / 5_000 };
+      case 'ioc':
+        return { ...limit, timeInForce: 'IOC' };
+      case 'fok':
+        return { ...limit, timeInForce: 'FOK' };
+      case 'post-only':
+        return { ...limit, price: dice.chance(0.3) ? aggressive : passive, postOnly: true };
+      case 'market order':
+        return { ...order, type: 'market' };
+    }
+  }
+
+  /** Half of the deadlines pass about when the request arrives, the others while its outcome may be unknown. */
+  #deadline(dice: Random): { readonly expiresAfter?: number } {
+    const { share, soonMs, lateMs } = DEADLINES;
+    if (!this.setsDeadlines || !dice.chance(share)) return {};
+    const aheadMs = dice.chance(0.5) ? dice.below(2 * soonMs) - soonMs : dice.below(lateMs);
+    return { expiresAfter: Date.now() + aheadMs };
   }
 
   /** An id that no other request of the wallet has, in any run of the same campaign. */
@@ -217,8 +267,45 @@ export class Driver {
   }
 
   #placeNew(wallet: Wallet, order: Omit<OrderBody, 'clientOrderId'>): Promise<Outcome> {
-    const sized = order.size === undefined ? {} : { size: Math.round(order.size * 10_000) / 10_000 };
-    return this.place(wallet, { ...order, ...sized, clientOrderId: this.#freshId() });
+    return this.place(wallet, { ...order, clientOrderId: this.#freshId() });
+  }
+
+  /** A batch whose outcome is unknown is sent again as it was: its orders are placed once. */
+  async #placeBatch(wallet: Wallet): Promise<void> {
+    const { dice } = wallet;
+    const orders = Array.from({ length: 1 + dice.below(MAX_BATCH) }, (_none, at) => ({
+      ...this.#drawn(wallet, dice.pick(ORDERS)),
+      clientOrderId: `c${this.#n + 1 + at}`,
+    }));
+    const send = (): Promise<Outcome[]> =>
+      this.#changeAll(
+        wallet,
+        orders.map((order) => ({ does: 'place', order })),
+        { method: 'POST', path: '/v1/orders/batch', body: { orders } },
+      );
+    const outcomes = await send();
+    for (const market of MARKETS) {
+      const sequences = outcomes.flatMap((one, at) =>
+        one.is === 'ok' && orders[at]!.market === market ? [sequenceOf(one.shown[0]!.id)] : [],
+      );
+      if (sequences.some((sequence, at) => sequence <= (sequences[at - 1] ?? 0)))
+        this.#parts.onViolation('batches', `orders of ${market} have the places ${sequences}`);
+    }
+    const isLost = outcomes.every(({ is }) => is === 'unknown');
+    for (const outcome of isLost && dice.chance(0.5) ? await send() : outcomes) rested(wallet, outcome);
+  }
+
+  /** The order stays with the wallet when it is not replaced. */
+  async #replace(wallet: Wallet): Promise<void> {
+    const id = wallet.resting.shift();
+    const market = id === undefined ? undefined : this.model.placed(id)?.order.market;
+    if (market === undefined) return;
+    const act = wallet.dice.pick(ORDERS);
+    const order = { ...this.#drawn(wallet, act), market, clientOrderId: this.#freshId() };
+    const outcome = await this.place(wallet, order, undefined, id);
+    const isKept =
+      outcome.is === 'ok' ? outcome.shown.length === 1 : outcome.is === 'refused' && outcome.code !== GONE;
+    if (isKept) wallet.resting.push(id!);
   }
 
   /** A refusal uses no id: an order that the wallet can pay is placed under it afterwards. */
@@ -286,42 +373,77 @@ export class Driver {
     }
   }
 
-  async place(wallet: Wallet, order: OrderBody, port?: number): Promise<Outcome> {
-    const outcome = await this.#change(wallet, { does: 'place', order }, 'POST', '/v1/orders', order, port);
-    if (outcome.is === 'ok') {
-      const [{ id, status }] = outcome.shown as [Shown];
-      if (isLive(status) && !wallet.resting.includes(id)) wallet.resting.push(id);
-    }
+  /** @param replaces id of the order that this one replaces */
+  async place(wallet: Wallet, order: OrderBody, port?: number, replaces?: string): Promise<Outcome> {
+    const asked: Asking =
+      replaces === undefined
+        ? { method: 'POST', path: '/v1/orders', body: order, port }
+        : {
+            method: 'POST',
+            path: '/v1/orders/replace',
+            body: { ...order, ...this.#named(wallet, replaces) },
+            port,
+          };
+    const outcome = await this.#change(wallet, { does: 'place', order, replaces }, asked);
+    rested(wallet, outcome);
     return outcome;
   }
 
+  /** Names an order that is replaced by one of its ids. */
+  #named({ dice }: Wallet, id: string): object {
+    const told = this.model.placed(id);
+    return told !== undefined && dice.chance(0.5)
+      ? { replacesClientOrderId: told.order.clientOrderId }
+      : { orderId: id };
+  }
+
   cancel(wallet: Wallet, id: string, port?: number): Promise<Outcome> {
-    return this.#change(wallet, { does: 'cancel', id }, 'DELETE', `/v1/orders/${id}`, undefined, port);
+    return this.#change(wallet, { does: 'cancel', id }, { method: 'DELETE', path: `/v1/orders/${id}`, port });
+  }
+
+  /** Orders are named by either of their ids. */
+  async #cancelBatch(wallet: Wallet): Promise<void> {
+    const ids = wallet.resting.splice(0, 1 + wallet.dice.below(MAX_NAMED));
+    const byClientId = ids.filter((id) => wallet.dice.chance(0.5) && this.model.placed(id) !== undefined);
+    const orderIds = ids.filter((id) => !byClientId.includes(id));
+    const clientOrderIds = byClientId.map((id) => this.model.placed(id)!.order.clientOrderId);
+    if (ids.length === 0) return;
+    await this.#changeAll(
+      wallet,
+      [...orderIds, ...byClientId].map((id) => ({ does: 'cancel', id })),
+      { method: 'POST', path: '/v1/orders/cancel-batch', body: { orderIds, clientOrderIds } },
+    );
   }
 
   #cancelAll(wallet: Wallet): Promise<Outcome> {
     wallet.resting.length = 0;
-    return this.#change(wallet, { does: 'cancel all' }, 'DELETE', '/v1/orders');
+    return this.#change(wallet, { does: 'cancel all' }, { method: 'DELETE', path: '/v1/orders' });
   }
 
-  async #change(
-    wallet: Wallet,
-    draft: Draft,
-    method: string,
-    path: string,
-    body?: object,
-    port = wallet.dice.pick(this.ports),
-  ): Promise<Outcome> {
-    const intent = this.begun(wallet.index, draft);
+  async #change(wallet: Wallet, draft: Draft, asking: Asking): Promise<Outcome> {
+    const [outcome] = await this.#changeAll(wallet, [draft], asking);
+    return outcome!;
+  }
+
+  /** Sends a request of one change, or of several with a result each. */
+  async #changeAll(wallet: Wallet, drafts: readonly Draft[], asking: Asking): Promise<Outcome[]> {
+    const { method, path, body, port = wallet.dice.pick(this.ports) } = asking;
+    const intents = drafts.map((draft) => this.begun(wallet.index, draft));
     try {
       const reply = await this.#ask(port, wallet, method, path, body);
-      this.#noteFault(reply, path);
-      return this.ended(outcomeOf(intent.n, reply));
+      const replies = resultsOf(reply) ?? intents.map(() => reply);
+      if (replies.length !== intents.length)
+        this.#parts.onViolation('replies', `${path} has ${replies.length} results for ${intents.length}`);
+      return intents.map((intent, at) => {
+        this.#noteFault(replies[at]!, path, 'order' in intent && intent.order.expiresAfter !== undefined);
+        return this.ended(outcomeOf(intent.n, replies[at]!));
+      });
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
-      const outcome = this.ended({ entry: 'outcome', n: intent.n, is: 'unknown', why: error.message });
+      const why = error.message;
+      const outcomes = intents.map(({ n }) => this.ended({ entry: 'outcome', n, is: 'unknown', why }));
       await sleep(SHY_MS);
-      return outcome;
+      return outcomes;
     }
   }
 
@@ -357,9 +479,10 @@ export class Driver {
   }
 
   /** No fault excuses an answer that the service itself calls unexpected, or one that no client of these earns. */
-  #noteFault({ status, body }: Reply, path: string): void {
+  #noteFault({ status, body }: Reply, path: string, hasDeadline = false): void {
     const code = String(body.code);
-    const isExpected = status === 200 || EARNED.has(code) || CAUSED.has(code);
+    const isEarned = EARNED.has(code) && (hasDeadline || code !== LATE);
+    const isExpected = status === 200 || isEarned || CAUSED.has(code);
     if (!isExpected) this.#parts.onViolation('answers', `${path} answered ${status} ${code}`);
   }
 
@@ -391,7 +514,7 @@ export class Driver {
     const { clientOrderId } = told.order;
     const found = await this.read(wallet, `/v1/orders/by-client-id/${encodeURIComponent(clientOrderId)}`);
     if (found?.status !== 200 && found?.status !== 404) return;
-    const outcome = await this.place(wallet, told.order);
+    const outcome = await this.place(wallet, told.order, undefined, told.replaces);
     if (found.status !== 200 || outcome.is === 'unknown') return;
     const { id } = found.body.order as Shown;
     if (outcome.is === 'refused' || outcome.shown[0]!.id !== id)
@@ -399,12 +522,29 @@ export class Driver {
   }
 }
 
+/** The results of a request for several orders, each as its own reply. */
+function resultsOf({ status, body: { results } }: Reply): Reply[] | undefined {
+  if (status !== 200 || results === undefined) return undefined;
+  return (results as Result[]).map(({ status: own, order, ...rest }) => ({
+    status: own,
+    body: order ?? rest,
+  }));
+}
+
+/** An order that lives is one of those that the wallet cancels and replaces. */
+function rested(wallet: Wallet, outcome: Outcome): void {
+  if (outcome.is !== 'ok') return;
+  const [{ id, status }] = outcome.shown as [Shown];
+  if (isLive(status) && !wallet.resting.includes(id)) wallet.resting.push(id);
+}
+
 /** 503 leaves the outcome open, unless it says that trading is paused. */
 function outcomeOf(n: number, { status, body }: Reply): Outcome {
   const code = String(body.code);
   if (status === 200) {
-    const shown = body.cancelled === undefined ? [body] : (body.cancelled as object[]);
-    return { entry: 'outcome', n, is: 'ok', shown: shown.map(shownOf as (order: object) => Shown) };
+    const { cancelled, replaced } = body;
+    const shown = (cancelled ?? (replaced === undefined ? [body] : [body, replaced])) as Shown[];
+    return { entry: 'outcome', n, is: 'ok', shown: shown.map(shownOf) };
   }
   if (status >= 500 && code !== 'OPERATIONAL_PAUSED')
     return { entry: 'outcome', n, is: 'unknown', why: `${status} ${code}` };

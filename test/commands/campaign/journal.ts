@@ -108,6 +108,8 @@ export interface OrderBody {
   readonly quoteAmount?: number;
   readonly timeInForce?: 'GTC' | 'IOC' | 'FOK';
   readonly postOnly?: boolean;
+  /** Unix milliseconds. */
+  readonly expiresAfter?: number;
   readonly clientOrderId: string;
 }
 
@@ -124,8 +126,12 @@ export interface Movement {
 export const nameOf = ({ kind, reference }: Movement): string => `${kind} ${reference}`;
 
 /** A request that changes something, by the index of its wallet. */
-export type Intent = { readonly entry: 'intent'; readonly n: number; readonly wallet: number } & (
-  | { readonly does: 'place'; readonly order: OrderBody }
+export type Intent = {
+  readonly entry: 'intent';
+  readonly n: number;
+  readonly wallet: number;
+} /** `replaces`: id of the order that this one replaces. */ & (
+  | { readonly does: 'place'; readonly order: OrderBody; readonly replaces?: string | undefined }
   | { readonly does: 'cancel'; readonly id: string }
   | { readonly does: 'cancel all' }
   | { readonly does: 'move'; readonly movement: Movement }
@@ -140,7 +146,7 @@ export interface Shown {
 export type Outcome = {
   readonly entry: 'outcome';
   readonly n: number;
-} /** `shown`: the order that was placed, or the orders that were cancelled. */ & (
+} /** `shown`: the order that was placed and then the one that it replaced, or the orders that were cancelled. */ & (
   | { readonly is: 'ok'; readonly shown: readonly Shown[] }
   | { readonly is: 'refused'; readonly code: string }
   /** No answer, 503 or 500: it may have happened. */

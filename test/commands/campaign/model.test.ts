@@ -27,6 +27,45 @@ const modelOf = (...entries: readonly Entry[]): Model => {
 describe('the model of a campaign', () => {
   const told = (model: Model) => model.orders.get(model.keyOf(0, 'c1'))!;
 
+  it('counts an order as refused for good once its deadline has passed', () => {
+    const unknown: readonly Entry[] = [
+      asked(1, order({ expiresAfter: 1 })),
+      { entry: 'outcome', n: 1, is: 'unknown', why: 'socket hang up' },
+      asked(2, order({ expiresAfter: 1 })),
+    ];
+    const refused = (code: string): Model =>
+      modelOf(...unknown, { entry: 'outcome', n: 2, is: 'refused', code });
+    expect([told(refused('BAD_REQUEST')).state, refused('BAD_REQUEST').unsure.size]).to.deep.equal([
+      'refused',
+      0,
+    ]);
+    expect(refused('INSUFFICIENT_BALANCE').unsure.size).to.equal(1);
+  });
+
+  it('counts an order as gone that is replaced, or that a replacement does not find', () => {
+    const replaced = (outcome: Entry): Model =>
+      modelOf(
+        asked(1, order()),
+        shown(1, 'resting'),
+        {
+          entry: 'intent',
+          n: 2,
+          wallet: 0,
+          does: 'place',
+          order: order({ clientOrderId: 'c2' }),
+          replaces: ID,
+        },
+        outcome,
+      );
+    const both = [
+      { id: ID.replace('100', '200'), status: 'resting' },
+      { id: ID, status: 'cancelled' },
+    ];
+    expect(told(replaced({ entry: 'outcome', n: 2, is: 'ok', shown: both })).ended).to.equal('cancelled');
+    const missed = replaced({ entry: 'outcome', n: 2, is: 'refused', code: 'ORDER_NOT_FOUND' });
+    expect(told(missed).goneBy).to.equal(2);
+  });
+
   it('asks for an order again with the terms that followed a refusal', () => {
     const model = modelOf(
       asked(1, order({ size: 5_000_000 })),

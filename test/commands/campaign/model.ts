@@ -15,6 +15,8 @@ export interface Told {
   readonly wallet: number;
   /** As it was asked for first, or after its last refusal, or as it was placed. */
   order: OrderBody;
+  /** Id of the order that it replaces. */
+  readonly replaces: string | undefined;
   /** Number of the intent that first asked for it. */
   readonly n: number;
   /** `asked`: the outcome of at least one request is unknown, and no request was answered with an order. */
@@ -78,6 +80,11 @@ export class Model {
     }
   }
 
+  /** The order that a reply placed under an id. */
+  placed(id: string): Told | undefined {
+    return this.#byId.get(id);
+  }
+
   keyOf(wallet: number, clientOrderId: string): string {
     return `${wallet} ${clientOrderId}`;
   }
@@ -94,7 +101,8 @@ export class Model {
       // A refusal uses no id, so only the later terms can have been placed.
       if (earlier?.state === 'refused') earlier.order = intent.order;
       if (earlier === undefined) {
-        const told = { wallet, order: intent.order, n, state: 'asked' as const };
+        const { order, replaces } = intent;
+        const told = { wallet, order, replaces, n, state: 'asked' as const };
         this.orders.set(key, { ...told, id: undefined, ended: undefined, endedBy: 0, goneBy: 0 });
       }
     } else if (intent.does === 'move' && !this.movements.has(nameOf(intent.movement))) {
@@ -135,9 +143,13 @@ export class Model {
       for (const told of this.orders.values())
         if (told.wallet === intent.wallet && told.state === 'placed') told.goneBy = outcome.n;
     } else if (intent.does === 'cancel' && outcome.is === 'refused' && outcome.code === 'ORDER_NOT_FOUND') {
-      const told = this.#byId.get(intent.id);
-      if (told !== undefined) told.goneBy = outcome.n;
+      this.#gone(intent.id, outcome.n);
     }
+  }
+
+  #gone(id: string, n: number): void {
+    const told = this.#byId.get(id);
+    if (told !== undefined) told.goneBy = n;
   }
 
   #endPlacing(wallet: number, order: OrderBody, outcome: Outcome): void {
@@ -150,9 +162,13 @@ export class Model {
       case 'refused':
         if (told.state === 'placed') this.#contradict(told, `was placed and is refused with ${outcome.code}`);
         else told.state = 'refused';
+        // The deadline has passed at the engine: no request that was held up can place the order any more.
+        if (outcome.code === 'BAD_REQUEST') this.unsure.delete(told);
+        if (outcome.code === 'ORDER_NOT_FOUND' && told.replaces !== undefined)
+          this.#gone(told.replaces, outcome.n);
         return;
       case 'ok': {
-        const [shown] = outcome.shown;
+        const [shown, replaced] = outcome.shown;
         if (told.id !== undefined && told.id !== shown!.id)
           this.#contradict(told, `is answered as ${shown!.id}`);
         if (told.id === undefined) told.order = order;
@@ -160,6 +176,7 @@ export class Model {
         told.id = shown!.id;
         this.#byId.set(told.id, told);
         this.#show(shown!, outcome.n);
+        if (replaced !== undefined) this.#show(replaced, outcome.n);
       }
     }
   }

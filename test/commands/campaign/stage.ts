@@ -15,6 +15,7 @@ import {
 } from './cluster.ts';
 import { type DeadMan, openDeadMan } from './dead-man.ts';
 import { Driver, MARKETS } from './driver.ts';
+import { type Followers, openFollowers } from './followers.ts';
 import { type GreedyReader, openGreedyReader } from './greedy-reader.ts';
 import type { Rest } from './invariants/events.ts';
 import { INVARIANTS } from './invariants/index.ts';
@@ -50,6 +51,7 @@ export class Stage {
   readonly outbox: Outbox;
   readonly screens: Screens;
   readonly shownIds: ShownIds;
+  readonly followers: Followers;
   /** Rounds since the last rest. */
   readonly unrested: Omit<Held, 'entry'>[] = [];
   /** Found since the last call of `violations`. */
@@ -78,6 +80,7 @@ export class Stage {
     this.shownIds = openShownIds();
     const onAsked = ({ reply }: Asked): void => this.shownIds.look(bodyOf(reply));
     this.driver = new Driver({ seed, traders, ports, journal, model, onViolation: this.found, onAsked });
+    this.followers = openFollowers(this.driver, traders, this.shownIds, this.found);
     const upTo = cluster.copies === undefined ? undefined : () => cursorOf(cluster);
     this.outbox = openOutbox(cluster.redis, this.found, upTo);
     const streams = cluster.of('stream').map(({ port }) => port);
@@ -101,6 +104,7 @@ export class Stage {
         await fundMarkets(cluster.settings, symbols, addresses);
       }
       await stage.driver.signIn();
+      await stage.followers.open((await engineSequence(cluster.redis)) ?? 0);
       return stage;
     } catch (error) {
       options.say(cluster.processes.output());
@@ -125,6 +129,7 @@ export class Stage {
   begin(): void {
     this.screens.begin();
     this.shownIds.begin();
+    this.followers.begin();
     this.driver.begin(this.#options.perSecond);
     this.#marker.begin();
     this.#race.begin();
@@ -137,6 +142,7 @@ export class Stage {
   async quiet(): Promise<void> {
     await Promise.all([
       this.driver.stop(),
+      this.followers.stop(),
       this.#marker.stop(),
       this.#race.stop(),
       this.#greedy.stop(),
@@ -165,6 +171,7 @@ export class Stage {
     this.outbox.forget(afterSequence);
     this.screens.forget();
     this.shownIds.forget();
+    this.followers.forget();
     this.#deadMan.forget();
     for (const wallet of this.driver.wallets) wallet.resting.length = 0;
   }
@@ -175,7 +182,7 @@ export class Stage {
 
   /** Resolves unknown outcomes, waits until all is settled, and checks every invariant. */
   async rest(): Promise<void> {
-    const { cluster, driver, model, outbox, screens, shownIds } = this;
+    const { cluster, driver, model, outbox, screens, shownIds, followers } = this;
     if (model.accepted === this.#acceptedBefore)
       this.found('campaign', 'no order was accepted since the last rest, so nothing was tested');
     await driver.resolve();
@@ -185,7 +192,8 @@ export class Stage {
     await this.#race.probe();
     if (!(await this.#isSettled())) return;
     const sinceMs = performance.now();
-    const rest: Rest = { sinceMs, cluster, driver, model, outbox, screens, shownIds, ended: this.#ended };
+    const parts = { cluster, driver, model, outbox, screens, shownIds, followers };
+    const rest: Rest = { ...parts, sinceMs, ended: this.#ended };
     for (const { name, check } of INVARIANTS)
       for (const detail of await check(rest)) this.found(name, detail);
     this.#acceptedBefore = model.accepted;

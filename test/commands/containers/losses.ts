@@ -167,6 +167,46 @@ export const LOSSES: readonly Check[] = [
     );
   }),
 
+  check('Postgres older than the events that are left', 'an old dump, then ledger adopt', async (cluster) => {
+    const { engine, checkout } = cluster;
+    const guide = checkout.read(RUNBOOK);
+    const settings = checkout.read('.env');
+    checkout.write('.env', `${settings}EVENTS_STAY_MS=10000\n`);
+    const up = await cluster.up();
+    const backedUp = await engine.script(blockOf(guide, '### By `pg_dump`', 'sh'), checkout.folder);
+    const dumped = eventOf(await cluster.operator('status'));
+    // Events stay for up to twice the setting, and trading goes on, so that some are lost and some are left.
+    const result = await cluster.underLoad(() => sleep(25_000));
+    await settled(cluster);
+    const losses = await loseVolumes(cluster, 'postgres');
+    const redis = await cluster.up('redis');
+    const heading = '### When Postgres is older';
+    const restored = await engine.script(blockOf(guide, heading, 'sh'), checkout.folder);
+    const adopt = ['run', '--rm', '-T', 'operator', 'ledger', 'adopt', '--json'];
+    const asked = await engine.compose(...adopt);
+    const [, last = ''] = /--confirm (\d+)/.exec(asked.stderr) ?? [];
+    const adopted = await engine.compose(...adopt, '--confirm', last);
+    const after = guide.slice(guide.indexOf('`redbook ledger adopt` now lists'));
+    const continued = await engine.script(blockOf(after, '', 'sh'), checkout.folder);
+    const later = await cluster.underLoad(async () => undefined);
+    checkout.write('.env', settings);
+    return judged(
+      `dumped at event ${dumped}, lost up to ${last}; ${loaded(result)}; then ${loaded(later)}`,
+      {
+        'the first command asks': asked.status === 1 && Number(last) > Number(dumped),
+        'the cluster trades': later.placed > 0,
+        'the books hold': await reconciles(cluster),
+      },
+      up,
+      backedUp,
+      ...losses,
+      redis,
+      restored,
+      adopted,
+      continued,
+    );
+  }),
+
   check('a rehearsal of the restore', 'backed up under load, restored apart', async (cluster) => {
     const { engine, checkout } = cluster;
     const guide = checkout.read(RUNBOOK);

@@ -20,6 +20,7 @@ import {
   startCluster,
 } from '../campaign/cluster.ts';
 import { Driver, EARNED, MARKETS } from '../campaign/driver.ts';
+import { openFollowers } from '../campaign/followers.ts';
 import { INVARIANTS } from '../campaign/invariants/index.ts';
 import { JOURNAL, openJournal } from '../campaign/journal.ts';
 import { MARKER } from '../campaign/marker.ts';
@@ -237,6 +238,10 @@ async function drive(scene: Scene): Promise<Outcome> {
     });
   };
 
+  // They follow only at the end: the log of the balancer is compared with the driver's requests.
+  const followers = openFollowers(driver, plan.wallets, shownIds, load.found);
+  await followers.open((await sequence())!);
+
   const begunMs = Date.now();
   const leftMs = (): number => Math.max(0, begunMs + plan.seconds * 1_000 - Date.now());
   driver.begin(plan.perSecond);
@@ -278,7 +283,10 @@ async function drive(scene: Scene): Promise<Outcome> {
   const refused = unknown.filter(({ state }) => state === 'refused').length;
   await cluster.untilSettled();
   const bookScreens = openBookScreens([balancer.port], shownIds, load.found);
-  const rest = { cluster, driver, outbox, screens: bookScreens, shownIds, ended: new Map<string, string>() };
+  const rest = {
+    ...{ cluster, driver, outbox, screens: bookScreens, shownIds, followers },
+    ended: new Map<string, string>(),
+  };
   for (const { name, check } of INVARIANTS)
     for (const detail of await check({ ...rest, model: driver.model, sinceMs: performance.now() }))
       load.found(name, detail);

@@ -100,6 +100,7 @@ export const serverClocksStep: Fault = {
     'request limits, whose windows go by the clock of the queue Redis; figures of 24 hours, until the clock of the ' +
     'engine has passed its last event',
   forgetsLimits: true,
+  stepsEngineClock: true,
   lacks: ({ hasFakedClock }) => (hasFakedClock ? undefined : 'libfaketime cannot be had'),
   async plan(base) {
     const [engine, queue] = [(await fakedClock())!, (await fakedClock())!];

@@ -59,6 +59,8 @@ export interface Fault {
   readonly forgetsLimits?: boolean;
   /** Replicas may refuse sessions of each other: clients sign in again. */
   readonly endsSessions?: boolean;
+  /** The clock of the engine's Redis leaves that of the campaign, so orders have no deadlines. */
+  readonly stepsEngineClock?: boolean;
   /** @returns the reason why this machine cannot run it */
   readonly lacks?: (machine: Machine) => string | undefined;
   /** A cluster that differs from the one that most faults share. */

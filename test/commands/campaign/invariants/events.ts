@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reply } from '../../../support/http-exchange.ts';
 import { type Cluster, engineSequence } from '../cluster.ts';
 import type { Driver } from '../driver.ts';
+import type { Followers } from '../followers.ts';
 import type { Model } from '../model.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Screens } from '../screens.ts';
@@ -21,6 +22,7 @@ export interface Rest {
   readonly outbox: Outbox;
   readonly screens: Screens;
   readonly shownIds: ShownIds;
+  readonly followers: Followers;
   /** Terminal orders of the last rest: id and what must not change of them. */
   readonly ended: Map<string, string>;
 }

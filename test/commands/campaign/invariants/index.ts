@@ -1,6 +1,7 @@
 /** All that must hold at rest: one function each, which returns what does not. */
 
 import { booksAreOfLiveOrders, prioritiesHold, screensAreTrue } from './books.ts';
+import { changesAreToldOnce, deadlinesHold, replacementsAreWhole } from './changes.ts';
 import { eventsAreWhole, nothingShownIsGone, type Rest } from './events.ts';
 import { dataIsTrue } from './market-data.ts';
 import {
@@ -34,6 +35,9 @@ export const INVARIANTS: readonly Invariant[] = [
   { name: 'shown orders and executions', check: nothingShownIsGone },
   { name: 'acknowledged credits and debits', check: movementsAreThere },
   { name: 'client ids', check: replaysAreTheSame },
+  { name: 'replacements', check: replacementsAreWhole },
+  { name: 'deadlines', check: deadlinesHold },
+  { name: 'changes', check: changesAreToldOnce },
   { name: 'terminal orders stay so', check: endsStay },
   { name: 'fills pair up', check: fillsArePairs },
   { name: 'price-time priority', check: prioritiesHold },

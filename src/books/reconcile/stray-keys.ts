@@ -1,0 +1,34 @@
+/** Checks that the engine's Redis has no key that no part of the engine names. */
+
+import { keysOfEngine } from '../../engine/index.ts';
+import type { Audited } from './audited.ts';
+import { type CheckResult, Comparison } from './comparison.ts';
+import { scanTexts } from './fields.ts';
+
+/** Families of keys that are of queues and limits, or that come and go with the claim filter. */
+const OTHERS = /^[^:]*:(?:(?:login|limit|feed|settlement|snapshot):.*|claim-filter(?::\d+:\d+)?)$/;
+/** Most keys that are held until it is known that no new market or asset has them. */
+const MAX_STRAY = 10_000;
+
+export async function checkKeys({ engine, markets, assets }: Audited): Promise<CheckResult> {
+  const comparison = new Comparison();
+  const known = keysOfEngine(markets.keys(), assets.keys());
+  const strange = new Set<string>();
+  for await (const keys of engine.pages.scanKeys())
+    for (const key of keys) {
+      if (known.has(key) || OTHERS.test(key)) comparison.agree();
+      else if (strange.size < MAX_STRAY) strange.add(key);
+    }
+  // Markets and assets that came meanwhile have their records before they have keys.
+  const [symbols, names]: [string[], string[]] = [[], []];
+  await scanTexts(engine, 'markets', (symbol) => symbols.push(symbol));
+  await scanTexts(engine, 'assets', (name) => names.push(name));
+  const later = keysOfEngine(symbols, names);
+  for (const key of strange) comparison.equal(`key ${key}`, later.has(key) ? key : 'no such key', key);
+  return comparison.result(
+    'keys are of the engine',
+    null,
+    '# keys',
+    'each key under the tag of Redbook belongs to the engine, to one of its markets or assets, or to the queue',
+  );
+}

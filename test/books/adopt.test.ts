@@ -1,0 +1,278 @@
+/** Proves that a Postgres of before the events that are left takes over what the engine holds, and loses nothing else. */
+
+import { expect } from 'chai';
+import { Refusal } from '../../src/domain/errors.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { KEYS } from '../../src/engine/keys.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { query } from '../ledger/tables.ts';
+import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
+import { settleAll } from '../support/settle-all.ts';
+
+const WALLETS = [1, 2, 3, 4].map(WALLET);
+const BOB = WALLETS[1]!;
+const MARKETS = ['ETH/USDC', 'BTC/USDC', 'BTC/ETH'];
+const ASSETS = ['ETH', 'BTC', 'USDC'];
+const COMMANDS = 80;
+
+/** An exchange, and a second ledger that has stopped settling. */
+interface Exchange extends OperatorFixture {
+  readonly old: Ledger;
+  readonly oldUrl: string;
+}
+
+async function openTraded(): Promise<Exchange> {
+  const fixture = await openOperatorFixture();
+  const oldUrl = await freshLedgerDatabase();
+  const old = openLedger({ databaseUrl: oldUrl });
+  await fixture.ask('asset', 'set', 'USDC', '--scale', '6');
+  for (const market of MARKETS) await fixture.ask('market', 'create', market, ...marketRules());
+  for (const wallet of WALLETS)
+    for (const asset of ASSETS)
+      await fixture.ask('account', 'credit', wallet, asset, '100000', '--reference', `${wallet} ${asset}`);
+  return { ...fixture, old, oldUrl };
+}
+
+/** Places crossing orders and cancels some. Ignores refusals. */
+async function trade({ engine }: Exchange, dice: Random, name: string): Promise<void> {
+  for (let count = 0; count < COMMANDS; count += 1) {
+    const [wallet, market] = [dice.pick(WALLETS), dice.pick(MARKETS)];
+    const request = {
+      market,
+      side: dice.pick(['buy', 'sell'] as const),
+      type: 'limit' as const,
+      leverage: null,
+      timeInForce: dice.pick(['GTC', 'GTC', 'GTC', 'IOC'] as const),
+      price: parseDecimal(`${95 + dice.below(10)}`),
+      size: parseDecimal(`${1 + dice.below(9)}`),
+      clientOrderId: dice.chance(0.5) ? `${name} ${count}` : null,
+      postOnly: dice.chance(0.1),
+      reduceOnly: false,
+    };
+    const command = dice.chance(0.08)
+      ? engine.orders.cancelAll(wallet, market)
+      : engine.orders.place({ wallet, request });
+    await command.catch((error) => {
+      if (!(error instanceof Refusal)) throw error;
+    });
+  }
+}
+
+const sequenceOf = async ({ engine }: Exchange): Promise<number> => (await engine.reads.state()).sequence;
+
+/** The state that statements, lists and rebuilds begin with. */
+async function stateOf(ledger: Ledger): Promise<Record<string, unknown>> {
+  const { sequence } = await ledger.settlement.cursor();
+  const balances: string[] = [];
+  for (const asset of ASSETS)
+    for await (const { account, atoms } of ledger.state.balances(asset, sequence))
+      if (atoms !== 0n) balances.push(`${account} ${atoms} ${asset}`);
+  const orders: string[] = [];
+  for await (const { id, wallet, remainingSteps, clientOrderId } of ledger.state.liveOrders(sequence))
+    orders.push(`${id} ${wallet} ${remainingSteps} ${clientOrderId}`);
+  const { cursor, ...switches } = await ledger.state.switches();
+  const { holds, acceptedTerms, markets, marketVersions, ...others } = switches;
+  return {
+    sequence,
+    balances,
+    orders,
+    holds: [...holds].sort(),
+    terms: [...acceptedTerms].sort(),
+    markets: [...markets].sort((a, b) => a.number - b.number),
+    versions: [...marketVersions].sort(),
+    ...others,
+    assets: await ledger.state.assets(),
+    prices: [...(await ledger.state.lastPrices())].sort(),
+  };
+}
+
+describe('books: adopt', function () {
+  this.timeout(60_000);
+  let exchange: Exchange;
+  let dice: Random;
+  beforeEach(async () => {
+    dice = random(runSeed());
+    exchange = await openTraded();
+    await trade(exchange, dice, 'known');
+    await settleAll({ engine: exchange.engine, ledger: exchange.old }, { trims: false });
+  });
+  afterEach(async () => {
+    await exchange.old.close();
+    await exchange.close();
+  });
+
+  /** Settles everything, drops the events up to one, and lets the commands work on the older ledger. */
+  async function lose(last: number): Promise<void> {
+    const { redis, engine, ledger, old, services } = exchange;
+    await exchange.settle();
+    const { epoch } = await engine.reads.state();
+    await redis.xtrim(KEYS.events, 'MINID', `${epoch}-${last + 1}`);
+    exchange.services = { ...services, ledger: old };
+    Object.assign(services, { ledger: old });
+    expect((await ledger.settlement.cursor()).sequence).to.equal(await sequenceOf(exchange));
+  }
+
+  const adopt = async (last: number) => {
+    const seams = await query(exchange.oldUrl, 'select * from adoptions');
+    const asked = await exchange.run('ledger', 'adopt', '--json');
+    expect(asked.status).to.equal(1);
+    expect(JSON.parse(asked.stderr).code).to.equal('CONFIRM');
+    expect(asked.stderr).to.contain(`--confirm ${last}`);
+    expect(await query(exchange.oldUrl, 'select * from adoptions')).to.deep.equal(seams);
+    return exchange.ask('ledger', 'adopt', '--confirm', `${last}`, '--by', 'ann', '--reason', 'disk lost');
+  };
+  const settleOld = (): Promise<void> =>
+    settleAll({ engine: exchange.engine, ledger: exchange.old }, { trims: false });
+
+  it('takes over balances, live orders and settings, and settles the events that are left', async () => {
+    await trade(exchange, dice, 'lost');
+    await exchange.ask('account', 'hold', WALLET('e'));
+    await exchange.ask('terms', 'require', '2');
+    for (const wallet of WALLETS) await exchange.engine.switches.acceptTerms(wallet, '2');
+    await exchange.ask('market', 'set', 'BTC/ETH', '--fee-bps', '3');
+    await exchange.ask('account', 'credit', BOB, 'USDC', '77', '--reference', 'lost deposit');
+    await exchange.ask('withdrawal', 'request', BOB, 'USDC', '5', '--reference', 'ends later');
+    const last = await sequenceOf(exchange);
+    await exchange.ask('withdrawal', 'confirm', 'ends later', '--txid', '0x1');
+    await exchange.ask('market', 'set', 'ETH/USDC', '--fee-bps', '20');
+    await trade(exchange, dice, 'left');
+    await lose(last);
+    const due = await stateOf(exchange.ledger);
+    const { sequence: after } = await exchange.old.settlement.cursor();
+    const seam = await adopt(last);
+    expect(seam).to.include({ afterSequence: after, sequence: last, isWritten: true });
+    expect(seam.balances.length).to.be.above(0);
+    await settleOld();
+    expect(await stateOf(exchange.old)).to.deep.equal(due);
+    const { checks, holds } = await exchange.ask('ledger', 'reconcile');
+    expect(checks.flatMap((one: { differences: unknown[] }) => one.differences)).to.deep.equal([]);
+    expect(holds).to.equal(true);
+    const [act] = await query(exchange.oldUrl, `select * from operator_acts where name = 'ledger adopt'`);
+    expect(act).to.include({ operator: 'ann', reason: 'disk lost', after: `event ${last}` });
+  });
+
+  it('continues trading, a second seam and a rebuild, when no event is left', async () => {
+    for (const name of ['lost', 'lost again']) {
+      await trade(exchange, dice, name);
+      const last = await sequenceOf(exchange);
+      await lose(last);
+      expect(await exchange.redis.xlen(KEYS.events)).to.equal(0);
+      await adopt(last);
+      await exchange.ask('ledger', 'reconcile');
+      await trade(exchange, dice, `after ${name}`);
+      await settleOld();
+      await exchange.ask('ledger', 'reconcile');
+    }
+    const state = await stateOf(exchange.old);
+    expect({ ...state, sequence: 0 }).to.deep.equal({ ...(await settledState()), sequence: 0 });
+    await exchange.redis.flushall();
+    await exchange.ask('ledger', 'rebuild');
+    for (const engine of [exchange.engine, exchange.services.engine])
+      await engine.lifecycle.open(await exchange.old.settlement.cursor());
+    await exchange.ask('ledger', 'reconcile');
+    expect(await stateOf(exchange.old)).to.deep.equal(state);
+  });
+
+  /** The state of the ledger that never lost an event. */
+  async function settledState(): Promise<Record<string, unknown>> {
+    await exchange.settle();
+    return stateOf(exchange.ledger);
+  }
+
+  it('tells the seam in statements, whose lines sum to their closing balances on pages of any length', async () => {
+    await trade(exchange, dice, 'lost');
+    const last = await sequenceOf(exchange);
+    await trade(exchange, dice, 'left');
+    await lose(last);
+    const seam = await adopt(last);
+    await settleOld();
+    const changed = new Set(seam.balances.map(({ account }: { account: string }) => account));
+    for (const wallet of WALLETS) {
+      const span = { wallet, fromMs: 0, toMs: Date.now() + 60_000 };
+      const sums: Record<string, bigint> = {};
+      const add = (asset: string, atoms: bigint): void => {
+        sums[asset] = (sums[asset] ?? 0n) + atoms;
+      };
+      let [page, adoptions] = [await exchange.old.statements.page(span, null, 1), 0];
+      for (;;) {
+        for (const line of page.stated)
+          if (line.kind === 'adoption') {
+            add(line.asset, line.amountAtoms);
+            adoptions += 1;
+          } else if (line.kind === 'deposit') add(line.asset, line.amountAtoms);
+          else if (line.kind === 'trade') {
+            const sign = line.side === 'buy' ? 1n : -1n;
+            add(line.base, sign * line.baseAtoms);
+            add(line.quote, -sign * line.notionalAtoms - line.feeAtoms);
+          }
+        if (page.next === null) break;
+        page = await exchange.old.statements.page(span, page.next, 1);
+      }
+      expect(sums).to.deep.equal(Object.fromEntries(page.closing!));
+      expect(adoptions > 0).to.equal(changed.has(wallet));
+    }
+  });
+
+  it('refuses where nothing is lost, where the engine is behind, and where the histories are two', async () => {
+    const { sequence } = await exchange.old.settlement.cursor();
+    await trade(exchange, dice, 'left');
+    await lose(sequence);
+    expect(await exchange.refuse('ledger', 'adopt')).to.equal('NOTHING_LOST');
+    await query(exchange.oldUrl, `update engine_cursor set digest = 'another', sequence = sequence + 1`);
+    expect(await exchange.refuse('ledger', 'adopt')).to.equal('OTHER_HISTORY');
+    await query(exchange.oldUrl, 'update engine_cursor set sequence = sequence + 1000000');
+    expect(await exchange.refuse('ledger', 'adopt')).to.equal('ENGINE_BEHIND');
+  });
+
+  it('refuses while somebody trades, and writes nothing', async () => {
+    await trade(exchange, dice, 'lost');
+    const last = await sequenceOf(exchange);
+    await lose(last);
+    const { engine } = exchange.services;
+    const scanLive = engine.pages.scanLive.bind(engine.pages);
+    engine.pages.scanLive = async (after) => {
+      await exchange.place({ wallet: BOB, price: '1' });
+      return scanLive(after);
+    };
+    expect(await exchange.refuse('ledger', 'adopt', '--confirm', `${last}`)).to.equal('ENGINE_BUSY');
+    expect(await query(exchange.oldUrl, 'select from adoptions')).to.deep.equal([]);
+  });
+
+  it('is found by a reconcile when somebody changes a row of the seam', async () => {
+    await trade(exchange, dice, 'lost');
+    const last = await sequenceOf(exchange);
+    await lose(last);
+    await adopt(last);
+    await exchange.ask('ledger', 'reconcile');
+    const changes = [
+      'update adoptions set last_trade_id = last_trade_id + 1',
+      'update adopted_balances set amount_atoms = amount_atoms + 1 where line = 2',
+      'update adopted_fills set steps = steps + 1',
+      'update adopted_prices set price_ticks = price_ticks + 1',
+      'delete from adopted_prices',
+    ];
+    for (const change of changes) {
+      const table = /adopt\w+/.exec(change)![0];
+      const rows = await query(exchange.oldUrl, `select from ${table}`);
+      if (rows.length === 0) continue;
+      const kept = await query(exchange.oldUrl, `select to_jsonb(${table})::text as row from ${table}`);
+      await unguarded(table, change);
+      const { status, stdout } = await exchange.run('ledger', 'reconcile');
+      expect(status, change).to.equal(1);
+      expect(stdout, change).to.match(/^chain of events .* difference/m);
+      await unguarded(table, `delete from ${table}`);
+      const again = kept.map(({ row }) => `jsonb_populate_record(null::${table}, '${row}')`);
+      for (const one of again) await query(exchange.oldUrl, `insert into ${table} select * from ${one}`);
+      await exchange.ask('ledger', 'reconcile');
+    }
+  });
+
+  /** Runs a statement with the trigger of a table off. */
+  async function unguarded(table: string, statement: string): Promise<void> {
+    await query(exchange.oldUrl, `alter table ${table} disable trigger append_only`);
+    await query(exchange.oldUrl, statement);
+    await query(exchange.oldUrl, `alter table ${table} enable trigger append_only`);
+  }
+});
