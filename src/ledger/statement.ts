@@ -100,6 +100,9 @@ const walk = (role: FillRole, from: string, to: string, limit = ''): string => `
      and (${role}_wallet, market, trade_id) < ($1, symbol, ${to})
    order by ${role}_wallet, market, trade_id ${limit})`;
 
+/** Columns of a trade in the lines of other changes. */
+const NO_TRADE = Array(15).fill('null').join(', ');
+
 const LINES = `
   select trades.sequence, trades.time_ms, own.role, taker_side, ${PRICED_TRADE_COLUMNS}, base, quote, base_atoms,
     notional_atoms, fee_atoms, case own.role when 'taker' then taker_order_id else maker_order_id end as order_id,
@@ -111,13 +114,11 @@ const LINES = `
   ) as own
   join trades using (trade_id) join markets on markets.symbol = trades.market
   union all
-  (select sequence, time_ms, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-    kind, asset, amount_atoms, reference, txid
+  (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, txid
    from movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
    order by wallet, sequence limit $6)
   union all
-  (select sequence, time_ms, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-    '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null
+  (select sequence, time_ms, ${NO_TRADE}, '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null
    from adopted_balances where (account, sequence) >= ($1, $2) and (account, sequence) < ($1, $3))
   order by sequence, trade_id limit $6 + (select count(*) from adopted_balances where account = $1)`;
 

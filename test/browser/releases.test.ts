@@ -1,7 +1,7 @@
 /** Tests a rolling upgrade in which a replica of one release is asked for files of another. */
 
 import { expect } from 'chai';
-import { bookState } from './screen.ts';
+import { bookState, offerDemo } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
 
@@ -15,7 +15,7 @@ describe('a page whose files come from another release', () => {
   browserTest('works, its demo wallet included, and no cache keeps the files', async (open) => {
     const replies = new Map<string, string | undefined>();
     const { page } = await open(`${stage.url}/trade/ROLL_USDC`, {
-      prepare: async ({ page }) => {
+      prepare: async ({ context, page }) => {
         page.on('response', (response) => {
           const [, name] = /\/web\/([^?]+)/.exec(response.url()) ?? [];
           if (name !== undefined) replies.set(name, response.headers()['cache-control']);
@@ -28,12 +28,7 @@ describe('a page whose files come from another release', () => {
               .replace(/\?v=.*/, '?v=of-another-release'),
           }),
         );
-        // Behind a gateway the service offers no demo wallet. The page reads this value after the document is parsed.
-        await page.addInitScript(() => {
-          document.addEventListener('readystatechange', () =>
-            document.querySelector('meta[name="redbook-demo"]')?.setAttribute('content', 'true'),
-          );
-        });
+        await offerDemo(context);
       },
     });
     await bookState(page, 'live').waitFor();

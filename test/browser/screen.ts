@@ -1,6 +1,6 @@
 /** Reads and operates the page by roles and names, as users do, never by classes. */
 
-import type { Locator, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import type { BrowserWallet } from './wallets.ts';
 
 /** The text of a table: one record for each body row, keyed by column heading. */
@@ -155,3 +155,14 @@ export const setVisibility = (page: Page, state: 'hidden' | 'visible'): Promise<
     Object.defineProperty(document, 'visibilityState', { value, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'));
   }, state);
+
+/**
+ * Makes pages offer the demo wallet, which the service does not offer behind a gateway. The page reads this value after
+ * the document is parsed.
+ */
+export const offerDemo = (context: BrowserContext): Promise<unknown> =>
+  context.addInitScript(() => {
+    document.addEventListener('readystatechange', () =>
+      document.querySelector('meta[name="redbook-demo"]')?.setAttribute('content', 'true'),
+    );
+  });

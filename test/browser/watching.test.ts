@@ -9,6 +9,7 @@ import {
   cancelButton,
   fillForm,
   hearing,
+  offerDemo,
   setVisibility,
   signIn,
   submit,
@@ -187,7 +188,7 @@ describe('watching the page', () => {
   });
 
   browserTest(
-    'shows first visitors a chart, fills the screen, and writes figures as the browser does',
+    'shows first visitors a chart and play money, fills the screen, and writes figures as the browser does',
     async (open) => {
       const taker = newWallet();
       await stage.credit(taker, { USDC: '10000000' });
@@ -195,7 +196,10 @@ describe('watching the page', () => {
       await placeLimit(stage.as(taker), { market: SYMBOL, side: 'buy', price: '2001', size: '200' });
       await stage.settled();
       const choices = { numbers: 'grouped', 'book-click': 'leaves' };
-      const { page, context } = await open(stage.url, { choices });
+      const { page, context, tolerate } = await open(stage.url, {
+        choices,
+        prepare: async (visit) => void (await offerDemo(visit.context)),
+      });
       const welcome = page.getByRole('region', { name: 'Welcome' });
       await welcome.getByText(/^This is a spot exchange/).waitFor();
       await welcome
@@ -230,6 +234,21 @@ describe('watching the page', () => {
       await untilRead(filled, (name) => name === 'chart-heading');
       await full.click();
       await untilRead(filled, (name) => name === null);
+      // There is no faucet behind a gateway.
+      tolerate(/status of 404/);
+      await page.goto(stage.url);
+      await welcome.getByRole('img').waitFor();
+      await welcome.getByRole('button', { name: 'Try with play money' }).click();
+      const account = page.getByRole('button', { name: /^Wallet 0x/ });
+      await account.waitFor();
+      await page.waitForURL(url);
+      // Another tab has the same demo wallet.
+      const second = await context.newPage();
+      await second.goto(url);
+      await second.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await second.getByRole('button', { name: 'Demo wallet' }).click();
+      const [address] = /0x\w{4}…\w{4}/.exec((await account.textContent())!)!;
+      await second.getByRole('button', { name: address }).waitFor();
     },
   );
 });
