@@ -105,6 +105,14 @@ describe('the house', () => {
     expect(writers.map((file) => relative(SRC, file))).to.deep.equal(['redis/tag.ts']);
   });
 
+  it('loads OpenTelemetry in one file, which only a process with an endpoint imports', () => {
+    const importing = (pattern: RegExp): string[] =>
+      files.filter((file) => pattern.test(readFileSync(file, 'utf8'))).map((file) => relative(SRC, file));
+    expect(importing(/^import (?!type )[^;]*from '@opentelemetry\//m)).to.deep.equal(['process/otlp.ts']);
+    expect(importing(/from '.*\/otlp\.ts'/)).to.deep.equal([]);
+    expect(importing(/import\('.*\/otlp\.ts'\)/)).to.deep.equal(['process/spans.ts']);
+  });
+
   it('has functions that fit a screen', () => {
     const long = files.flatMap((file) =>
       functionsOf(readFileSync(file, 'utf8'))

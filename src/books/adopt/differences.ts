@@ -160,12 +160,13 @@ export async function lostOrders(sides: Sides, lost: LostEvents): Promise<LostOr
     }
   }
   const filledPlaced = new Map<string, bigint>();
+  const markets = new Map([...sides.held.markets.values()].map((market) => [market.number, market]));
   let placed = 0;
   for (const survivor of survivors.values()) {
     if (known.has(survivor.id)) continue;
     if (placeOf(survivor.id) <= settled.sequence)
       throw inconsistent(`order ${survivor.id} is live in the engine, and not in Postgres`);
-    place(sides, survivor, lost);
+    place(markets, survivor, lost);
     placed += 1;
     if (survivor.hadFills) filledPlaced.set(survivor.id, 1n);
   }
@@ -192,11 +193,11 @@ function stepsLost({ id, sizeSteps, remainingSteps }: LiveOrder, survivor: Survi
 }
 
 /** Places an order of the lost events. Its size is what is known of it. */
-function place({ held }: Sides, survivor: Survivor, lost: LostEvents): void {
+function place(markets: ReadonlyMap<number, Market>, survivor: Survivor, lost: LostEvents): void {
   const { id, wallet, clientOrderId, steps, hadFills } = survivor;
   const number = Number.parseInt(id.slice(0, 4), 16);
   const side = number % 2 === 1 ? 'sell' : 'buy';
-  const market = [...held.markets.values()].find((one) => one.number === number >> 1);
+  const market = markets.get(number >> 1);
   if (market === undefined) throw inconsistent(`order ${id} is of no market`);
   const filledSteps = hadFills ? 1n : 0n;
   const member = writeBookMember(id, wallet, { hadFills, steps });
