@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { parseDecimal } from '../../src/domain/units.ts';
+import { failOver } from './failover.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { newWallet, placeLimit } from './grids.ts';
 import {
@@ -217,5 +218,10 @@ describe('the page during outages', () => {
         },
       ],
     ],
+  );
+
+  besideEachOther(
+    ['says what came of each order, and places each once, when the engine fails over', failOver],
+    [],
   );
 });

@@ -11,13 +11,13 @@ import {
 } from '../../src/client/index.ts';
 import { localSigner } from '../client/fixture.ts';
 import { query } from '../ledger/tables.ts';
-import { type Copies, startCopies } from '../support/copies.ts';
+import { startCopies } from '../support/copies.ts';
 import { eventually } from '../support/eventually.ts';
 import { fundMarkets } from '../support/funded-markets.ts';
 import { freePort } from '../support/ports.ts';
 import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
-import { type Service, startService } from '../support/service.ts';
-import { type Gateway, openGateway } from './gateway.ts';
+import { startService } from '../support/service.ts';
+import { openGateway } from './gateway.ts';
 import {
   bookState,
   cancelButton,
@@ -28,7 +28,7 @@ import {
   tableNamed,
   untilRead,
 } from './screen.ts';
-import { browserTest } from './visit.ts';
+import type { Scenario } from './visit.ts';
 import { createWallet } from './wallets.ts';
 
 const SYMBOL = 'GONE/USDC';
@@ -39,59 +39,61 @@ const PATIENCE_MS = 60_000;
 const [MOST_TIMES, ANSWER_WITHIN_MS] = [30, 5_000];
 const NETWORK_NOISE = [/net::ERR_/, /status of (404|50\d)/];
 
-describe('the page and the client when the engine fails over', () => {
-  let copies: Copies;
-  let services: Service[];
-  let gateway: Gateway;
-  let settings: Record<string, string>;
+type Ports = Record<(typeof ROLES)[number], number>;
 
-  before(async () => {
-    const ports = Object.fromEntries(
-      await Promise.all(ROLES.map(async (role) => [role, await freePort()] as const)),
-    ) as Record<(typeof ROLES)[number], number>;
-    gateway = await openGateway(ports);
-    copies = await startCopies();
-    const { host } = new URL(gateway.url);
-    settings = {
-      ...{ REDIS_URL: copies.url, QUEUE_REDIS_URL: await freshRedis() },
-      ...{ DATABASE_URL: await freshLedgerDatabase(), ENGINE_DOWN_AFTER_MS: String(DOWN_AFTER_MS) },
-      ...{ JWT_SECRET: 'a secret of the browser tests, 32 bytes or more', WEB_URL: gateway.url },
-      ...{ WEB_HOSTS: host, TRUST_PROXY_HOPS: '1', LOG_LEVEL: 'error', DRAIN_MS: '0' },
-    };
-    const start = (role: (typeof ROLES)[number]) =>
-      startService(role, { ...settings, PORT: String(ports[role]) });
-    services = await Promise.all(ROLES.map(start));
-    await eventually('all are copies', async () => (await row()).members.length === 3, PATIENCE_MS);
-  });
-  after(async () => {
-    gateway.close();
-    for (const service of services) await service.end('SIGKILL');
-    await copies.stop();
-  });
+const orderOf = (clientOrderId: string) =>
+  ({ market: SYMBOL, side: 'buy', type: 'limit', price: '1700', size: '0.1', clientOrderId }) as const;
 
+/** Places an order again under its id until its end is known. */
+const placeOnce = async (session: Session, clientOrderId: string): Promise<string> => {
+  for (let times = 0; times < MOST_TIMES; times += 1) {
+    const options = { timeoutMs: ANSWER_WITHIN_MS };
+    const placed = await place(session, orderOf(clientOrderId), options).catch(() => undefined);
+    if (placed?.outcome === 'placed') return placed.order.id;
+    if (placed?.outcome === 'duplicate') throw placed.error;
+  }
+  throw new Error(`${clientOrderId} was not placed`);
+};
+
+/** A service of its own, whose engine has three copies. */
+async function openService() {
+  const ports = Object.fromEntries(
+    await Promise.all(ROLES.map(async (role) => [role, await freePort()] as const)),
+  ) as Ports;
+  const [gateway, copies] = await Promise.all([openGateway(ports), startCopies()]);
+  const settings = {
+    ...{ REDIS_URL: copies.url, QUEUE_REDIS_URL: await freshRedis() },
+    ...{ DATABASE_URL: await freshLedgerDatabase(), ENGINE_DOWN_AFTER_MS: String(DOWN_AFTER_MS) },
+    ...{ JWT_SECRET: 'a secret of the browser tests, 32 bytes or more', WEB_URL: gateway.url },
+    ...{ WEB_HOSTS: new URL(gateway.url).host, TRUST_PROXY_HOPS: '1', LOG_LEVEL: 'error', DRAIN_MS: '0' },
+  };
+  const services = await Promise.all(
+    ROLES.map((role) => startService(role, { ...settings, PORT: String(ports[role]) })),
+  );
   const row = async (): Promise<{ server: string; members: string[] }> => {
     const text = 'select server, members from engine_copies';
-    const [found] = await query<{ server: string; members: string[] }>(settings.DATABASE_URL!, text);
+    const [found] = await query<{ server: string; members: string[] }>(settings.DATABASE_URL, text);
     return found!;
   };
-  const order = (clientOrderId: string) =>
-    ({ market: SYMBOL, side: 'buy', type: 'limit', price: '1700', size: '0.1', clientOrderId }) as const;
-  /** Places an order again under its id until its end is known. */
-  const placeOnce = async (session: Session, clientOrderId: string): Promise<string> => {
-    for (let times = 0; times < MOST_TIMES; times += 1) {
-      const options = { timeoutMs: ANSWER_WITHIN_MS };
-      const placed = await place(session, order(clientOrderId), options).catch(() => undefined);
-      if (placed?.outcome === 'placed') return placed.order.id;
-      if (placed?.outcome === 'duplicate') throw placed.error;
-    }
-    throw new Error(`${clientOrderId} was not placed`);
+  await eventually('all are copies', async () => (await row()).members.length === 3, PATIENCE_MS);
+  return {
+    ...{ settings, copies, row, url: gateway.url },
+    async close() {
+      gateway.close();
+      for (const service of services) await service.end('SIGKILL');
+      await copies.stop();
+    },
   };
+}
 
-  browserTest('says what came of each order, and places each once', async (open) => {
+/** Every order has one end on the page and by the client, and is placed once. */
+export const failOver: Scenario = async (open) => {
+  const { settings, copies, row, url, close } = await openService();
+  try {
     const [wallet, signer] = [createWallet(), localSigner()];
     await fundMarkets(settings, [SYMBOL], [wallet.addresses[0]!.toLowerCase(), signer.address.toLowerCase()]);
-    const session = await signInClient(openConnection({ baseUrl: gateway.url }), signer);
-    const { page, tolerate } = await open(`${gateway.url}/trade/GONE_USDC`, { wallets: [wallet] });
+    const session = await signInClient(openConnection({ baseUrl: url }), signer);
+    const { page, tolerate } = await open(`${url}/trade/GONE_USDC`, { wallets: [wallet] });
     tolerate(...NETWORK_NOISE);
     await signIn(page, wallet);
     const kept = await placeOnce(session, 'kept');
@@ -130,5 +132,7 @@ describe('the page and the client when the engine fails over', () => {
     expect(orders.map(({ id }) => id)).to.have.members(Object.values(ids));
     for (const [name, id] of Object.entries(ids))
       expect((await getOrderByClientId(session, name)).id).to.equal(id);
-  });
-});
+  } finally {
+    await close();
+  }
+};
