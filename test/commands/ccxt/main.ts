@@ -32,17 +32,38 @@ const MEMBERS = {
     filled remaining cost trades fee reduceOnly postOnly info`,
 };
 
-/** Holds a structure against the members and types that CCXT names. */
+/** Values that CCXT's own checks of structures allow. */
+const VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  side: ['buy', 'sell'],
+  status: ['open', 'closed', 'canceled'],
+  timeInForce: ['GTC', 'IOC', 'FOK', 'PO'],
+  takerOrMaker: ['taker', 'maker'],
+  postOnly: [true, false],
+};
+/** 2009 to 2038: between the first block and the last second of 32 bits. */
+const [FIRST_MS, LAST_MS] = [1_230_940_800_000, 2_147_483_648_000];
+
+/** Holds a structure against the members, types and bounds that CCXT names. */
 function check(kind: keyof typeof MEMBERS, one: Any): void {
   expect(one, kind).to.include.all.keys(words(MEMBERS[kind]));
   for (const name of words('price amount cost filled remaining average last bid ask high low'))
     if (one[name] !== undefined) expect(one[name], `${kind}: ${name}`).to.be.a('number');
-  if (one.timestamp !== undefined) expect(new Date(one.timestamp).toISOString()).to.equal(one.datetime);
+  for (const [name, values] of Object.entries(VALUES))
+    if (kind !== 'market' && one[name] !== undefined)
+      expect(values, `${kind}: ${name}`).to.include(one[name]);
+  for (const name of words('price amount cost average last bid ask'))
+    if (one[name] !== undefined && kind !== 'order') expect(one[name], `${kind}: ${name}`).to.be.above(0);
+  if (one.timestamp !== undefined) {
+    expect(new Date(one.timestamp).toISOString()).to.equal(one.datetime);
+    expect(one.timestamp).to.be.within(FIRST_MS, Math.min(LAST_MS, Date.now() + 60_000));
+  }
+  if (kind === 'ticker' && one.high !== undefined) expect(one.high).to.be.at.least(one.low);
 }
 
 function checkOrder(order: Any, expected: object): void {
   check('order', order);
   expect(order).to.include(expected);
+  for (const name of words('filled remaining amount')) expect(order[name], name).to.be.at.least(0);
   expect(order.filled + order.remaining).to.be.closeTo(order.amount, 1e-9);
   for (const trade of order.trades) check('trade', trade);
 }
