@@ -36,7 +36,10 @@ export async function asOfCosts(databaseUrl: string, timeMs: number, wallet: str
     const costs = [await cost('all accounts, nothing kept', null)];
     await ledger.balances.keepDay(timeMs);
     await client.query('vacuum analyze daily_balances');
-    costs.push(await cost('all accounts, from midnight', null), await cost('one wallet, from midnight', wallet));
+    costs.push(
+      await cost('all accounts, from midnight', null),
+      await cost('one wallet, from midnight', wallet),
+    );
     return costs;
   } finally {
     await client.end();
