@@ -37,10 +37,10 @@ function memberOf(wallet: string, { epoch, sequence }: Cursor): Buffer {
   return member;
 }
 
-const subjectOf = (member: Buffer): string => {
+function subjectOf(member: Buffer): string {
   const { epoch, sequence } = placeOf(member);
   return `unsettled index: event ${epoch}-${sequence} of 0x${member.toString('hex', 0, WALLET_BYTES)}`;
-};
+}
 
 export async function checkUnsettledIndex(servers: Servers): Promise<CheckResult> {
   const comparison = new Comparison();
