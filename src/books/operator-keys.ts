@@ -42,10 +42,15 @@ export async function createKey(
   }
   const known = (await ledger.keys.all()).some((one) => one.name === name);
   if (known) throw keyExists(name);
-  await engine.acts.note({ name: 'key create', subject: name, after: rights.join(',') }, act);
   const key = `rbk_${randomBytes(32).toString('base64url')}`;
-  const written = Object.fromEntries([...caps].map(([asset, cap]) => [asset, formatDecimal(cap)]));
-  if (!(await ledger.keys.add({ name, rights, caps: written, digest: digestOf(key) }))) throw keyExists(name);
+  const digest = digestOf(key);
+  const written = [...caps].sort().map(([asset, cap]) => [asset, formatDecimal(cap)] as const);
+  // All of the key is in the act, which a reconcile compares with its row.
+  const limits = written.map(([asset, cap]) => `${asset}=${cap}/day`);
+  const after = [rights.join(','), ...limits, `sha256:${digest.toString('hex')}`].join(' ');
+  await engine.acts.note({ name: 'key create', subject: name, after }, act);
+  if (!(await ledger.keys.add({ name, rights, caps: Object.fromEntries(written), digest })))
+    throw keyExists(name);
   return key;
 }
 

@@ -24,6 +24,8 @@ export interface LedgerCheckpoint {
   readonly reconciliations: RecordsDigest;
   readonly epochs: RecordsDigest;
   readonly starts: RecordsDigest;
+  /** Keys of operators, other than when they were revoked. */
+  readonly keys: RecordsDigest;
 }
 
 /** Rows in their order. No function of the database is used, and no text that depends on a setting. */
@@ -33,6 +35,8 @@ const RECORDS = {
     failed_checks) from reconciliations order by id`,
   epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from engine_epochs order by epoch`,
   starts: `select concat_ws('/', epoch, sequence) from epoch_starts order by epoch`,
+  keys: `select concat_ws('/', name, encode(digest, 'hex'), rights, caps::text, extract(epoch from created_at))
+    from operator_keys order by created_at, name`,
 } as const;
 
 export const RECORD_NAMES = Object.keys(RECORDS) as readonly (keyof typeof RECORDS)[];
@@ -74,5 +78,6 @@ export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
     reconciliations: await digestOfRecords(ask, 'reconciliations'),
     epochs: await digestOfRecords(ask, 'epochs'),
     starts: await digestOfRecords(ask, 'starts'),
+    keys: await digestOfRecords(ask, 'keys'),
   };
 }

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
+import { bookMovements } from '../../src/books/movement-batch.ts';
 import { reconcile } from '../../src/books/reconcile/index.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { readState, STATE } from '../../src/engine/state.ts';
@@ -13,6 +14,7 @@ import type { LedgerCheckpoint } from '../../src/ledger/index.ts';
 import { query, TABLES } from '../ledger/tables.ts';
 import { MAKER, openBusyFixture, TAKER } from '../operator/busy-fixture.ts';
 import { type OperatorFixture, WALLET } from '../operator/fixture.ts';
+import { words } from '../support/words.ts';
 
 const HELD = WALLET('e');
 const PREFIX = '{redbook}:';
@@ -50,6 +52,31 @@ async function openFullFixture(): Promise<OperatorFixture> {
     });
   await fixture.engine.dueCancels.set(MAKER, 60_000);
   await fixture.settle();
+  await fixture.ask('ledger', 'close', '2020-02');
+  for (const name of ['custody', 'leaked'])
+    await fixture.ask(
+      'key',
+      'create',
+      name,
+      '--may',
+      'credit,debit',
+      '--cap',
+      'USDC=100/day',
+      '--cap',
+      'ETH=5/day',
+    );
+  await fixture.ask('key', 'revoke', 'leaked');
+  const key = (await fixture.ledger.keys.all()).find(({ name }) => name === 'custody')!;
+  const act = { by: 'custody', reason: 'a test' };
+  const capped = {
+    wallet: MAKER,
+    asset: 'USDC',
+    amount: parseDecimal('3')!,
+    reference: 'by key',
+    kind: 'credited',
+  } as const;
+  await bookMovements(fixture.services, [{ ...capped, act }], key);
+  await fixture.settle();
   await reconcile(fixture.services, { patienceMs: 0 });
   return fixture;
 }
@@ -73,6 +100,10 @@ const UNSEEN: Readonly<Record<string, string>> = {
   '{redbook}:engine unsettled:ready_at': 'the same, for the index of unsettled events',
   '{redbook}:engine claims:ready_at': 'the same, for recent claims',
   '{redbook}:engine filter:generations': 'how often the filter was rebuilt: only the next rebuild reads it',
+  'cap_reservations.kind': 'a reservation has no other use than that the same request joins it',
+  'cap_reservations.reference': 'the same',
+  'cap_reservations.holders': 'how many requests wait with a reservation',
+  'cap_reservations.is_moved': 'whether a reservation may be given back',
 };
 
 /** Another value of the same type. */
@@ -88,6 +119,7 @@ const OTHER: Readonly<Record<string, (column: string) => string>> = {
   bytea: (column) => `substr(${column}, 2)`,
   'timestamp with time zone': (column) => `${column} - interval '1 hour'`,
   ARRAY: (column) => `array_append(${column}, 'x')`,
+  date: (column) => `${column} - 1`,
 };
 const SIDE = (column: string): string => `case ${column} when 'buy' then 'sell' else 'buy' end`;
 const OTHER_OF: Readonly<Record<string, string>> = {
@@ -96,6 +128,8 @@ const OTHER_OF: Readonly<Record<string, string>> = {
   'orders.status': `case status when 'filled' then 'expired' when 'resting' then 'partially_filled'
     when 'cancelled' then 'failed' else 'cancelled' end`,
   'trades.taker_side': SIDE('taker_side'),
+  'operator_keys.caps': `jsonb_set(caps, '{USDC}', '"9"')`,
+  'operator_keys.revoked_at': `now() - interval '1 hour'`,
   'movements.kind': `case kind when 'credited' then 'debited' else 'credited' end`,
   'ledger_entries.kind': `case kind when 'trade' then 'fee' else 'trade' end`,
 };
@@ -117,8 +151,15 @@ const KEYS: Readonly<Record<string, string>> = {
   operator_acts: 'sequence',
   chain_heads: "'chain'",
   candles: "concat_ws(' ', market, timeframe, 'at', open_ms)",
+  closings: 'month',
+  operator_keys: 'name',
+  operator_key_days: 'key',
+  cap_reservations: 'key',
 };
-const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
+const TABLES_WITH_RECORDS = [
+  ...TABLES,
+  ...words('reconciliations closings operator_keys operator_key_days cap_reservations'),
+];
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -193,11 +234,14 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
         );
         const where = key === undefined ? 'true' : `(${key})::text = '${row!.key}'`;
         const named = new RegExp(
-          key === undefined ? 'engine_cursor|event|terms|paused|trading|rows of' : literal(row!.key),
+          key === undefined
+            ? 'engine_cursor|event|terms|paused|trading|rows of'
+            : `${literal(row!.key)}|${table.replace('operator_', '')} up to the checkpoint`,
         );
         // Disables the triggers that prevent manual changes.
         const isGuarded = ![
           ...['orders', 'candles', 'holds', 'wallet_terms', 'assets', 'markets', 'pending_withdrawals'],
+          ...['operator_keys', 'operator_key_days', 'cap_reservations'],
         ].includes(table);
         const ofTable = columns.filter(({ table_name }) => table_name === table);
         for (const [place, { column_name: column, data_type: type }] of ofTable.entries()) {

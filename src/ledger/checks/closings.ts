@@ -56,6 +56,11 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       ) as rule (is_broken, problem)
       where is_broken
       union all
+      select 'closing of ' || month, concat('closed at ', to_timestamp(time_ms / 1000.0)), closed_at::text
+      from closings join lateral (select max(time_ms) as time_ms from operator_acts
+        where name = 'ledger close' and subject = month) as act on time_ms is not null
+      where closed_at < to_timestamp(time_ms / 1000.0) - interval '5 minutes'
+      union all
       select distinct 'closing of ' || month, 'a closing', 'balances alone' from closing_balances
       where not exists (select from closings where closings.month = closing_balances.month)`,
   },

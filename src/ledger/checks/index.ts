@@ -7,6 +7,7 @@ import { askOnce, inSnapshot } from '../queries.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { checkChain } from './chain.ts';
 import { CLOSING_CHECKS } from './closings.ts';
+import { KEY_CHECKS } from './keys.ts';
 import { checkNoted } from './noted.ts';
 import { ORDER_CHECKS } from './orders.ts';
 import type { Check, LedgerQuery, Violation } from './query.ts';
@@ -27,6 +28,7 @@ const QUERIES: readonly LedgerQuery[] = [
   ...TRADE_CHECKS,
   ...ORDER_CHECKS,
   ...STATE_CHECKS,
+  ...KEY_CHECKS,
   ...SCHEMA_CHECKS,
 ];
 

@@ -1,0 +1,50 @@
+/** Checks the keys of the routes for operators against the acts that made them, and their caps against what they reserved. */
+
+import type { LedgerQuery } from './query.ts';
+
+/** Most by which the clocks of Postgres and of the engine may differ. */
+const CLOCKS = `interval '5 minutes'`;
+
+const timeOf = (column: string): string => `to_timestamp(${column} / 1000.0)`;
+
+export const KEY_CHECKS: readonly LedgerQuery[] = [
+  {
+    name: 'keys follow from acts',
+    meaning:
+      'each key of operators was made, with its rights, caps and digest, by an act, and each revoked one is revoked',
+    sql: `
+      with acts as (select name as act, subject, after, time_ms from operator_acts where name in ('key create', 'key revoke')),
+      keys as (
+        select *, concat_ws(' ', array_to_string(rights, ','),
+          (select string_agg(format('%s=%s/day', key, value), ' ' order by key collate "C") from jsonb_each_text(caps)),
+          'sha256:' || encode(digest, 'hex')) as made
+        from operator_keys)
+      select 'key ' || name as subject, coalesce(after, 'no such key') as expected, concat(made, ' at ', created_at) as found
+      from keys left join lateral (select after, time_ms from acts where act = 'key create' and subject = name
+        order by made = after desc, time_ms desc limit 1) as creation on true
+      where after is null or after not in (made, array_to_string(rights, ','))
+        or abs(extract(epoch from created_at - ${timeOf('time_ms')})) > extract(epoch from ${CLOCKS})
+      union all
+      select 'key ' || name, coalesce('revoked at ' || ${timeOf('time_ms')}, 'no act that revoked it'), coalesce('revoked at ' || revoked_at, 'in force')
+      from keys left join lateral (select time_ms from acts where act = 'key revoke' and subject = name
+        order by time_ms limit 1) as revocation on true
+      where (time_ms is null) <> (revoked_at is null) or revoked_at > ${timeOf('time_ms')} + ${CLOCKS}`,
+  },
+  {
+    name: 'caps count what keys reserved',
+    meaning:
+      'the amounts that a key reserved under its caps in the last days sum to what is counted for each day',
+    sql: `
+      with reserved as (
+        select key, day, asset, sum(atoms) as atoms from cap_reservations group by key, day, asset)
+      select concat_ws(' ', 'key', key, day, asset) as subject, coalesce(reserved.atoms, 0)::text as expected,
+        coalesce(counted.atoms, 0)::text as found
+      from reserved full join operator_key_days as counted using (key, day, asset)
+      where coalesce(reserved.atoms, 0) <> coalesce(counted.atoms, 0)
+        and day >= coalesce((select max(day) from operator_key_days as last where last.key = coalesce(reserved.key, counted.key)),
+          day) - 7
+      union all
+      select concat_ws(' ', 'key', key, 'reservation', reference), 'a reservation of one or more, or a moved one', holders::text
+      from cap_reservations where holders < 0 or atoms <= 0`,
+  },
+];
