@@ -116,7 +116,7 @@ const STEP_WAITS = '2s';
 const LOCK_NOT_AVAILABLE = '55P03';
 const PROGRESS_EVERY_MS = 10_000;
 
-/** Runs what applied migrations have left to do beside trading. Does nothing while another process does it. */
+/** Runs what applied migrations have left to do beside trading, unless another process does it or the owner has to. */
 async function workBeside(database: Knex, folder: URL, onProgress: (line: string) => void): Promise<void> {
   const applied = await database.raw('select name from knex_migrations');
   const names = new Set(applied.rows.map(({ name }: { name: string }) => name));
@@ -139,11 +139,13 @@ async function inSteps(
   await database.raw(`set lock_timeout = '${STEP_WAITS}'`);
   let [rows, toldMs] = [0, performance.now()];
   while (await isAnyLeft()) {
-    const { rowCount } = await database.raw(step).catch((error: { code?: unknown }) => {
+    const done = await database.raw(step).catch((error: { code?: unknown }) => {
+      if (error.code === NO_RIGHT) return undefined;
       if (error.code !== LOCK_NOT_AVAILABLE) throw error;
       return { rowCount: 0 };
     });
-    rows += rowCount ?? 0;
+    if (done === undefined) return;
+    rows += done.rowCount ?? 0;
     if (performance.now() - toldMs < PROGRESS_EVERY_MS) continue;
     onProgress(`${what}: ${rows} rows so far`);
     toldMs = performance.now();
