@@ -27,7 +27,10 @@ export const KEYS = {
   cancelAfter: key('cancel-after', 'due'),
   /** ZSET: wallet whose switch was taken -> end of the lease of the process that cancels its orders. */
   cancelAfterLeases: key('cancel-after', 'leases'),
-  /** Hash: wallet whose switch was taken -> cut-off, which tells the orders that are cancelled. */
+  /**
+   * Hash: wallet whose switch was taken -> cut-off, which tells the orders that are cancelled; wallet and `s` -> the due
+   * time of a switch that is set.
+   */
   cancelAfterCutOffs: key('cancel-after', 'cut-offs'),
   /** Hashes, two generations: ids that were used. */
   claims: [key('claims', '0'), key('claims', '1')] as const,

@@ -9,6 +9,7 @@ import { KEYS } from '../../../src/engine/keys.ts';
 import { Violation } from './journal.ts';
 import type { World } from './world.ts';
 
+const WALLET_BYTES = 20;
 /** Bytes of a cut-off: epoch (2) | sequence (6) | time at which the switch was due (7). */
 const SEQUENCE_AT = 2;
 const DUE_AT = 9;
@@ -32,6 +33,8 @@ export class Switches {
     const last = journal.last!;
     const found = (await redis.callBuffer('HGETALL', KEYS.cancelAfterCutOffs)) as Buffer[];
     for (let at = 0; at < found.length; at += 2) {
+      // The other fields note when switches are due.
+      if (found[at]!.length !== WALLET_BYTES) continue;
       const [wallet, cutOff] = [walletText(found[at]!), found[at + 1]!];
       const [sequence, dueMs] = [cutOff.readUIntBE(SEQUENCE_AT, 6), cutOff.readUIntBE(DUE_AT, 6)];
       const known = this.#taken.get(`${wallet} ${dueMs}`);
