@@ -181,6 +181,19 @@ describe('books: adopt', function () {
     return stateOf(exchange.ledger);
   }
 
+  it('loses one event alone, if somebody deleted one', async () => {
+    await trade(exchange, dice, 'left');
+    const { epoch, sequence } = await exchange.engine.reads.state();
+    const last = sequence - Math.floor(COMMANDS / 4);
+    await lose((await exchange.old.settlement.cursor()).sequence);
+    expect(await exchange.redis.xdel(KEYS.events, `${epoch}-${last}`)).to.equal(1);
+    expect(await settleOld().catch((error: Error) => error.name)).to.equal('LedgerDiverged');
+    expect(await adopt(last)).to.include({ afterSequence: last - 1, sequence: last });
+    await settleOld();
+    await exchange.ask('ledger', 'reconcile');
+    expect(await stateOf(exchange.old)).to.deep.equal(await settledState());
+  });
+
   it('tells the seam in statements, whose lines sum to their closing balances on pages of any length', async () => {
     await trade(exchange, dice, 'lost');
     const last = await sequenceOf(exchange);

@@ -51,7 +51,11 @@ interface AdoptOptions {
  * @throws OperatorRefusal NOTHING_LOST | ENGINE_BEHIND | ENGINE_BUSY | ENGINE_INCONSISTENT | OTHER_HISTORY |
  *   LEDGER_INCONSISTENT | LEDGER_BUSY
  */
-export function adoptEngine({ engine, ledger }: Servers, { act, confirmed }: AdoptOptions): Promise<Seam> {
+export async function adoptEngine(
+  { engine, ledger }: Servers,
+  { act, confirmed }: AdoptOptions,
+): Promise<Seam> {
+  if (confirmed !== undefined) await settleBefore({ engine, ledger }, confirmed);
   return ledger.settlement.atRest(async ({ cursor: settled, adopt }) => {
     const held = await readStillEngine(engine);
     if (held.sequence < settled.sequence)
@@ -71,6 +75,20 @@ export function adoptEngine({ engine, ledger }: Servers, { act, confirmed }: Ado
     if (isWritten) await adopt(adoption);
     return { ...seam, isWritten };
   });
+}
+
+const EVENTS_TOGETHER = 500;
+
+/** Settles the events that follow the cursor and lie before a lost one: settlement may have met both in one batch. */
+async function settleBefore({ engine, ledger }: Servers, lost: number): Promise<void> {
+  for (;;) {
+    const { epoch, sequence } = await ledger.settlement.cursor();
+    const read = await engine.outbox.readEvents({ epoch, sequence }, EVENTS_TOGETHER);
+    const offset = read[0]?.sequence === sequence ? sequence : sequence + 1;
+    const events = read.filter((event, at) => event.sequence === offset + at && event.sequence < lost);
+    if ((events.at(-1)?.sequence ?? sequence) <= sequence) return;
+    await ledger.settlement.settle(events);
+  }
 }
 
 const MAX_COUNTED = 1_000;
