@@ -3,11 +3,10 @@
 import { z } from 'zod';
 import { MARKET_STATUSES } from '../domain/market.ts';
 import { MAX_SCALE } from '../domain/market-rules.ts';
-import { assetSymbol, marketSymbol, positiveAmount } from './values.ts';
+import { assetSymbol, feeBps, marketSymbol, positiveAmount } from './values.ts';
 
 const rule = (what: string) => positiveAmount.nullable().describe(`${what}; null if not enforced`);
 const scale = z.int().min(0).max(MAX_SCALE);
-const feeBps = z.int().min(0).max(1000);
 
 export const marketSchema = z
   .strictObject({

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { MAX_REASON } from '../domain/act.ts';
 import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.ts';
 import { MARKET_STATUSES, SELF_TRADE_POLICIES } from '../domain/market.ts';
-import { MAX_SCALE } from '../domain/market-rules.ts';
+import { MAX_FEE_BPS, MAX_SCALE } from '../domain/market-rules.ts';
 import { formatDecimal, isWhole, toInteger } from '../domain/units.ts';
 import { WITHDRAWAL_STATES } from '../domain/withdrawal-states.ts';
 import { cursorText, nextCursor } from './cursor.ts';
@@ -95,7 +95,6 @@ const wholeNumber = (most: number) =>
     .refine((value) => value >= 0 && value <= most, `must be from 0 to ${most}`)
     .meta({ oneOf: undefined, type: 'integer', minimum: 0, maximum: most });
 
-const MAX_FEE_BPS = 1000;
 const feeBps = wholeNumber(MAX_FEE_BPS);
 const kept = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
 

@@ -2,7 +2,16 @@
 
 import { z } from 'zod';
 import { nextCursor } from './cursor.ts';
-import { amount, assetSymbol, marketSymbol, side, signedAmount, timestamp, wallet } from './values.ts';
+import {
+  amount,
+  assetSymbol,
+  feeBps,
+  marketSymbol,
+  side,
+  signedAmount,
+  timestamp,
+  wallet,
+} from './values.ts';
 
 const balances = z.array(z.strictObject({ asset: assetSymbol, amount }));
 
@@ -37,7 +46,7 @@ const lineSchema = z.strictObject({
     .describe(
       'fee that the wallet paid for the trade, in the quote asset; only on the first line of a trade',
     ),
-  feeBps: amount
+  feeBps: feeBps
     .nullable()
     .describe('rate of that fee in hundredths of a percent: what the market asked then, and 0 for a maker'),
   counterAsset: assetSymbol.nullable().describe('the other asset of the trade'),

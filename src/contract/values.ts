@@ -1,6 +1,7 @@
 /** Values in replies and stream frames: amounts, times and names. */
 
 import { z } from 'zod';
+import { MAX_FEE_BPS } from '../domain/market-rules.ts';
 
 /**
  * An amount of the trading routes and the streams (money, size or price) as an exact decimal. The brand distinguishes
@@ -52,3 +53,5 @@ export const tickerId = z
   .describe('`BASE_QUOTE`');
 
 export const side = z.enum(['buy', 'sell']);
+
+export const feeBps = z.int().min(0).max(MAX_FEE_BPS);

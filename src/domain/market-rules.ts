@@ -49,7 +49,7 @@ export type MarketChange = Partial<
 
 const SYMBOL = /^([A-Z0-9]{1,16})\/([A-Z0-9]{1,16})$/;
 const ASSET_SYMBOL = /^[A-Z0-9]{1,16}$/;
-const MAX_FEE_BPS = 1000;
+export const MAX_FEE_BPS = 1000;
 export const DEFAULT_SCALE = 8;
 export const MAX_SCALE = 9;
 

@@ -76,6 +76,10 @@ interface Seam {
   readonly lastTradeId: number;
 }
 
+/** Tells whether a seam stands for an event. */
+export const isLost = ({ seams }: Pick<AuditSummary, 'seams'>, event: number): boolean =>
+  seams.some(({ afterSequence, sequence }) => event > afterSequence && event <= sequence);
+
 interface AuditedAccount {
   readonly asset: string;
   /** A wallet, `house`, `withdrawals` or `custody`. */

@@ -27,7 +27,14 @@ import { type WithdrawalQueries, withdrawalQueries } from './withdrawals.ts';
 
 export type { ActsFilter, OperatorAct } from './acts.ts';
 export type { Adoption } from './adoption.ts';
-export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
+export {
+  type Audit,
+  type AuditedId,
+  type AuditedName,
+  type AuditedOrder,
+  type AuditSummary,
+  isLost,
+} from './audit.ts';
 export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
 export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';

@@ -192,7 +192,7 @@ describe('watching the page', () => {
     async (open) => {
       const taker = newWallet();
       await stage.credit(taker, { USDC: '10000000' });
-      // The largest volume of all markets of these tests.
+      // The largest volume of all markets of these tests with USDC, which most of them have.
       await placeLimit(stage.as(taker), { market: SYMBOL, side: 'buy', price: '2001', size: '200' });
       await stage.settled();
       const choices = { numbers: 'grouped', 'book-click': 'leaves' };

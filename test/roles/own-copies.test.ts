@@ -85,10 +85,16 @@ describe('the all-in-one with copies of its engine', function () {
     };
     await eventually('the killed one is a copy', isBack, PATIENCE_MS);
     expect((await reconcile({ engine, ledger }, { patienceMs: PATIENCE_MS })).holds).to.equal(true);
-    const metrics = await (await fetch(`${service.url}/metrics`)).text();
-    for (const value of ['copies 3', 'copies_configured 3', 'failover_timestamp_seconds \\d'])
-      expect(metrics).to.match(new RegExp(`^redbook_engine_${value}`, 'm'));
-    expect(metrics).to.match(/^redbook_engine_round_seconds_count\{outcome="whole"\} [1-9]/m);
+    // The process reads its row of copies once in a while.
+    const wanted = ['copies 3', 'copies_configured 3', 'failover_timestamp_seconds \\d'].map(
+      (value) => new RegExp(`^redbook_engine_${value}`, 'm'),
+    );
+    const metrics = async (): Promise<string> => (await fetch(`${service.url}/metrics`)).text();
+    await eventually('the metrics count three copies', async () => {
+      const text = await metrics();
+      return wanted.every((line) => line.test(text));
+    });
+    expect(await metrics()).to.match(/^redbook_engine_round_seconds_count\{outcome="whole"\} [1-9]/m);
   });
 
   it('stops its servers, and keeps the engine from a start without its copies', async () => {

@@ -125,7 +125,7 @@ async function compareEngine(servers: Servers, audit: Audit, onStep: OnStep): Pr
   await step('live orders', () => checkLiveList(audited));
   await step('switches', () => checkEngineHash(audited, servers));
   await step('dead-man switches', () => checkDeadManSwitches(audited));
-  await step('unsettled index', () => checkUnsettledIndex(servers));
+  await step('unsettled index', () => checkUnsettledIndex(servers, summary));
   await step('keys', () => checkKeys(audited));
   await step('recent claims', () => checkRecentClaims(audited));
   await step('used ids', () => checkFilter(audited));

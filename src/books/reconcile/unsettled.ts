@@ -5,6 +5,7 @@
 import type { Cursor, EngineEvent } from '../../domain/event.ts';
 import { visitOrders } from '../../domain/order-life.ts';
 import { FIELDS_TOGETHER } from '../../engine/index.ts';
+import { type AuditSummary, isLost } from '../../ledger/index.ts';
 import type { Servers } from '../servers.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 
@@ -42,10 +43,13 @@ function subjectOf(member: Buffer): string {
   return `unsettled index: event ${epoch}-${sequence} of 0x${member.toString('hex', 0, WALLET_BYTES)}`;
 }
 
-export async function checkUnsettledIndex(servers: Servers): Promise<CheckResult> {
+export async function checkUnsettledIndex(
+  servers: Servers,
+  summary: Pick<AuditSummary, 'seams'>,
+): Promise<CheckResult> {
   const comparison = new Comparison();
   await compareEvents(servers, comparison);
-  for (const generation of GENERATIONS) await compareIndex(servers, generation, comparison);
+  for (const generation of GENERATIONS) await compareIndex(servers, { generation, summary }, comparison);
   return comparison.result(
     'unsettled index',
     null,
@@ -77,8 +81,18 @@ async function compareEvents({ engine, ledger }: Servers, comparison: Comparison
   }
 }
 
+interface IndexedEvents {
+  readonly generation: 0 | 1;
+  /** Entries of events that a seam stands for stay after them. */
+  readonly summary: Pick<AuditSummary, 'seams'>;
+}
+
 /** Checks that each entry of a generation is of an event that touches its wallet. */
-async function compareIndex({ engine }: Servers, generation: 0 | 1, comparison: Comparison): Promise<void> {
+async function compareIndex(
+  { engine }: Servers,
+  { generation, summary }: IndexedEvents,
+  comparison: Comparison,
+): Promise<void> {
   let after: Buffer | null = null;
   for (;;) {
     const page = await engine.pages.scanUnsettled(generation, after);
@@ -96,7 +110,8 @@ async function compareIndex({ engine }: Servers, generation: 0 | 1, comparison: 
       const { epoch, sequence } = placeOf(member);
       const event = events[at];
       const isThere = event?.epoch === epoch && event.sequence === sequence;
-      const isGone = !isThere && sequence < (oldest?.sequence ?? page.sequence + 1);
+      const isGone =
+        !isThere && (sequence < (oldest?.sequence ?? page.sequence + 1) || isLost(summary, sequence));
       const isRight = isThere && walletsOf(event).includes(member.toString('hex', 0, WALLET_BYTES));
       comparison.equal(subjectOf(member), 'an entry', isGone || isRight ? 'an entry' : 'no such event');
     });

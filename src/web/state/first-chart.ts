@@ -1,4 +1,7 @@
-/** The prices that a first visitor sees: those of the market with the largest volume of 24 hours in its quote asset. */
+/**
+ * The prices that a first visitor sees: those of the market with the largest volume of 24 hours among the markets with
+ * the most common quote asset, because volumes in different assets cannot be compared.
+ */
 
 import { computed, effect, type Signal, signal } from '@preact/signals';
 import { getCandles } from '../../client/index.ts';
@@ -28,9 +31,15 @@ const PAUSE_MS = 30_000;
 /** The market to show; null while no overview is shown to a visitor, and where nothing was traded in 24 hours. */
 const wantedTicker = computed(() => {
   if (selectedTicker.value !== null || session.value !== null) return null;
-  const largest = [...summaries.value.values()].sort(
-    (one, other) => Number(other.quote_volume) - Number(one.quote_volume),
-  )[0];
+  const traded = [...summaries.value.values()];
+  const marketsOf = new Map<string, number>();
+  for (const { quote_currency: quote } of traded) marketsOf.set(quote, (marketsOf.get(quote) ?? 0) + 1);
+  const [largest] = traded.sort(
+    (one, other) =>
+      marketsOf.get(other.quote_currency)! - marketsOf.get(one.quote_currency)! ||
+      one.quote_currency.localeCompare(other.quote_currency) ||
+      Number(other.quote_volume) - Number(one.quote_volume),
+  );
   return largest?.ticker_id ?? null;
 });
 
