@@ -10,6 +10,7 @@ const LOGIN = ['address', 'nonce', 'issuedAt'].map((name) => ({
   name,
   type: name === 'address' ? 'address' : 'string',
 }));
+/** CCXT's checks of structures know only these three; `info.status` has the service's own word. */
 const STATUS = {
   open: 'open',
   resting: 'open',
@@ -18,8 +19,8 @@ const STATUS = {
   cancelled: 'canceled',
   partially_filled_cancelled: 'canceled',
   failed: 'canceled',
-  expired: 'expired',
-  rejected: 'rejected',
+  expired: 'canceled',
+  rejected: 'canceled',
 };
 
 /** Methods of CCXT that this class has. */
@@ -125,6 +126,8 @@ export default class Redbook extends ccxt.Exchange {
 
   parseMarket(market) {
     const { symbol, status, tradingEnabled, baseToken, quoteToken, takerFeeBps, makerFeeBps } = market;
+    const { priceIncrement, sizeIncrement, minOrderSize, maxOrderSize } = market;
+    const least = minOrderSize ?? sizeIncrement;
     return this.safeMarketStructure({
       id: symbol,
       symbol,
@@ -144,19 +147,27 @@ export default class Redbook extends ccxt.Exchange {
       maker: makerFeeBps / 10_000,
       percentage: true,
       tierBased: false,
-      precision: { price: market.priceIncrement, amount: market.sizeIncrement },
+      precision: { price: this.parseNumber(priceIncrement), amount: this.parseNumber(sizeIncrement) },
       limits: {
-        amount: { min: market.minOrderSize ?? market.sizeIncrement, max: market.maxOrderSize ?? undefined },
+        amount: { min: this.parseNumber(least), max: this.parseNumber(maxOrderSize ?? undefined) },
+        price: { min: this.parseNumber(priceIncrement), max: undefined },
+        cost: { min: this.parseNumber(ccxt.Precise.stringMul(least, priceIncrement)), max: undefined },
       },
       info: market,
     });
   }
 
+  /** Returns a ticker of each active market; one that never traded has no prices. */
   async fetchTickers(symbols, params = {}) {
     await this.loadMarkets();
-    const tickers = await this.call('GET', '/v1/market-data/tickers', params, 'public');
+    const traded = await this.call('GET', '/v1/market-data/tickers', params, 'public');
+    const active = Object.values(this.markets).filter((market) => market.active);
+    const tickers = this.indexBy(
+      [...active.map(({ id }) => ({ ticker_id: id.replace('/', '_') })), ...traded],
+      'ticker_id',
+    );
     return this.filterByArrayTickers(
-      tickers.map((ticker) => this.parseTicker(ticker)),
+      Object.values(tickers).map((ticker) => this.parseTicker(ticker)),
       'symbol',
       symbols,
     );
@@ -164,7 +175,7 @@ export default class Redbook extends ccxt.Exchange {
 
   async fetchTicker(symbol, params = {}) {
     const tickers = await this.fetchTickers([symbol], params);
-    if (tickers[symbol] === undefined) throw new ccxt.BadSymbol(`${this.id} ${symbol} never traded`);
+    if (tickers[symbol] === undefined) throw new ccxt.BadSymbol(`${this.id} has no ticker of ${symbol}`);
     return tickers[symbol];
   }
 

@@ -60,6 +60,17 @@ function check(kind: keyof typeof MEMBERS, one: Any): void {
   if (kind === 'ticker' && one.high !== undefined) expect(one.high).to.be.at.least(one.low);
 }
 
+/** Holds the steps and limits of a market against each other; a limit that is not known is undefined. */
+function checkMarket(market: Any): void {
+  check('market', market);
+  for (const name of words('price amount')) expect(market.precision[name], name).to.be.a('number').above(0);
+  for (const name of words('price amount cost')) {
+    const { min, max } = market.limits[name];
+    expect(min, `smallest ${name}`).to.be.a('number').above(0);
+    if (max !== undefined) expect(max, `largest ${name}`).to.be.a('number').at.least(min);
+  }
+}
+
 function checkOrder(order: Any, expected: object): void {
   check('order', order);
   expect(order).to.include(expected);
@@ -70,13 +81,20 @@ function checkOrder(order: Any, expected: object): void {
 
 async function prove(open: () => Any, other: Any): Promise<void> {
   const exchange = open();
-  for (const market of Object.values(await exchange.loadMarkets())) check('market', market);
+  for (const market of await exchange.fetchMarkets()) checkMarket(market);
+  const markets = Object.values(await exchange.loadMarkets());
+  for (const market of markets) checkMarket(market);
+  check('ticker', await exchange.fetchTicker(SYMBOL));
+  expect(await exchange.fetchTickers()).to.have.all.keys(markets.map(({ symbol }: Any) => symbol));
   const rested = await other.createOrder(SYMBOL, 'limit', 'sell', '0.5', '2000.05');
   checkOrder(rested, { status: 'open', amount: 0.5, price: 2000.05, filled: 0 });
   const edited = await other.editOrder(rested.id, SYMBOL, 'limit', 'sell', '0.4', '2000');
   checkOrder(edited, { status: 'open', amount: 0.4, price: 2000 });
   const bought = await exchange.createOrder(SYMBOL, 'limit', 'buy', '0.1', '2000', { timeInForce: 'IOC' });
   checkOrder(bought, { status: 'closed', filled: 0.1, average: 2000, cost: 200 });
+  const missed = await exchange.createOrder(SYMBOL, 'limit', 'buy', '0.1', '1', { timeInForce: 'IOC' });
+  checkOrder(missed, { status: 'canceled', filled: 0 });
+  expect(missed.info.status).to.equal('expired');
   checkOrder(await exchange.fetchOrder(bought.id), { id: bought.id, status: 'closed', cost: 200 });
   checkOrder((await other.fetchOpenOrders(SYMBOL))[0], { id: edited.id, filled: 0.1, status: 'open' });
   expect(await other.fetchOrders(SYMBOL)).to.have.length(2);
