@@ -6,8 +6,7 @@ import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
 
 export function Books() {
   const { answer, trouble } = useAnswer<Status>('/status');
-  const isReconciled = answer?.reconciled != null;
-  const reconcile = useAnswer<ReconcileResults>(isReconciled ? '/reconcile' : null);
+  const reconcile = useAnswer<ReconcileResults>(answer?.reconciled == null ? null : '/reconcile');
   const closings = useAnswer<{ readonly closings: readonly Closing[] }>('/closings');
   return (
     <>
@@ -15,13 +14,13 @@ export function Books() {
         <Trouble text={trouble} />
         {answer !== undefined && <LastReconcile last={answer.reconciled} />}
       </Panel>
-      {isReconciled && (
+      {answer?.reconciled !== null && (
         <Listing
           title="Checks"
           columns={['Check', 'Asset', 'Compared', 'Result']}
           rows={reconcile.answer && rowsOf(reconcile.answer)}
           empty="An older release reconciled: it kept no results."
-          trouble={reconcile.trouble}
+          trouble={trouble ?? reconcile.trouble}
         />
       )}
       <Listing
