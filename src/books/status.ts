@@ -86,7 +86,11 @@ export async function readStatus(services: StatusSources) {
 }
 
 /** Returns the last reconcile as operators see it. */
-export const reconciledDocument = ({ finishedAtMs, differences, ...note }: LastReconcile) => ({
+export const reconciledDocument = <Last extends LastReconcile>({
+  finishedAtMs,
+  differences,
+  ...note
+}: Last) => ({
   at: isoTime(finishedAtMs)!,
   holds: differences === 0,
   differences,

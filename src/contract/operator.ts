@@ -315,6 +315,22 @@ export const lastReconcileSchema = z.strictObject({
   checks: z.int().min(0),
   failedChecks: z.array(z.string()),
 });
+export const reconcileResultsSchema = lastReconcileSchema.extend({
+  results: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        asset: z.string().nullable().describe('asset that was checked; null if the check is of all'),
+        compared: z.string().describe('number and kind of the compared things'),
+        differences: z.int().min(0).describe('0 if the check holds'),
+      }),
+    )
+    .nullable()
+    .describe(
+      'each check with its result. Of more than 1,000, those with the most differences. Null if an older release ' +
+        'reconciled.',
+    ),
+});
 const counts = z.record(z.string(), z.int().min(0)).nullable();
 
 export const serviceStatusSchema = z

@@ -32,7 +32,7 @@ export interface LedgerCheckpoint {
 const RECORDS = {
   closings: `select concat_ws('/', month, end_ms, sequence, encode(digest, 'hex')) from closings order by month`,
   reconciliations: `select concat_ws('/', id, extract(epoch from finished_at), sequence, checks, differences,
-    failed_checks) from reconciliations order by id`,
+    failed_checks, results) from reconciliations order by id`,
   epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from engine_epochs order by epoch`,
   starts: `select concat_ws('/', epoch, sequence) from epoch_starts order by epoch`,
   keys: `select concat_ws('/', name, encode(digest, 'hex'), rights, caps::text, extract(epoch from created_at))

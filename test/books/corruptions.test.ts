@@ -128,6 +128,7 @@ const OTHER_OF: Readonly<Record<string, string>> = {
   'orders.status': `case status when 'filled' then 'expired' when 'resting' then 'partially_filled'
     when 'cancelled' then 'failed' else 'cancelled' end`,
   'trades.taker_side': SIDE('taker_side'),
+  'reconciliations.results': `jsonb_set(results, '{0,differences}', '77')`,
   'operator_keys.caps': `jsonb_set(caps, '{USDC}', '"9"')`,
   'operator_keys.revoked_at': `now() - interval '1 hour'`,
   'movements.kind': `case kind when 'credited' then 'debited' else 'credited' end`,

@@ -46,6 +46,10 @@ describe('the desk of operators', () => {
     key = await createKey(stage, { name: 'desk', rights: OPERATOR_RIGHTS, caps: new Map() }, ACT);
     await stage.settled();
     await ledger.balances.close('2020-01');
+    await ledger.checks.noteReconcile({ sequence: 7, checks: 2, differences: 3, failedChecks: ['supply'] }, [
+      { name: 'epochs rise', asset: null, compared: 'up to event 7', differences: 0 },
+      { name: 'supply', asset: 'USDC', compared: '4 accounts', differences: 3 },
+    ]);
     const [logger, metrics] = [pino({ level: 'silent' }), openMetrics()];
     const app = createOperatorApp({
       ...{ engine, ledger, logger, metrics, networkId: '1', serviceName: 'Redbook' },
@@ -60,7 +64,11 @@ describe('the desk of operators', () => {
       server.closeAllConnections();
     };
   });
-  after(() => end());
+  after(async () => {
+    end();
+    // The other pages of the stage warn of differences.
+    await stage.ledger.checks.noteReconcile({ sequence: 8, checks: 0, differences: 0, failedChecks: [] });
+  });
 
   const signIn = async (page: Page): Promise<void> => {
     await page.getByLabel(/Key of/).fill(key);
@@ -101,7 +109,7 @@ describe('the desk of operators', () => {
       for (const view of VIEWS) {
         if (view === 'Wallet') await showWallet(page);
         else await show(page, view);
-        await page.getByText('Loading').waitFor({ state: 'detached' });
+        await page.getByText('Loading').first().waitFor({ state: 'detached' });
         for (const width of [768, 1280]) {
           await page.setViewportSize({ width, height: 800 });
           expect(await overflowOf(page), `${view} at ${width}`).to.be.at.most(0);
@@ -127,6 +135,18 @@ describe('the desk of operators', () => {
     ).not.to.include(key);
     await page.reload();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+
+  browserTest('shows each check of the last reconcile with its result', async (open) => {
+    const { page } = await open(url);
+    await signIn(page);
+    await show(page, 'Books');
+    const cells = async (check: string): Promise<string[]> => {
+      await rowOf(page, check).waitFor();
+      return rowOf(page, check).getByRole('cell').allInnerTexts();
+    };
+    expect(await cells('supply')).to.deep.equal(['supply', 'USDC', '4 accounts', '3 differences']);
+    expect(await cells('epochs rise')).to.deep.equal(['epochs rise', '', 'up to event 7', 'holds']);
   });
 
   browserTest('confirms and returns withdrawals, each with its reason, by keyboard alone', async (open) => {

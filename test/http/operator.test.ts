@@ -462,6 +462,13 @@ describe('the routes for operators', () => {
     // A test above has made Redis forget what was used.
     expect(body.failedChecks).to.deep.equal(['recent claims']);
     expect(body).to.include({ holds: false });
+    const found = (results: { name: string; differences: number }[]) =>
+      results.filter(({ differences }) => differences > 0).map(({ name }) => name);
+    expect(body.results).to.have.length(body.checks);
+    expect(found(body.results)).to.deep.equal(body.failedChecks);
+    expect(body.results).to.deep.include({
+      ...{ name: 'epochs rise', asset: null, compared: `up to event ${body.sequence}`, differences: 0 },
+    });
   });
 
   it('list every change with the name of its key and its reason, in pages', async () => {
@@ -493,6 +500,21 @@ describe('the routes for operators', () => {
     const config = await createConfig({ extends: ['spec'] });
     const problems = await lintFromString({ source: JSON.stringify(body), config });
     expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).to.deep.equal([]);
+  });
+
+  it('require a reason of every change; a confirmation may give its transaction alone', async () => {
+    const { body } = await request(apps[0]!).get(OPERATOR_DOCUMENT_PATH);
+    type Post = { requestBody: { content: Record<string, { schema: { required: string[] } }> } };
+    const paths: Record<string, { post?: Post }> = body.paths;
+    const changes = Object.entries(paths).flatMap(([path, { post }]) =>
+      post === undefined
+        ? []
+        : [[path, post.requestBody.content['application/json']!.schema.required] as const],
+    );
+    expect(changes).to.have.length.above(10);
+    const without = changes.filter(([, required]) => !required.includes('reason')).map(([path]) => path);
+    // Each of several movements has its own, as a test above checks.
+    expect(without).to.deep.equal(['/operator/v1/movements', '/operator/v1/withdrawals/{reference}/confirm']);
   });
 
   it('are not those of the public API', async () => {

@@ -298,6 +298,7 @@ create table reconciliations (
   differences bigint not null,
   failed_checks text[] not null,
   witness bytea,
+  results jsonb,
   constraint reconciliations_pkey PRIMARY KEY (id)
 );
 
@@ -442,7 +443,7 @@ CREATE OR REPLACE FUNCTION public.witness_of(reconciliations)
  STABLE PARALLEL SAFE
 AS $function$
   select digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
-    $1.failed_checks)::text)
+    $1.failed_checks)::text || coalesce($1.results::text, ''))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.witness_of(wallet_terms)
@@ -507,6 +508,7 @@ comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one 
 comment on column orders.reason is 'Why an order ended that was neither filled nor rejected; null: not recorded.';
 comment on column orders.sequence is 'Engine event that placed the order.';
 comment on column orders.witness is 'Digest of the row as settlement wrote it.';
+comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
 comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';

@@ -65,12 +65,16 @@ export async function reconcile(
   const checks = [history, ...results, ...ledger.results];
   const failed = checks.filter(({ count }) => count > 0);
   const { sequence } = ledger;
-  await servers.ledger.checks.noteReconcile({
+  const note = {
     sequence,
     checks: checks.length,
     differences: failed.reduce((sum, { count }) => sum + count, 0),
     failedChecks: [...new Set(failed.map(({ name }) => name))],
-  });
+  };
+  const noted = checks.map(({ name, asset, compared, count: differences }) => ({
+    ...{ name, asset, compared, differences },
+  }));
+  await servers.ledger.checks.noteReconcile(note, noted);
   const holds = failed.length === 0;
   // Statements start from the nearest kept balances, and these are known to be right now.
   if (holds && ledger.timeMs !== null) await servers.ledger.balances.keepDay(ledger.timeMs);

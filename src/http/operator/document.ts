@@ -38,6 +38,7 @@ const replies = nameReplies({
   MovementsOfSpan: reports.movementsOfSpanSchema,
   ReportText: reports.reportText,
   LastReconcile: contract.lastReconcileSchema,
+  ReconcileResults: contract.reconcileResultsSchema,
   Acts: contract.actsSchema,
   ServiceStatus: contract.serviceStatusSchema,
   Statement: statementSchema,
@@ -285,8 +286,8 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
   'GET /reconcile': {
     id: 'getLastReconcile',
     tag: 'Service',
-    summary: 'Returns the result of the last reconcile',
-    reply: contract.lastReconcileSchema,
+    summary: 'Returns the last reconcile, and each of its checks with its result',
+    reply: contract.reconcileResultsSchema,
     codes: ['NOT_FOUND'],
   },
 };

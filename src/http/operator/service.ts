@@ -5,8 +5,8 @@ import {
   actsRequest,
   type actsSchema,
   type closingsSchema,
-  type lastReconcileSchema,
   reasonRequest,
+  type reconcileResultsSchema,
   type requiredTermsSchema,
   requireTermsRequest,
   type serviceStatusSchema,
@@ -54,9 +54,9 @@ export const getStatus: OperatorEndpoint = {
 
 export const getReconcile: OperatorEndpoint = {
   async handle({ services }) {
-    const last = await services.ledger.checks.lastReconcile();
+    const last = await services.ledger.checks.lastResults();
     if (last === null) throw new Refusal('NOT_FOUND', 'the books were never reconciled');
-    return json<typeof lastReconcileSchema>(reconciledDocument(last));
+    return json<typeof reconcileResultsSchema>(reconciledDocument(last));
   },
 };
 

@@ -4,6 +4,7 @@ import { type LedgerCheckpoint, readCheckpoint } from '../checkpoint.ts';
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
 import type { Pools } from '../pools.ts';
 import { askOnce, inSnapshot } from '../queries.ts';
+import { storable } from '../text.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { checkChain } from './chain.ts';
 import { CLOSING_CHECKS } from './closings.ts';
@@ -40,6 +41,20 @@ interface CheckedLedger {
   readonly checks: readonly Check[];
 }
 
+/** The result of one check. */
+export interface NotedCheck {
+  readonly name: string;
+  /** Asset that was checked, or null. */
+  readonly asset: string | null;
+  /** Number and kind of the compared things. */
+  readonly compared: string;
+  /** 0 when the check held. */
+  readonly differences: number;
+}
+
+/** Most results that a reconcile stores: there are some 60 checks, two of them for each asset. */
+const RESULTS_KEPT = 1_000;
+
 /** The result of a reconcile. */
 interface ReconcileNote {
   /** Sequence up to which everything was settled when the reconcile ended. */
@@ -56,6 +71,11 @@ export interface LastReconcile extends ReconcileNote {
   readonly finishedAtMs: number;
 }
 
+/** The last reconcile with the results that were kept, or null if an older release wrote it. */
+interface ReconcileResults extends LastReconcile {
+  readonly results: readonly NotedCheck[] | null;
+}
+
 interface ReconcileRow {
   finished_at: Date;
   sequence: bigint;
@@ -63,6 +83,23 @@ interface ReconcileRow {
   differences: bigint;
   failed_checks: string[];
 }
+
+const COLUMNS = 'finished_at, sequence, checks, differences, failed_checks';
+const LAST = 'from reconciliations order by id desc limit 1';
+
+const lastOf = ({
+  finished_at,
+  sequence,
+  differences,
+  checks,
+  failed_checks,
+}: ReconcileRow): LastReconcile => ({
+  finishedAtMs: finished_at.getTime(),
+  sequence: Number(sequence),
+  checks,
+  differences: Number(differences),
+  failedChecks: failed_checks,
+});
 
 export type Checks = ReturnType<typeof checks>;
 
@@ -110,30 +147,39 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
       return cursorNow(auditing);
     },
 
-    /** Stores the result of a reconcile. */
-    async noteReconcile({ sequence, checks, differences, failedChecks }: ReconcileNote): Promise<void> {
+    /**
+     * Stores the result of a reconcile.
+     * @param results of its checks; of too many, those that found differences are kept first
+     */
+    async noteReconcile(
+      { sequence, checks, differences, failedChecks }: ReconcileNote,
+      results: readonly NotedCheck[] = [],
+    ): Promise<void> {
+      const failedFirst = results.toSorted((one, other) => other.differences - one.differences);
+      const kept = results.length > RESULTS_KEPT ? failedFirst.slice(0, RESULTS_KEPT) : results;
+      // Redis names assets too, and what it has may be damaged.
+      const rows = kept.map(({ asset, ...one }) => ({ ...one, asset: asset && storable(asset) }));
       await askOnce(
         auditing,
-        'insert into reconciliations (sequence, checks, differences, failed_checks) values ($1, $2, $3, $4)',
-        [sequence, checks, differences, failedChecks],
+        `insert into reconciliations (sequence, checks, differences, failed_checks, results)
+         values ($1, $2, $3, $4, $5)`,
+        [sequence, checks, differences, failedChecks, JSON.stringify(rows)],
       );
     },
 
     /** Returns the result of the last reconcile, or null when there never was one. */
     async lastReconcile(): Promise<LastReconcile | null> {
-      const [row] = await askOnce<ReconcileRow>(
+      const [row] = await askOnce<ReconcileRow>(reading, `select ${COLUMNS} ${LAST}`);
+      return row === undefined ? null : lastOf(row);
+    },
+
+    /** Returns the last reconcile with the result of each check. */
+    async lastResults(): Promise<ReconcileResults | null> {
+      const [row] = await askOnce<ReconcileRow & Pick<ReconcileResults, 'results'>>(
         reading,
-        `select finished_at, sequence, checks, differences, failed_checks
-         from reconciliations order by id desc limit 1`,
+        `select ${COLUMNS}, results ${LAST}`,
       );
-      if (row === undefined) return null;
-      return {
-        finishedAtMs: row.finished_at.getTime(),
-        sequence: Number(row.sequence),
-        checks: row.checks,
-        differences: Number(row.differences),
-        failedChecks: row.failed_checks,
-      };
+      return row === undefined ? null : { ...lastOf(row), results: row.results };
     },
   };
 }

@@ -59,7 +59,7 @@ export const SCHEMA_DIGESTS: Readonly<Record<string, string>> = {
   'function stamp_reconciliation()': 'e8f80c156ebe51d4',
   'function stamp_terms()': 'b3fc623ca6e70cdb',
   'function witness_of(holds)': 'bb488be45a9fdaf3',
-  'function witness_of(reconciliations)': 'b4f7302e6bd65dcc',
+  'function witness_of(reconciliations)': '48442e8b59bb1901',
   'function witness_of(wallet_terms)': 'a6b5ada59162b237',
   'index adopted_balances_pkey on adopted_balances': '5968b535e1afaf5b',
   'index adopted_fills_pkey on adopted_fills': '3de36e7815427475',

@@ -28,6 +28,17 @@ export interface Reconcile {
   readonly failedChecks: readonly string[];
 }
 
+export interface ReconcileResults extends Reconcile {
+  readonly results:
+    | readonly {
+        readonly name: string;
+        readonly asset: string | null;
+        readonly compared: string;
+        readonly differences: number;
+      }[]
+    | null;
+}
+
 export interface Market {
   readonly symbol: string;
   readonly status: string;

@@ -11,7 +11,10 @@ import { runCampaign } from './campaign.ts';
 import { type Fault, inTurn, type Machine } from './faults/fault.ts';
 import { FAULTS } from './faults/index.ts';
 
-const KILLED = ['kill api', 'kill settlement', 'kill the engine Redis', 'kill Postgres'];
+const KILLED = [
+  ...['kill api', 'custody: kill an operator-api and settlement'],
+  ...['kill the engine Redis', 'kill Postgres'],
+];
 const BROKEN = 'loses the fee';
 
 const named = (name: string): Fault => FAULTS.find((fault) => fault.name === name)!;
@@ -35,7 +38,7 @@ describe('a campaign of faults', function () {
 
   it('loses nothing that was acknowledged, whatever is killed', async () => {
     const faults = [inTurn('kills', KILLED.map(named))];
-    const replicas = { stream: 1 };
+    const replicas = { stream: 1, 'operator-api': 2 };
     const results = await runCampaign({ ...load, faults, seed: runSeed(), folder, replicas });
     const violations = results.flatMap((result) => result.violations);
     expect(violations, `${tableOf(results)}\n${said.join('\n')}`).to.deep.equal([]);

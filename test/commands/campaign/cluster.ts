@@ -18,7 +18,14 @@ import {
 } from '../../support/postgres-server.ts';
 import { type RedisServer, startRedisServer } from '../../support/redis-server.ts';
 import { launchService, operate } from '../../support/service.ts';
-import { openProcesses, type Processes, type Role, type Slot, slotsFor } from '../drill/processes.ts';
+import {
+  openProcesses,
+  type Processes,
+  type Replicas,
+  type Role,
+  type Slot,
+  slotsFor,
+} from '../drill/processes.ts';
 import { type ServerProxy, startProxy } from './proxies.ts';
 
 /** Failures are expected of a machine that runs much else: no figure depends on this patience. */
@@ -29,7 +36,7 @@ const POSTGRES_SETTINGS = { shared_buffers: '256MB' };
 const IMPATIENT = { ENGINE_DOWN_AFTER_MS: '2500', ENGINE_COPY_LATE_MS: '3000' };
 /** Time after which a connection of the campaign is opened anew. */
 const SILENT_MS = 5_000;
-const REPLICAS: Readonly<Record<Role, number>> = { api: 2, stream: 2, settlement: 1, snapshot: 1 };
+const REPLICAS: Replicas = { api: 2, stream: 2, settlement: 1, snapshot: 1 };
 
 export interface ClusterPlan {
   /** Folder of its data, which may be that of a run that ended. */
@@ -40,7 +47,7 @@ export interface ClusterPlan {
   readonly release?: string;
   /** The same for the next process in a slot. */
   readonly releaseOf?: (slot: Slot) => string | undefined;
-  readonly replicas?: Partial<Record<Role, number>> | undefined;
+  readonly replicas?: Replicas | undefined;
   /** Further environment of all processes. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Lines of the configuration of the engine's Redis. */

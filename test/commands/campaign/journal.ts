@@ -120,6 +120,8 @@ export interface Movement {
   /** Decimal text. */
   readonly amount: string;
   readonly reference: string;
+  /** Name of the operators' key that asks for it; undefined: the command line does. */
+  readonly key?: string;
 }
 
 /** Names a movement. */

@@ -13,13 +13,22 @@ import {
   PATIENCE_MS,
   startCluster,
 } from './cluster.ts';
+import { type Custody, openCustody } from './custody.ts';
 import { type DeadMan, openDeadMan } from './dead-man.ts';
 import { Driver, MARKETS } from './driver.ts';
 import { type Followers, openFollowers } from './followers.ts';
 import { type GreedyReader, openGreedyReader } from './greedy-reader.ts';
 import type { Rest } from './invariants/events.ts';
 import { INVARIANTS } from './invariants/index.ts';
-import { type Held, JOURNAL, type Journal, openJournal, readJournal } from './journal.ts';
+import {
+  type Held,
+  JOURNAL,
+  type Journal,
+  type Movement,
+  type Outcome,
+  openJournal,
+  readJournal,
+} from './journal.ts';
 import { MARKER, openMarker } from './marker.ts';
 import { Model } from './model.ts';
 import { move, openMovements } from './movements.ts';
@@ -61,6 +70,7 @@ export class Stage {
   readonly #race: SignInRace;
   readonly #greedy: GreedyReader;
   readonly #deadMan: DeadMan;
+  readonly #custody: Custody | undefined;
   readonly #ended = new Map<string, string>();
   /** Orders that were accepted before the last rest ended. */
   #acceptedBefore = 0;
@@ -90,6 +100,7 @@ export class Stage {
     this.#race = openSignInRace(ports, this.found);
     this.#greedy = openGreedyReader(ports, this.found);
     this.#deadMan = openDeadMan(cluster, this.driver, this.found);
+    this.#custody = openCustody(cluster, this.driver, seed, this.found);
   }
 
   /** Starts the servers and processes, and publishes the markets unless an earlier run has. */
@@ -129,6 +140,7 @@ export class Stage {
   async begin(): Promise<void> {
     this.#opening ??= this.followers.open((await engineSequence(this.cluster.redis)) ?? 0);
     await this.#opening;
+    await this.#custody?.begin();
     this.screens.begin();
     this.shownIds.begin();
     this.followers.begin();
@@ -149,6 +161,7 @@ export class Stage {
       this.#race.stop(),
       this.#greedy.stop(),
       this.#movements?.stop(),
+      this.#custody?.stop(),
       this.#arming,
     ]);
     this.#movements = undefined;
@@ -174,6 +187,7 @@ export class Stage {
     this.screens.forget();
     this.shownIds.forget();
     this.followers.forget();
+    this.#custody?.forget();
     this.#deadMan.forget();
     for (const wallet of this.driver.wallets) wallet.resting.length = 0;
   }
@@ -195,7 +209,7 @@ export class Stage {
     if (!(await this.#isSettled())) return;
     const sinceMs = performance.now();
     const parts = { cluster, driver, model, outbox, screens, shownIds, followers };
-    const rest: Rest = { ...parts, sinceMs, ended: this.#ended };
+    const rest: Rest = { ...parts, custody: this.#custody, sinceMs, ended: this.#ended };
     for (const { name, check } of INVARIANTS)
       for (const detail of await check(rest)) this.found(name, detail);
     this.#acceptedBefore = model.accepted;
@@ -220,12 +234,17 @@ export class Stage {
     return false;
   }
 
-  /** Credits and debits whose outcome is unknown are repeated under their references. */
+  /** Movements whose outcome is unknown are repeated under their references, by whom they were asked for. */
   async #resolveMovements(): Promise<void> {
+    const { cluster, driver } = this;
+    const custody = this.#custody;
+    const ask = (wallet: number, movement: Movement): Promise<Outcome> =>
+      movement.key === undefined || custody === undefined
+        ? move(cluster, driver, wallet, movement)
+        : custody.ask(wallet, movement);
     for (const { state, wallet, movement } of this.model.movements.values()) {
       if (state !== 'asked') continue;
-      const isKnown = async (): Promise<boolean> =>
-        (await move(this.cluster, this.driver, wallet, movement)).is !== 'unknown';
+      const isKnown = async (): Promise<boolean> => (await ask(wallet, movement)).is !== 'unknown';
       await eventually(`movement ${movement.reference}`, isKnown, PATIENCE_MS);
     }
   }
@@ -235,6 +254,7 @@ export class Stage {
     this.outbox.close();
     this.screens.close();
     this.driver.close();
+    this.#custody?.close();
     this.journal.close();
     await this.cluster.stop(keepsData);
     await sleep(0);

@@ -30,7 +30,7 @@ import { openScreens as openBookScreens } from '../campaign/screens.ts';
 import { bodyOf, openShownIds, type ShownIds } from '../campaign/shown.ts';
 import type { Violation } from '../campaign/stage.ts';
 import { type Balancer, type LogLine, startBalancer } from './balancer.ts';
-import { type Exit, type Processes, ROLES, type Role, type Slot } from './processes.ts';
+import { type Exit, type Processes, type Replicas, ROLES, type Slot } from './processes.ts';
 import { openScreens, type Screens } from './screens.ts';
 
 export interface Failure {
@@ -102,7 +102,7 @@ export interface Plan {
   readonly seed: number;
   readonly wallets: number;
   readonly perSecond: number;
-  readonly replicas: Readonly<Record<Role, number>>;
+  readonly replicas: Replicas & Readonly<Record<'api' | 'stream', number>>;
   /** Number of times that each process is replaced. */
   readonly rounds: number;
   /** Milliseconds that a process continues to serve after its stop signal. */
@@ -284,7 +284,7 @@ async function drive(scene: Scene): Promise<Outcome> {
   await cluster.untilSettled();
   const bookScreens = openBookScreens([balancer.port], shownIds, load.found);
   const rest = {
-    ...{ cluster, driver, outbox, screens: bookScreens, shownIds, followers },
+    ...{ cluster, driver, outbox, screens: bookScreens, shownIds, followers, custody: undefined },
     ended: new Map<string, string>(),
   };
   for (const { name, check } of INVARIANTS)

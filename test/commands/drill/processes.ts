@@ -4,8 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/ports.ts';
 import { isReady, type Service, startService } from '../../support/service.ts';
 
-export const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
+export const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator-api'] as const;
 export type Role = (typeof ROLES)[number];
+/** Number of replicas by role; a role without one has none. */
+export type Replicas = Readonly<Partial<Record<Role, number>>>;
 
 /** A place for one replica. Its successors keep the port, because the balancer knows it. */
 export interface Slot {
@@ -44,10 +46,10 @@ export interface Processes {
 }
 
 /** @param counts number of replicas by role, including those added later */
-export async function slotsFor(counts: Readonly<Record<Role, number>>): Promise<Slot[]> {
+export async function slotsFor(counts: Replicas): Promise<Slot[]> {
   const slots: Slot[] = [];
   for (const role of ROLES) {
-    while (slots.filter((slot) => slot.role === role).length < counts[role]) {
+    while (slots.filter((slot) => slot.role === role).length < (counts[role] ?? 0)) {
       const port = await freePort();
       const number = slots.filter((slot) => slot.role === role).length + 1;
       if (!slots.some((slot) => slot.port === port)) slots.push({ role, name: `${role}${number}`, port });
@@ -78,7 +80,7 @@ export function openProcesses(
     async start(slot) {
       const service = await startService(
         slot.role,
-        { ...settingsOf(slot), PORT: String(slot.port) },
+        { ...settingsOf(slot), PORT: String(slot.port), OPERATOR_PORT: String(slot.port) },
         folderOf(slot),
       );
       running.set(slot, service);

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { fundMarkets } from '../../support/funded-markets.ts';
 import { freePort } from '../../support/ports.ts';
 import { type Cluster, startCluster } from '../campaign/cluster.ts';
-import { ROLES, type Role, type Slot } from '../drill/processes.ts';
+import { type Replicas, ROLES, type Slot } from '../drill/processes.ts';
 import type { Operation } from './operations.ts';
 import type { Findings } from './report.ts';
 import { JWT_SECRET, PREVIOUS_SECRET, type Secrets } from './secrets.ts';
@@ -86,7 +86,7 @@ export const MAX_SCREENS_OF_ADDRESS = 100;
 
 export interface TargetPlan {
   readonly folder: string;
-  readonly replicas: Readonly<Record<Role, number>>;
+  readonly replicas: Replicas;
   /** Folder of the sources of a process, this checkout unless given. */
   readonly releaseOf?: (slot: Slot) => string | undefined;
 }
@@ -109,7 +109,7 @@ export interface Target {
 
 export async function startTarget({ folder, replicas, releaseOf }: TargetPlan): Promise<Target> {
   const names = ROLES.flatMap((role) =>
-    Array.from({ length: replicas[role] }, (_none, index) => `${role}${index + 1}`),
+    Array.from({ length: replicas[role] ?? 0 }, (_none, index) => `${role}${index + 1}`),
   );
   const ports = new Map<string, number>();
   for (const name of names) ports.set(name, await freePort());

@@ -1,11 +1,12 @@
 /** The books: the last reconcile and the closed months. */
 
-import type { Closing, Reconcile, Status } from '../answers.ts';
+import type { Closing, Reconcile, ReconcileResults, Status } from '../answers.ts';
 import { useAnswer } from '../use-answer.ts';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
 
 export function Books() {
   const { answer, trouble } = useAnswer<Status>('/status');
+  const reconcile = useAnswer<ReconcileResults>(answer?.reconciled == null ? null : '/reconcile');
   const closings = useAnswer<{ readonly closings: readonly Closing[] }>('/closings');
   return (
     <>
@@ -13,6 +14,15 @@ export function Books() {
         <Trouble text={trouble} />
         {answer !== undefined && <LastReconcile last={answer.reconciled} />}
       </Panel>
+      {answer?.reconciled !== null && (
+        <Listing
+          title="Checks"
+          columns={['Check', 'Asset', 'Compared', 'Result']}
+          rows={reconcile.answer && rowsOf(reconcile.answer)}
+          empty="An older release reconciled: it kept no results."
+          trouble={trouble ?? reconcile.trouble}
+        />
+      )}
       <Listing
         title="Closings"
         columns={['Month', 'Closed at (UTC)', 'Last event', 'Balances', 'Digest']}
@@ -26,6 +36,15 @@ export function Books() {
     </>
   );
 }
+
+const rowsOf = ({ results }: ReconcileResults) =>
+  (results ?? []).map(
+    ({ name, asset, compared, differences }, at) =>
+      [at, [name, asset ?? '', compared, <Result key="result" differences={differences} />]] as const,
+  );
+
+const Result = ({ differences }: { readonly differences: number }) =>
+  differences === 0 ? <>holds</> : <strong>{differences} differences</strong>;
 
 function LastReconcile({ last }: { readonly last: Reconcile | null }) {
   if (last === null) return <p class="note warn">The books were never reconciled.</p>;

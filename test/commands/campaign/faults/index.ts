@@ -5,7 +5,7 @@ import { DESCRIPTORS } from './descriptors.ts';
 import { EVENT_LOSS } from './events.ts';
 import type { Fault } from './fault.ts';
 import { HANGS } from './hangs.ts';
-import { KILLS } from './kills.ts';
+import { CUSTODY_KILLS, KILLS } from './kills.ts';
 import { LOAD } from './load.ts';
 import { CONNECTIONS, NETWORK } from './network.ts';
 import { longOutage } from './outage.ts';
@@ -21,6 +21,7 @@ import { STORAGE } from './storage.ts';
 /** Faults that share a cluster stand together. */
 const all: readonly Fault[] = [
   ...KILLS,
+  ...CUSTODY_KILLS,
   ...HANGS,
   ...DESCRIPTORS,
   ...REFUSALS,

@@ -1,9 +1,9 @@
 /** Processes and servers killed under load. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Role } from '../../drill/processes.ts';
-import { moment } from '../cluster.ts';
-import { type Fault, QUEUE_FORGETS, type Scene } from './fault.ts';
+import type { Role, Slot } from '../../drill/processes.ts';
+import { type ClusterPlan, moment } from '../cluster.ts';
+import { type Fault, type OwnPlan, QUEUE_FORGETS, type Scene } from './fault.ts';
 
 const MAX_MOMENT_MS = 700;
 
@@ -168,3 +168,46 @@ export const KILLS: readonly Fault[] = [
   hang('settlement', 'settlement', 0),
   hang('an api', 'api', 1_000),
 ];
+
+/** A custody system books at two replicas of operator-api, of which a cluster has none otherwise. */
+const withCustody = async (base: ClusterPlan): Promise<OwnPlan> => ({
+  plan: { ...base, replicas: { stream: 1, ...base.replicas, 'operator-api': 2 } },
+});
+
+const killOperatorApis: Fault = {
+  name: 'kill both operator-apis',
+  rounds: 10,
+  restEvery: 5,
+  async inject({ cluster, dice }) {
+    const slots = cluster.of('operator-api');
+    const end = async (slot: Slot): Promise<void> => {
+      await moment(dice, MAX_MOMENT_MS);
+      await cluster.processes.end(slot, 'SIGKILL');
+    };
+    await Promise.all(slots.map(end));
+    return async () => {
+      await Promise.all(slots.map(cluster.processes.start));
+    };
+  },
+};
+
+/** A process or server dies while one of the replicas is away. */
+const killOperatorApiAnd = (name: string, other: Fault): Fault => ({
+  name: `kill an operator-api and ${name}`,
+  rounds: 10,
+  restEvery: 5,
+  async inject(scene) {
+    const heals = await Promise.all([killOf('operator-api', 1), other].map(({ inject }) => inject(scene)));
+    return async () => {
+      await Promise.all(heals.map((heal) => heal?.()));
+    };
+  },
+});
+
+export const CUSTODY_KILLS: readonly Fault[] = [
+  killOf('operator-api', 40),
+  killOperatorApis,
+  killOperatorApiAnd('settlement', killOf('settlement', 1)),
+  killOperatorApiAnd('the engine Redis', killServer('', 'engine', 1)),
+  killOperatorApiAnd('Postgres', killServer('', 'postgres', 1)),
+].map((fault) => ({ ...fault, name: `custody: ${fault.name}`, plan: withCustody, shares: 'custody' }));

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reply } from '../../../support/http-exchange.ts';
 import { type Cluster, engineSequence } from '../cluster.ts';
+import type { Custody } from '../custody.ts';
 import type { Driver } from '../driver.ts';
 import type { Followers } from '../followers.ts';
 import type { Model } from '../model.ts';
@@ -23,6 +24,8 @@ export interface Rest {
   readonly screens: Screens;
   readonly shownIds: ShownIds;
   readonly followers: Followers;
+  /** Undefined in a cluster without an operator-api. */
+  readonly custody: Custody | undefined;
   /** Terminal orders of the last rest: id and what must not change of them. */
   readonly ended: Map<string, string>;
 }

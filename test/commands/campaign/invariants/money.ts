@@ -176,24 +176,32 @@ export async function movementsAreThere({ cluster, model, driver }: Rest): Promi
   const rows = await cluster.sql<{
     kind: string;
     wallet: string;
+    asset: string;
     reference: string;
     atoms: string;
     scale: number;
   }>(`
-    select kind, wallet, reference, amount_atoms::text as atoms, scale
+    select kind, wallet, asset, reference, amount_atoms::text as atoms, scale
     from movements join assets on symbol = asset`);
+  const byName = new Map<string, typeof rows>();
+  for (const row of rows) {
+    const name = `${row.kind} ${row.reference}`;
+    byName.set(name, [...(byName.get(name) ?? []), row]);
+  }
   const found: string[] = [];
   for (const { state, wallet, movement, isUnsure } of model.movements.values()) {
     const { reference } = movement;
     const kind = KINDS[movement.kind];
-    const row = rows.find((one) => one.kind === kind && one.reference === reference);
+    const [row, ...others] = byName.get(`${kind} ${reference}`) ?? [];
+    if (others.length > 0) found.push(`${kind} ${reference} is ${others.length + 1} times in the ledger`);
     if (state === 'moved' && row === undefined) found.push(`${kind} ${reference} is not in the ledger`);
     if (row === undefined) continue;
     if (state === 'refused' && !isUnsure) found.push(`${kind} ${reference} was refused and is in the ledger`);
     const atoms = BigInt(Math.round(Number(movement.amount) * 10 ** row.scale));
-    if (BigInt(row.atoms) !== atoms || row.wallet !== driver.wallets[wallet]!.address)
+    const isSame = BigInt(row.atoms) === atoms && row.asset === movement.asset;
+    if (!isSame || row.wallet !== driver.wallets[wallet]!.address)
       found.push(
-        `${kind} ${reference} is ${row.atoms} atoms for ${row.wallet}, asked for ${movement.amount}`,
+        `${kind} ${reference} is ${row.atoms} atoms of ${row.asset} for ${row.wallet}, asked for ${movement.amount} ${movement.asset}`,
       );
   }
   return told(found);

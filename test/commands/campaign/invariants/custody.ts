@@ -1,0 +1,103 @@
+/** Money that custody moved with a key: steps of withdrawals, caps, and what the routes for operators show of it. */
+
+import { CUSTODY } from '../custody.ts';
+import { type Rest, told } from './events.ts';
+
+/** A withdrawal is requested, then confirmed or returned or neither, always with the same content. */
+export async function withdrawalsFollowSteps({ cluster }: Rest): Promise<string[]> {
+  const rows = await cluster.sql<{
+    reference: string;
+    steps: string;
+    contents: string;
+    is_pending: boolean;
+  }>(`
+    select reference, string_agg(kind, ' ' order by movements.sequence) as steps,
+      count(distinct (movements.wallet, movements.asset, movements.amount_atoms)) as contents,
+      bool_or(pending.reference is not null) as is_pending
+    from movements left join pending_withdrawals as pending using (reference)
+    where kind in ('requested', 'confirmed', 'returned') group by 1`);
+  const found = rows
+    .filter(({ steps, contents, is_pending }) => {
+      const isEnded = steps === 'requested confirmed' || steps === 'requested returned';
+      return contents !== '1' || (is_pending ? steps !== 'requested' : !isEnded);
+    })
+    .map(({ reference, steps, contents, is_pending }) => {
+      const listed = is_pending ? 'listed as pending' : 'not listed as pending';
+      return `${reference} was ${steps}, with ${contents} contents, and is ${listed}`;
+    });
+  return told(found);
+}
+
+/** No key moved an atom more than its cap of a day, and every atom that it moved is counted. */
+export async function capsHold({ cluster }: Rest): Promise<string[]> {
+  const over = await cluster.sql<{ key: string; asset: string; atoms: string; cap: string }>(`
+    select key, asset, atoms::text, caps ->> asset as cap
+    from operator_key_days join operator_keys on name = key join assets on symbol = asset
+    where atoms > (caps ->> asset)::numeric * 10 ^ scale`);
+  const uncounted = await cluster.sql<{ key: string; kind: string; reference: string; atoms: string }>(
+    `
+    with booked as (select split_part(reference, ' ', 1) as key, kind, reference, asset, amount_atoms as atoms
+      from movements where starts_with(reference, $1) and kind in ('credited', 'debited', 'requested'))
+    select key, kind, reference, booked.atoms::text from booked join operator_keys on name = key
+    left join cap_reservations as counted using (key, kind, reference, asset, atoms)
+    where caps ? asset and counted.key is null`,
+    [CUSTODY],
+  );
+  const sums = await cluster.sql<{ key: string; asset: string; booked: string; counted: string }>(
+    `
+    with booked as (select split_part(reference, ' ', 1) as key, asset, sum(amount_atoms) as booked
+      from movements where starts_with(reference, $1) and kind in ('credited', 'debited', 'requested') group by 1, 2),
+    counted as (select key, asset, sum(atoms) as counted from operator_key_days group by 1, 2)
+    select key, asset, booked::text, counted::text from booked join counted using (key, asset) where booked > counted`,
+    [CUSTODY],
+  );
+  return told([
+    ...over.map(({ key, asset, atoms, cap }) => `${key} moved ${atoms} atoms of ${asset}, its cap is ${cap}`),
+    ...uncounted.map(
+      ({ key, kind, reference, atoms }) => `${key}: ${atoms} of ${kind} ${reference} do not count`,
+    ),
+    ...sums.map(
+      ({ key, asset, booked, counted }) => `${key} moved ${booked} of ${asset}, counted ${counted}`,
+    ),
+  ]);
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  requested: 'pending',
+  confirmed: 'confirmed',
+  returned: 'returned',
+};
+
+/** Each replica shows an answered movement as it was answered, and a withdrawal in the state of its last step. */
+export async function custodyReadsAreTrue({ cluster, custody }: Rest): Promise<string[]> {
+  const found = custody?.recent.length === 0 ? ['no movement was answered in the last round'] : [];
+  for (const { movement } of custody?.recent ?? []) {
+    const { kind, reference, asset, amount } = movement;
+    const isDirect = kind === 'credit' || kind === 'debit';
+    const path = `${isDirect ? '/movements' : '/withdrawals'}/${encodeURIComponent(reference)}`;
+    const last = isDirect ? undefined : await lastStep(cluster, reference);
+    for (const reply of await custody!.read(path)) {
+      const shown = isDirect
+        ? (reply?.body.movements as Record<string, unknown>[] | undefined)
+        : [reply?.body];
+      const state = last === undefined ? undefined : STATES[last];
+      const isTrue =
+        reply?.status === 200 &&
+        shown?.length === 1 &&
+        shown[0]!.asset === asset &&
+        shown[0]!.amount === amount &&
+        shown[0]!.state === state;
+      if (!isTrue) found.push(`${path} shows ${JSON.stringify(reply?.body)} for ${kind} ${amount} ${asset}`);
+    }
+  }
+  return told(found);
+}
+
+async function lastStep({ sql }: Rest['cluster'], reference: string): Promise<string> {
+  const [row] = await sql<{ kind: string }>(
+    `select kind from movements where reference = $1 and kind in ('requested', 'confirmed', 'returned')
+     order by sequence desc limit 1`,
+    [reference],
+  );
+  return row?.kind ?? 'missing';
+}
