@@ -20,7 +20,7 @@ describe('npm run containers', () => {
     expect(blockOf(guide, '**Upgrade.**', 'sh')).to.include('--no-recreate');
     expect(blockOf(guide, '**Session key.**', 'sh')).to.include('--rotate-session-key');
     const entry = blockOf(runbook, '## When somebody added an entry', 'sh').trim().split('\n');
-    expect(entry.map((line) => line.split(' ')[1])).to.deep.equal(['status', 'xrevrange', 'xdel', 'xsetid']);
+    expect(entry.map((line) => line.split(' ')[1])).to.deep.equal(['status', 'xtrim', 'xsetid']);
     expect(guide).to.match(
       /^17 3 \* \* \* docker compose --project-directory \/srv\/redbook run -T --rm operator/m,
     );
