@@ -11,6 +11,10 @@ interface RedisFigures {
   /** 0 without a limit. */
   readonly maxMemory: number;
   readonly writeFailed: 0 | 1;
+  /** Time in which its thread wrote and flushed its append-only file, since its start; undefined before Redis 7.2. */
+  readonly flushSeconds: number | undefined;
+  /** Turns of its thread, each of which flushes at most once. */
+  readonly turns: number | undefined;
   /** Its clock minus that of this process, without the way of the answer. */
   readonly clockOffsetSeconds: number;
 }
@@ -48,17 +52,23 @@ function addRedisMetrics(metrics: Metrics, servers: Readonly<Record<string, Redi
     const found: Record<string, RedisFigures> = {};
     // A server that is away is left out.
     for (const [server, redis] of Object.entries(servers)) {
-      const text = await redis.info().catch(() => undefined);
+      const text = await redis.info('default', 'debug').catch(() => undefined);
       if (text !== undefined) found[server] = figuresIn(text);
     }
     return found;
   });
-  const gauge = (name: string, help: string, figure: (figures: RedisFigures) => number): void =>
+  const gauge = (name: string, help: string, figure: (figures: RedisFigures) => number | undefined): void =>
     metrics.gauge(
       `redbook_redis_${name}`,
       help,
-      async () =>
-        Object.fromEntries(Object.entries(await read()).map(([server, found]) => [server, figure(found)])),
+      async () => {
+        const reading: Record<string, number> = {};
+        for (const [server, found] of Object.entries(await read())) {
+          const value = figure(found);
+          if (value !== undefined) reading[server] = value;
+        }
+        return reading;
+      },
       'server',
     );
   gauge('used_memory_bytes', 'Memory that a Redis uses.', ({ usedMemory }) => usedMemory);
@@ -69,14 +79,27 @@ function addRedisMetrics(metrics: Metrics, servers: Readonly<Record<string, Redi
     ({ clockOffsetSeconds }) => clockOffsetSeconds,
   );
   gauge('write_failed', '1 while it cannot write its append-only file.', ({ writeFailed }) => writeFailed);
+  gauge(
+    'flush_seconds',
+    'Time in which its thread wrote and flushed its append-only file, since its start. Absent before Redis 7.2.',
+    ({ flushSeconds }) => flushSeconds,
+  );
+  gauge('turns', 'Turns of its thread since its start. Absent before Redis 7.2.', ({ turns }) => turns);
 }
 
 function figuresIn(text: string): RedisFigures {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
+  const count = (name: string): number | undefined => {
+    const found = field(name);
+    return found === undefined ? undefined : Number(found);
+  };
+  const flushMicros = count('eventloop_duration_aof_sum');
   return {
     usedMemory: Number(field('used_memory')),
     maxMemory: Number(field('maxmemory')),
     clockOffsetSeconds: Number(field('server_time_usec')) / 1e6 - Date.now() / 1e3,
     writeFailed: field('aof_last_write_status') === 'err' ? 1 : 0,
+    flushSeconds: flushMicros === undefined ? undefined : flushMicros / 1e6,
+    turns: count('eventloop_cycles'),
   };
 }

@@ -39,6 +39,7 @@ interface Service {
   environment?: Record<string, string | null>;
   deploy?: { replicas: number };
   depends_on?: Record<string, { condition: string }>;
+  restart: string;
   healthcheck: { test?: string[]; disable?: boolean };
   volumes?: string[];
   stop_grace_period?: string;
@@ -304,10 +305,12 @@ describe('docker-compose.yml', () => {
     });
   });
 
-  it('pins every image, and asks every server for its health', () => {
-    for (const [name, { image, healthcheck }] of services) {
+  it('pins every image, and asks whatever runs on for its health, as `up --wait` needs it', () => {
+    for (const [name, { image, healthcheck, restart }] of services) {
       expect(interpolated(image), name).to.match(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/);
-      expect(healthcheck.disable === true || healthcheck.test !== undefined, name).to.equal(true);
+      const isChecked = healthcheck.test !== undefined;
+      expect(isChecked, name).to.equal(restart === 'unless-stopped');
+      expect(healthcheck.disable === true, name).to.equal(!isChecked);
     }
   });
 

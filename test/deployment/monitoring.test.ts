@@ -27,7 +27,12 @@ const groups = prometheusRule.spec.groups as { name: string; rules: Rule[] }[];
 const recorded = groups.flatMap(({ rules }) => rules);
 const rules = recorded.filter(({ alert }) => alert !== undefined);
 const dashboard = JSON.parse(readFileSync(at('k8s/components/monitoring/dashboard.json'), 'utf8'));
-const panels: { title: string; type: string; targets?: { expr: string }[] }[] = dashboard.panels;
+const panels: {
+  title: string;
+  type: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets?: { expr: string }[];
+}[] = dashboard.panels;
 const scaled = readYaml(at('k8s/components/keda/scaled-objects.yaml')) as Resource[];
 const autoscalers = readYaml(at('k8s/components/autoscaling/autoscalers.yaml')) as Resource[];
 const [adapter] = readYaml(at('k8s/components/autoscaling/prometheus-adapter.yaml')) as [
@@ -110,6 +115,25 @@ describe('alerts, dashboard and autoscalers', function () {
     );
     expect(ours).to.include('redbook_orders_total');
     expect([...new Set(ours)].filter((name) => !shown.includes(name))).to.deep.equal([]);
+  });
+
+  it('show what belongs together below the name of its row, side by side', () => {
+    const rows = panels.filter(({ type }) => type === 'row').map(({ title }) => title);
+    expect(rows).to.include.members(['Objectives', 'Engine', 'Settlement', 'Postgres', 'Backups']);
+    let [row, endOfRow, end] = ['', 0, 0];
+    const rowOf = new Map<string, string>();
+    const places = new Set<string>();
+    for (const { title, type, gridPos, targets = [] } of panels) {
+      if (type === 'row') [row, endOfRow] = [title, end];
+      expect(gridPos.y, title).to.be.at.least(endOfRow);
+      expect(places, title).to.not.include(`${gridPos.x} ${gridPos.y}`);
+      places.add(`${gridPos.x} ${gridPos.y}`);
+      end = Math.max(end, gridPos.y + gridPos.h);
+      for (const { metric } of targets.flatMap(({ expr }) => selectedIn(expr))) rowOf.set(metric, row);
+    }
+    expect(rowOf.get('redbook_postgres_connections')).to.equal('Postgres');
+    expect(rowOf.get('redbook_backup_age_seconds')).to.equal('Backups');
+    expect(rowOf.get('redbook_engine_copies')).to.equal('Engine');
   });
 
   it('use existing label values', () => {

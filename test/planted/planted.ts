@@ -14,6 +14,7 @@ export type Proof =
   | 'copies'
   | 'keepers'
   | 'order-routes'
+  | 'tracing'
   | 'growth';
 
 export interface Change {

@@ -20,6 +20,7 @@ import { benchReads } from './reads.ts';
 import { benchReconcile } from './reconcile.ts';
 import { benchSettlement } from './settlement.ts';
 import { benchStreams } from './streams.ts';
+import { benchTracing } from './tracing.ts';
 
 type Bench = (older: OlderRelease) => Promise<Table>;
 
@@ -40,6 +41,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
   reconcile: benchReconcile,
   page: benchPage,
   custody: benchCustody,
+  tracing: benchTracing,
 };
 
 const OLDER = '52e03fa';

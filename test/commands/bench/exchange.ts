@@ -31,8 +31,8 @@ export interface Exchange {
   readonly engine: Watched;
   readonly postgres: Watched;
   readonly driver: Driver;
-  /** Starts a process of a role. It runs until the exchange is closed. */
-  start(role: string, env?: Readonly<Record<string, string>>): Promise<Running>;
+  /** Starts a process of a role, of another build if `build` is its folder. It runs until the exchange is closed. */
+  start(role: string, env?: Readonly<Record<string, string>>, build?: string): Promise<Running>;
   close(): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ export async function openExchange(project: string, idLength?: number): Promise<
     await stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  const start: Exchange['start'] = async (role, env) => {
+  const start: Exchange['start'] = async (role, env, build = project) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const settings = {
@@ -108,7 +108,7 @@ export async function openExchange(project: string, idLength?: number): Promise<
       OPERATOR_PORT: String(port),
     };
     const one = await startProcess(['--max-semi-space-size=32', 'src/main.ts', role], {
-      ...{ url, path: '/readyz', cwd: project },
+      ...{ url, path: '/readyz', cwd: build },
       env: { ...settings, WEB_HOSTS: 'localhost', PORT: String(port), LOG_LEVEL: 'fatal', ...env },
     });
     running.push(one);

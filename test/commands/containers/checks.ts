@@ -17,6 +17,7 @@ import {
   seconds,
   untilUp,
 } from './figures.ts';
+import { FOREIGN_ENTRY } from './foreign-entry.ts';
 import { LOSSES } from './losses.ts';
 
 /** The balancer's restart once took 10.7 s because its stop signal did not arrive. */
@@ -25,6 +26,10 @@ const BALANCER_BACK_WITHIN_MS = 5_000;
 const FEW_FILES = 512;
 
 const GUIDE = 'docs/operating.md';
+
+/** Prints the seconds in which the engine's Redis flushed its file. */
+const READ_FLUSH =
+  "fetch('http://127.0.0.1:9090/metrics').then((it) => it.text()).then((it) => console.log(/^redbook_redis_flush_seconds\\{server=.engine.\\} (\\S+)$/m.exec(it)?.[1]))";
 
 export const CHECKS: readonly Check[] = [
   basic('a checkout under umask 077 comes up', 'up -d --wait, no image, no volume', async (cluster) => {
@@ -231,11 +236,16 @@ export const CHECKS: readonly Check[] = [
       if (targets.length >= 7 && targets.every(({ health }) => health === 'up')) break;
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
+    const flush = await engine.compose('exec', '-T', 'settlement', 'node', '-e', READ_FLUSH);
     const upNow = targets.filter(({ health }) => health === 'up').length;
     return judged(
       `${upNow} of ${targets.length} targets up`,
-      { 'every target is up': upNow >= 7 && upNow === targets.length },
+      {
+        'every target is up': upNow >= 7 && upNow === targets.length,
+        'settlement tells how long the engine flushes': Number(flush.stdout) > 0,
+      },
       up,
+      flush,
     );
   }),
 
@@ -251,6 +261,7 @@ export const CHECKS: readonly Check[] = [
     );
   }),
 
+  FOREIGN_ENTRY,
   ...LOSSES,
 ];
 

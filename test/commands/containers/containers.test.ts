@@ -14,10 +14,13 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 describe('npm run containers', () => {
   it('finds the code blocks of the guides', () => {
     const guide = readFileSync(`${ROOT}docs/operating.md`, 'utf8');
+    const runbook = readFileSync(`${ROOT}docs/runbook.md`, 'utf8');
     const readme = readFileSync(`${ROOT}README.md`, 'utf8');
     expect(blockOf(guide, '**First session.**', 'sh')).to.include('market create ETH/USDC');
     expect(blockOf(guide, '**Upgrade.**', 'sh')).to.include('--no-recreate');
     expect(blockOf(guide, '**Session key.**', 'sh')).to.include('--rotate-session-key');
+    const entry = blockOf(runbook, '## When somebody added an entry', 'sh').trim().split('\n');
+    expect(entry.map((line) => line.split(' ')[1])).to.deep.equal(['status', 'xtrim', 'xsetid']);
     expect(guide).to.match(
       /^17 3 \* \* \* docker compose --project-directory \/srv\/redbook run -T --rm operator/m,
     );
