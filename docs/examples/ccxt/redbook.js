@@ -151,7 +151,10 @@ export default class Redbook extends ccxt.Exchange {
       limits: {
         amount: { min: this.parseNumber(least), max: this.parseNumber(maxOrderSize ?? undefined) },
         price: { min: this.parseNumber(priceIncrement), max: undefined },
-        cost: { min: this.parseNumber(ccxt.Precise.stringMul(least, priceIncrement)), max: undefined },
+        cost: {
+          min: this.parseNumber(ccxt.Precise.stringMul(String(least), String(priceIncrement))),
+          max: undefined,
+        },
       },
       info: market,
     });
