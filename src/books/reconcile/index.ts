@@ -71,8 +71,11 @@ export async function reconcile(
     differences: failed.reduce((sum, { count }) => sum + count, 0),
     failedChecks: [...new Set(failed.map(({ name }) => name))],
   };
-  const noted = checks.map(({ name, asset, compared, count: differences }) => ({
-    ...{ name, asset, compared, differences },
+  const noted = checks.map(({ name, asset, compared, count }) => ({
+    name,
+    asset,
+    compared,
+    differences: count,
   }));
   await servers.ledger.checks.noteReconcile(note, noted);
   const holds = failed.length === 0;

@@ -3,7 +3,7 @@
 import { type LedgerCheckpoint, readCheckpoint } from '../checkpoint.ts';
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
 import type { Pools } from '../pools.ts';
-import { askOnce, inSnapshot } from '../queries.ts';
+import { type Ask, askOnce, inSnapshot } from '../queries.ts';
 import { storable } from '../text.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { checkChain } from './chain.ts';
@@ -101,6 +101,30 @@ const lastOf = ({
   failedChecks: failed_checks,
 });
 
+/** Returns the results to keep: those with the most differences, if there are too many. */
+function keptOf(results: readonly NotedCheck[]): NotedCheck[] {
+  const failedFirst = results.toSorted((one, other) => other.differences - one.differences);
+  const kept = results.length > RESULTS_KEPT ? failedFirst.slice(0, RESULTS_KEPT) : results;
+  // Redis names assets too, and what it has may be damaged.
+  return kept.map(({ asset, ...one }) => ({ ...one, asset: asset && storable(asset) }));
+}
+
+/** Runs the query of each check. */
+async function queried(ask: Ask, onCheck: (name: string) => void): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const { name, meaning, sql } of QUERIES) {
+    onCheck(name);
+    const rows = await ask<Violation & { count: bigint }>(
+      `select subject, expected, found, count(*) over () as count from (${sql}) as violation
+       order by subject limit ${MAX_VIOLATIONS}`,
+    );
+    const count = Number(rows[0]?.count ?? 0n);
+    const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
+    checks.push({ name, meaning, count, violations });
+  }
+  return checks;
+}
+
 export type Checks = ReturnType<typeof checks>;
 
 /** Checks of the ledger alone, and the stored results of reconciles. */
@@ -119,17 +143,7 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
         const { sequence, timeMs } = await readCursor(ask);
         // JIT compilation of a query takes longer than it saves while the planner has no statistics yet.
         await ask(`select set_config('jit', 'off', true), set_config('work_mem', '${WORK_MEM}', true)`);
-        const checks: Check[] = [];
-        for (const { name, meaning, sql } of QUERIES) {
-          onCheck(name);
-          const rows = await ask<Violation & { count: bigint }>(
-            `select subject, expected, found, count(*) over () as count from (${sql}) as violation
-             order by subject limit ${MAX_VIOLATIONS}`,
-          );
-          const count = Number(rows[0]?.count ?? 0n);
-          const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
-          checks.push({ name, meaning, count, violations });
-        }
+        const checks = await queried(ask, onCheck);
         onCheck('chain of events');
         checks.push(...(await checkChain(ask, noted)));
         if (noted.length > 0) checks.push(await checkNoted(ask, noted));
@@ -155,15 +169,11 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
       { sequence, checks, differences, failedChecks }: ReconcileNote,
       results: readonly NotedCheck[] = [],
     ): Promise<void> {
-      const failedFirst = results.toSorted((one, other) => other.differences - one.differences);
-      const kept = results.length > RESULTS_KEPT ? failedFirst.slice(0, RESULTS_KEPT) : results;
-      // Redis names assets too, and what it has may be damaged.
-      const rows = kept.map(({ asset, ...one }) => ({ ...one, asset: asset && storable(asset) }));
       await askOnce(
         auditing,
         `insert into reconciliations (sequence, checks, differences, failed_checks, results)
          values ($1, $2, $3, $4, $5)`,
-        [sequence, checks, differences, failedChecks, JSON.stringify(rows)],
+        [sequence, checks, differences, failedChecks, JSON.stringify(keptOf(results))],
       );
     },
 
