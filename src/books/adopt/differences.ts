@@ -102,7 +102,7 @@ function lostMarkets(known: readonly Market[], { held, tail }: Pick<Sides, 'held
   });
 }
 
-/** What the lost events did to orders. */
+/** Changes of orders by the lost events. */
 export interface LostOrders {
   readonly placed: number;
   readonly ended: number;

@@ -33,7 +33,7 @@ interface Asked {
   readonly movement: Movement;
 }
 
-/** What a replica says of one movement. */
+/** The answer of a replica for one movement. */
 type Answer =
   | { readonly is: 'ok'; readonly status: number; readonly body: Record<string, unknown> }
   | { readonly is: 'refused'; readonly code: string }

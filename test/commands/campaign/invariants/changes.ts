@@ -12,7 +12,7 @@ interface ChangedRow {
 }
 
 /**
- * What the ledger says of the orders of a wallet since an event: a change when one is placed, when it is filled as the
+ * Lists the ledger's changes of a wallet's orders since an event: a change when one is placed, when it is filled as the
  * maker, and when it ends otherwise.
  */
 const CHANGED = `
