@@ -44,7 +44,8 @@ function spread(event: EngineEvent, firstMs: number, pace: number): EngineEvent 
 }
 
 /**
- * Settles the history. Some days and a month are kept as they end, as reconciles and closings do.
+ * Settles the history. Some days and months are kept as they end, as reconciles and closings do; the last day and
+ * the first month are always kept.
  * @param databaseUrl of a migrated database
  */
 export async function settleHistory(databaseUrl: string, options: HistoryOptions): Promise<History> {
@@ -66,6 +67,8 @@ export async function settleHistory(databaseUrl: string, options: HistoryOptions
     const isOver = new Date(timeMs).toISOString().slice(0, 7) > month;
     if (isOver && dice.chance(0.7)) await ledger.balances.close(month);
   }
+  await ledger.balances.keepDay(events.at(-1)!.timeMs);
+  await ledger.balances.close(new Date(START_MS).toISOString().slice(0, 7));
   const replayed = (until: (event: EngineEvent) => boolean): Recomputed => {
     const recomputed = new Recomputed();
     for (const event of events) if (until(event)) recomputed.apply(event);
