@@ -1,8 +1,9 @@
 /** Checks of docker-compose.yml on a real engine. Each check performs an operation and reports what it observed. */
 
+import { blockOf } from '../../support/guide.ts';
 import type { Seen } from './client.ts';
 import { type Cluster, NETWORK_ID } from './cluster.ts';
-import { blockOf, type Ended } from './engine.ts';
+import type { Ended } from './engine.ts';
 import {
   basic,
   byStatus,

@@ -24,7 +24,7 @@ const { values } = parseArgs({
   options: {
     /** Runs only the servers whose names match this pattern. */
     only: { type: 'string', default: '' },
-    /** Files or folders of tests, separated by commas, in place of `test/engine` or `test/ledger`. */
+    /** Files or folders of tests, separated by commas, in place of the server's own. */
     spec: { type: 'string' },
   },
 });
@@ -104,7 +104,7 @@ const SERVERS: readonly Server[] = [
   ).map(([name, release, program]) => ({
     name,
     source: `Debian ${release}`,
-    spec: 'test/engine',
+    spec: 'test/engine,test/http/foreign-event.test.ts,test/books/foreign-event.test.ts',
     open: (folder: string) => openRedis(release, program, folder),
   })),
 ];
