@@ -151,7 +151,8 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       select 'engine_cursor settled_at', 'at most ' || now(), settled_at::text from engine_cursor
       where settled_at > now() + interval '5 minutes'
       union all
-      select 'engine_cursor settled_at', 'at least ' || to_timestamp(event_time_ms / 1000), settled_at::text
-      from engine_cursor where settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes'`,
+      select 'engine_cursor settled_at', concat('at least ', to_timestamp(event_time_ms / 1000)), coalesce(settled_at::text, 'none')
+      from engine_cursor where settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes'
+        or settled_at is null and sequence > 0`,
   },
 ];
