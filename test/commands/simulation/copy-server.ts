@@ -9,7 +9,7 @@ import { KEYS } from '../../../src/engine/keys.ts';
 import { type HostPort, serverName } from '../../../src/redis/address.ts';
 import type { Outcome } from './link.ts';
 import { timeReply } from './lone-server.ts';
-import { type Entry, entryAfter, NOTHING, type ReplicatedData } from './replicated-data.ts';
+import { between, type Entry, entryAfter, NOTHING, type ReplicatedData } from './replicated-data.ts';
 import { labelOf, mayAppend, type Session, type SimulatedServer } from './simulated-redis.ts';
 
 const WRITES = new Set(['eval', 'evalsha', 'hset', 'hincrby', 'set', 'setrange', 'del']);
@@ -200,7 +200,7 @@ export class CopyServer implements SimulatedServer {
     const { queued = [], watched } = session;
     session.queued = undefined;
     session.watched = undefined;
-    if (watched !== undefined && watched !== this.data) return { value: null };
+    if (watched !== undefined && hasWritten(watched, this.data)) return { value: null };
     const values: unknown[] = [];
     for (const command of queued) {
       const outcome = await this.#runNow(command, session);
@@ -283,5 +283,9 @@ export class CopyServer implements SimulatedServer {
     ].join('\r\n');
   }
 }
+
+/** Nearly every write touches the keys that are watched. */
+const hasWritten = (before: Entry, now: Entry): boolean =>
+  between(before, now)?.some(({ command }) => command !== undefined) ?? true;
 
 const replyError = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' });

@@ -82,7 +82,11 @@ export class Rest {
     const { processes, time, world } = this.#parts;
     const execution = this.#execution;
     let isBusy = world.replication?.work() ?? false;
-    if (world.replication !== undefined) await execution.unblock();
+    if (world.replication !== undefined) {
+      await execution.unblock();
+      // An order of a keeper fails when anything is written meanwhile, so each process goes on alone.
+      for (const name of processes.actors.keys()) isBusy = (await execution.work(name)) || isBusy;
+    }
     for (const link of [...processes.links.values()]) {
       time.actor = link.actor;
       if (await processes.connect(link)) isBusy = true;
@@ -106,11 +110,18 @@ export class Rest {
     if (journal.isBehind || (journal.isLost && !(await this.#isRebuilt()))) return false;
     const settled = (await world.cursor()).sequence;
     if (journal.isLost) journal.forgetAfter(settled);
-    if (world.replication?.areEqual() === false || (await world.lackCopies())) return false;
+    if (world.replication?.areEqual() === false || (await this.#lackCopies())) return false;
     return (
       settled === journal.last?.sequence &&
       [...processes.actors.values()].every(({ isSettling }) => !isSettling)
     );
+  }
+
+  async #lackCopies(): Promise<boolean> {
+    const { replication } = this.#parts.world;
+    if (replication === undefined) return false;
+    const { members, joining } = await this.#parts.world.copiesRow();
+    return members.length < replication.servers.length || joining.length > 0;
   }
 
   async #isRebuilt(): Promise<boolean> {
@@ -159,6 +170,7 @@ export class Rest {
     const { last, isLost } = world.journal;
     return JSON.stringify({
       ...{ waiting, open, cursor: await world.cursor(), last: `${last?.epoch}-${last?.sequence}`, isLost },
+      ...{ copies: await world.copiesRow(), servers: world.replication?.shown() },
       links: [...processes.links.values()].map(({ name, queue, late, blocked }) => [
         ...[name, queue.map(({ label }) => label), late.map(({ label }) => label), blocked?.label],
       ]),
@@ -253,7 +265,7 @@ export class Execution {
       case 'wake':
         return this.wake(decision[1]);
       case 'work':
-        return this.#work(decision[1]);
+        return this.work(decision[1]);
       case 'crash':
         time.actor = decision[1];
         clients.loseActor(decision[1]);
@@ -342,7 +354,7 @@ export class Execution {
   }
 
   /** One process goes on until it waits for another, or for time to pass. */
-  async #work(actor: string): Promise<boolean> {
+  async work(actor: string): Promise<boolean> {
     const { processes, time } = this.#parts;
     for (let turn = 0; turn < MAX_TURNS; turn += 1) {
       let isBusy = false;

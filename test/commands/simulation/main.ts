@@ -12,6 +12,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
+import { addTests, withPlanted } from '../../planted/release.ts';
 import { newSeed, wholeNumber, withServers } from '../command.ts';
 import { type Failure, replay } from './simulate.ts';
 import { type Task, TaskRunner, type UsedSeconds } from './tasks.ts';
@@ -41,7 +42,10 @@ const [histories, seed, steps, workers, copies] = [
 ];
 
 if (values.replay !== undefined) process.exitCode = (await replayFile(values.replay)) ? 0 : 1;
-else process.exitCode = (await (values.broken ? findBroken() : run())) ? 0 : 1;
+else
+  process.exitCode = (await (!values.broken ? run() : copies > 1 ? findBrokenCopies() : findBroken()))
+    ? 0
+    : 1;
 
 async function run(): Promise<boolean> {
   const begun = performance.now();
@@ -66,6 +70,16 @@ async function run(): Promise<boolean> {
   if (failure === undefined) console.log(`no invariant broke in ${histories} histories from seed ${seed}`);
   else tell(failure);
   return failure === undefined;
+}
+
+/** Tasks of all histories. */
+function tasksOf(given: Pick<Task, 'steps' | 'copies' | 'isRaw'>): Task[] {
+  const tasks: Task[] = [];
+  for (let done = 0; done < histories; done += HISTORIES_OF_A_TASK) {
+    const left = Math.min(HISTORIES_OF_A_TASK, histories - done);
+    tasks.push({ ...given, seed: seed + done, histories: left });
+  }
+  return tasks;
 }
 
 type Sum = UsedSeconds & Readonly<Record<'histories' | 'decisions' | 'commands', number>>;
@@ -125,4 +139,28 @@ async function findBroken(): Promise<boolean> {
   });
   console.log(`${builds.length - missed} of ${builds.length} broken builds were found`);
   return missed === 0;
+}
+
+/** Builds whose sources are broken, one after the other. */
+async function findBrokenCopies(): Promise<boolean> {
+  const builds = plantedFor('simulated-copies').filter(({ name }) => name.includes(values.builds));
+  let missed = 0;
+  for (const build of builds) {
+    const found = await withPlanted(build, (folder) => failureIn(folder));
+    if (found === undefined) missed += 1;
+    console.log(`${build.name}: ${found ?? `NOT FOUND in ${histories} histories`}`);
+  }
+  console.log(`${builds.length - missed} of ${builds.length} broken builds were found`);
+  return missed === 0;
+}
+
+async function failureIn(folder: string): Promise<string | undefined> {
+  addTests(folder);
+  let found: Failure | undefined;
+  const note = ({ failure }: { readonly failure: Failure | undefined }): boolean => {
+    if (failure !== undefined && failure.seed < (found?.seed ?? Number.POSITIVE_INFINITY)) found = failure;
+    return found === undefined;
+  };
+  await runInWorkers(tasksOf({ steps, copies, isRaw: true }), workers, note, folder);
+  return found && `found in history ${found.seed - seed + 1}, ${found.message.slice(0, 120)}`;
 }

@@ -54,7 +54,8 @@ export class Replication implements CopiesHost {
   /** Breaks connections of clients; set by the processes. */
   onBreak: CopiesHost['breakClients'] = () => undefined;
   readonly #host: ReplicationHost;
-  /** Epoch whose server may answer. */
+  /** The server of the epoch in force, which alone may answer. */
+  inForce: CopyServer;
   #epoch = 0;
   #lostDisks = 0;
   #weights: ReadonlyMap<CopyStep, number> = new Map();
@@ -62,6 +63,7 @@ export class Replication implements CopiesHost {
   constructor(host: ReplicationHost, stores: readonly ReplicatedData[]) {
     this.#host = host;
     this.servers = stores.map((store, number) => new CopyServer(number, store, this));
+    this.inForce = this.servers[0]!;
   }
 
   get nowMs(): number {
@@ -76,6 +78,7 @@ export class Replication implements CopiesHost {
   reset(beginning: Entry, epoch: number): void {
     this.#epoch = epoch;
     this.#lostDisks = 0;
+    this.inForce = this.servers[0]!;
     for (const server of this.servers)
       server.reset(beginning, server === this.servers[0] ? undefined : this.servers[0]!.name);
     const acknowledged = { offset: beginning.offset, onDisk: beginning.offset };
@@ -105,21 +108,22 @@ export class Replication implements CopiesHost {
     const { epoch } = readState(state!);
     if (String(runId) !== server.runId || epoch <= this.#epoch) return;
     this.#epoch = epoch;
+    this.inForce = server;
     this.#host.journal.takeOver(server.data.lastEventId);
   }
 
   /** @returns false when the step is not possible now */
   step(step: CopyStep, name: string): boolean {
-    const server = this.named(name);
-    let isPossible = false;
-    this.#possible(
-      (weight, possible, of) => {
-        isPossible ||= weight >= 0 && possible === step && of === name;
-      },
-      server === undefined ? [] : [server],
-    );
-    if (isPossible) this.#carryOut(step, server!);
+    const isPossible = this.allows(step, name);
+    if (isPossible) this.#carryOut(step, this.named(name)!);
     return isPossible;
+  }
+
+  allows(step: CopyStep, name: string): boolean {
+    const steps = new Set<CopyStep>();
+    const server = this.named(name);
+    if (server !== undefined) this.#possible((_weight, possible) => steps.add(possible), [server]);
+    return steps.has(step);
   }
 
   possible(add: AddStep): void {
@@ -277,6 +281,16 @@ export class Replication implements CopiesHost {
     for (const { name } of this.servers)
       for (const step of WORK) hasWorked = this.step(step, name) || hasWorked;
     return hasWorked;
+  }
+
+  /** Returns the state of each server, for messages. */
+  shown(): string[] {
+    return this.servers.map((server) => {
+      const { name, isPrimary, follows, isConnected, isFileBehind, data, disk } = server;
+      const role = isPrimary ? 'primary' : `${isConnected ? 'follows' : 'looks for'} ${follows}`;
+      const told = [...server.replicas].map(([replica, { offset }]) => `${replica}=${offset}`);
+      return `${name} ${role} at ${data.offset}, ${disk.offset}${isFileBehind ? '?' : ''} on disk, ${told.join()}`;
+    });
   }
 
   /** True when all servers have the same data on their disks. */

@@ -6,10 +6,11 @@
 
 import type { Random } from '../../support/seed.ts';
 import type { Clients, Request } from './clients.ts';
+import type { CopyServer } from './copy-server.ts';
 import type { Link } from './link.ts';
 import { type Operation, Operations, type PlaceOperation } from './operations.ts';
 import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES, type Processes, SETTLER_NAMES } from './processes.ts';
-import type { CopyStep } from './replication.ts';
+import type { CopyStep, Replication } from './replication.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { World } from './world.ts';
 
@@ -131,6 +132,50 @@ class OldLook implements Plot {
   }
 }
 
+/** The primary is lost while copies lack what it has done, and comes back after its successor has begun. */
+class Succession implements Plot {
+  weights = weighed([[REQUESTS], 8], [SETTLER_NAMES, 4]);
+  readonly #parts: SchedulerParts;
+  readonly #replication: Replication;
+  readonly #lost: CopyServer;
+  readonly #fault: CopyStep;
+  #phase: 'lag' | 'silence' | 'return' = 'lag';
+  #left: number;
+
+  constructor(parts: SchedulerParts, replication: Replication) {
+    this.#parts = parts;
+    this.#replication = replication;
+    this.#lost = replication.inForce;
+    this.#fault = parts.dice.pick(['kill', 'pause', 'hide']);
+    this.#left = 10 + parts.dice.below(40);
+  }
+
+  goesOn(): boolean {
+    this.#left -= 1;
+    const hasSuccessor = this.#replication.inForce !== this.#lost;
+    if (this.#phase === 'lag' && this.#left <= 0) {
+      this.#phase = 'silence';
+      this.#left = 80;
+      this.weights = weighed([[REQUESTS], 0.1], [SETTLER_NAMES, 4]);
+    } else if (this.#phase === 'silence' && hasSuccessor) {
+      this.#phase = 'return';
+      this.#left = 50;
+      this.weights = weighed([[REQUESTS], 4], [SETTLER_NAMES, 2]);
+    }
+    return this.#left > 0;
+  }
+
+  urge(add: Add): void {
+    const { name, isHidden } = this.#lost;
+    if (this.#phase === 'silence') {
+      if (this.#lost.mayRun() && !isHidden) add(10, 'copy', this.#fault, name);
+      else add(12, 'pass', this.#parts.dice.pick([210, 500]));
+    } else if (this.#phase === 'return')
+      for (const step of ['start', 'go on', 'show', 'mend'] as const)
+        if (this.#replication.allows(step, name)) add(3, 'copy', step, name);
+  }
+}
+
 /** Returns the plot of a process that has the answer of Postgres about an id of which the engine has no order. */
 function oldLook(parts: SchedulerParts): Plot | undefined {
   const { clients, processes, world } = parts;
@@ -147,7 +192,9 @@ function oldLook(parts: SchedulerParts): Plot | undefined {
 
 /** Returns the plot that a decision begins, if any. */
 function plotAfter(decision: Decision, parts: SchedulerParts): Plot | undefined {
-  const { dice, flavour } = parts;
+  const { dice, flavour, world } = parts;
+  if (decision[0] === 'copy' && decision[1] === 'cut')
+    return dice.chance(0.8) ? new Succession(parts, world.replication!) : undefined;
   if (decision[0] === 'lose redis') return dice.chance(0.7) ? new HeldBatch(parts) : undefined;
   if (decision[0] === 'replica lags') return dice.chance(0.5) ? new ForgottenEpoch(parts) : undefined;
   if (!flavour.clocks || decision[0] !== 'run') return undefined;
@@ -394,8 +441,10 @@ export class Scheduler {
   #possibleRequests(add: Add): void {
     const { clients, dice, flavour, processes, world } = this.#parts;
     const api = dice.pick(API_NAMES);
-    if (clients.requests.length < MAX_REQUESTS && clients.running() < MAX_RUNNING)
-      add(6 * this.#weightOf(REQUESTS), 'start', api, this.#operations.next());
+    // An answer that waits for copies takes more decisions.
+    const [most, frequency] = world.replication === undefined ? [MAX_RUNNING, 6] : [2 * MAX_RUNNING, 20];
+    if (clients.requests.length < MAX_REQUESTS && clients.running() < most)
+      add(frequency * this.#weightOf(REQUESTS), 'start', api, this.#operations.next());
     const eagerness = processes.get(api).service.isOpen() ? 2 : 0.2;
     for (const { number } of clients.unknown()) add(eagerness, 'repeat', api, number);
     for (const { name, kind, isSettling } of processes.actors.values())

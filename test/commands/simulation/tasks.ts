@@ -62,6 +62,8 @@ export interface Task {
   readonly copies: number;
   /** Name of the fault that is planted, if any. */
   readonly fault?: string | undefined;
+  /** True to leave a failing history as long as it is. */
+  readonly isRaw?: boolean;
 }
 
 export interface TaskResult {
@@ -80,14 +82,17 @@ const MAX_REPLAYS = 400;
 export class TaskRunner {
   readonly #worlds = new Map<number, World>();
 
-  async run({ seed, histories, steps, copies, fault: name }: Task): Promise<TaskResult> {
+  async run({ seed, histories, steps, copies, fault: name, isRaw }: Task): Promise<TaskResult> {
     const fault = plantedFor('simulation').find((one) => one.name === name);
     const world =
       fault === undefined ? await this.world(copies) : await openWorld(await freshServers(copies), fault);
     try {
       const processors = await ProcessorTime.of(world);
       const options = { world, histories, seed, steps, fault };
-      const simulated = await simulate({ ...options, maxReplays: fault === undefined ? MAX_REPLAYS : 0 });
+      const simulated = await simulate({
+        ...options,
+        maxReplays: fault !== undefined || isRaw ? 0 : MAX_REPLAYS,
+      });
       return { ...simulated, used: await processors.seconds() };
     } finally {
       if (fault !== undefined) await world.close();

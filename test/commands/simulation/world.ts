@@ -227,14 +227,13 @@ export class World {
     return this.replication?.servers[0]?.runId ?? FIRST_RUN_ID;
   }
 
-  /** True until every copy is a member, and the primary has their list. */
-  async lackCopies(): Promise<boolean> {
-    if (this.replication === undefined) return false;
-    const { rows } = await (await this.sessions.monitor()).query<{ members: string[]; joining: string[] }>({
+  /** Returns what Postgres says of the copies. */
+  async copiesRow(): Promise<{ readonly members: readonly string[]; readonly joining: readonly string[] }> {
+    const { rows } = await (await this.sessions.monitor()).query({
       name: 'copies',
-      text: 'select members, joining from engine_copies',
+      text: 'select server, version, members, joining from engine_copies',
     });
-    return rows[0]!.members.length < this.replication.servers.length || rows[0]!.joining.length > 0;
+    return rows[0] ?? { members: [], joining: [] };
   }
 
   /** Returns connections to the data of each server that must have everything. */
