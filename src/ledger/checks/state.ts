@@ -58,9 +58,10 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         from engine_epochs window places as (order by epoch)) as begun
       where begun_at < previous or begun_at > now() + interval '5 minutes'
       union all
-      select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none' from engine_cursor
+      select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none'
+      from (select epoch from engine_cursor union select epoch from epoch_starts) as with_events
       where epoch > 0 and exists (select from engine_epochs)
-        and not exists (select from engine_epochs where engine_epochs.epoch = engine_cursor.epoch)`,
+        and not exists (select from engine_epochs where engine_epochs.epoch = with_events.epoch)`,
   },
   {
     name: 'no row is missing',
