@@ -14,6 +14,7 @@ export type Proof =
   | 'hostile'
   | 'copies'
   | 'keepers'
+  | 'late-keeper'
   | 'order-routes'
   | 'tracing'
   | 'growth';
