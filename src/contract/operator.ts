@@ -5,6 +5,7 @@ import { MAX_REASON } from '../domain/act.ts';
 import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.ts';
 import { MARKET_STATUSES, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { MAX_FEE_BPS, MAX_SCALE } from '../domain/market-rules.ts';
+import { isMonth } from '../domain/months.ts';
 import { formatDecimal, isWhole, toInteger } from '../domain/units.ts';
 import { WITHDRAWAL_STATES } from '../domain/withdrawal-states.ts';
 import { cursorText, nextCursor } from './cursor.ts';
@@ -283,20 +284,27 @@ export const actsSchema = z.strictObject({
   nextCursor,
 });
 
-export const closingsSchema = z.strictObject({
-  closings: z
-    .array(
-      z.strictObject({
-        month: z.string(),
-        end: timestamp,
-        sequence: z.int().min(0).describe('the last booked event before the end; 0: none'),
-        closedAt: timestamp,
-        balances: z.int().min(0).describe('number of balances that were kept'),
-        digest: z.string().describe('SHA-256 of the balances'),
-      }),
-    )
-    .describe('oldest first'),
+export const closeMonthRequest = z.strictObject({
+  month: text
+    .refine(isMonth, 'must be a month like 2026-11')
+    .meta({ description: 'a month that is over (UTC)', examples: ['2026-11'] }),
+  reason,
 });
+
+const closing = z.strictObject({
+  month: z.string(),
+  end: timestamp,
+  sequence: z.int().min(0).describe('the last booked event before the end; 0: none'),
+  closedAt: timestamp,
+  balances: z.int().min(0).describe('number of balances that were kept'),
+  digest: z.string().describe('SHA-256 of the balances'),
+});
+
+export const closedMonthSchema = closing.extend({
+  isNew: z.boolean().describe('false: the month was closed before, and nothing changed'),
+});
+
+export const closingsSchema = z.strictObject({ closings: z.array(closing).describe('oldest first') });
 
 export const holdsRequest = z.object({ limit, cursor: inLowerCase.optional().describe('`nextCursor`') });
 export const holdsSchema = z.strictObject({

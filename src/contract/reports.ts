@@ -30,6 +30,8 @@ export const balancesRequest = z.object({
   format,
 });
 
+const ENTRY_ID = /^\d{1,15}-\d{1,9}$/;
+
 const DIMENSIONS = ['day', 'month', 'market', 'wallet'] as const;
 type Dimension = (typeof DIMENSIONS)[number];
 
@@ -49,6 +51,20 @@ export const turnoverRequest = inOrder(
         description: `what sums are split by: a list of ${DIMENSIONS.join(', ')} (the taker)`,
         examples: ['day,market'],
       }),
+    format,
+  }),
+);
+
+export const entriesRequest = inOrder(
+  z.object({
+    from,
+    to,
+    wallet: ofWallet,
+    asset,
+    after: queryText
+      .regex(ENTRY_ID, 'must be an entry id like 1234-0')
+      .optional()
+      .describe('entry id after which the list begins; CSV has no header row then'),
     format,
   }),
 );
@@ -133,6 +149,28 @@ export const movementsOfSpanSchema = z.strictObject({
         reverses: z.string().nullable(),
         sequence: z.int().min(1),
         txid: z.string().nullable(),
+      }),
+    )
+    .describe('oldest first'),
+});
+
+export const entriesSchema = z.strictObject({
+  entries: z
+    .array(
+      z.strictObject({
+        entryId: z.string().regex(ENTRY_ID).describe('event, and line in it'),
+        time: timestamp,
+        transactionId: z.string().describe('entries of a transaction sum to zero in each asset'),
+        kind: z.string(),
+        account: z.string().describe('a wallet, `house`, `withdrawals` or `custody`'),
+        asset: assetSymbol,
+        amount: signedText.describe('positive: the account received'),
+        reference: z.string().describe('the order, or the reference of a deposit or withdrawal'),
+        market: marketSymbol.nullable(),
+        side: z.enum(['buy', 'sell']).nullable(),
+        price: decimalText.nullable(),
+        size: decimalText.nullable(),
+        feeBps: z.number().nullable(),
       }),
     )
     .describe('oldest first'),

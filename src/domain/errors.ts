@@ -147,6 +147,7 @@ export const OPERATOR_ERRORS = {
   NO_REVERSAL: row(400, 'movements', 'a reversal has the same wallet and asset, and at most the amount'),
   ALREADY_REVERSED: row(409, 'movements', 'the movement was reversed before: nothing was moved'),
   SETTLEMENT_STALLED: row(503, 'movements', 'settlement stands still'),
+  MONTH_NOT_OVER: row(409, 'closings', 'the month is not over yet (UTC)'),
   INVALID_MARKET: row(400, 'markets', 'a rule of the market is invalid, or cannot be exact'),
   INVALID_ASSET: row(400, 'markets', 'the asset has no valid symbol or scale'),
   MARKET_EXISTS: row(409, 'markets', 'there is a market with this symbol'),

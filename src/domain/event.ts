@@ -41,7 +41,9 @@ interface OrdersClosed {
  * Deposits, withdrawals that leave at once, and the steps of withdrawals that custody pays later: a requested one is
  * pending until it is confirmed or returned.
  */
-export type MovementKind = 'credited' | 'debited' | 'requested' | 'confirmed' | 'returned';
+const MOVEMENT_KINDS = ['credited', 'debited', 'requested', 'confirmed', 'returned'] as const;
+
+export type MovementKind = (typeof MOVEMENT_KINDS)[number];
 
 export interface AccountMoved {
   readonly kind: MovementKind;
@@ -112,6 +114,12 @@ export type EventBody =
   | MarketChanged
   | AssetChanged
   | OperatorActed;
+
+const MOVEMENTS: ReadonlySet<string> = new Set(MOVEMENT_KINDS);
+
+/** True for events of every kind of movement. */
+export const isMovement = (event: EngineEvent): event is EngineEvent & AccountMoved =>
+  MOVEMENTS.has(event.kind);
 
 /** One entry of the event stream. */
 export type EngineEvent = Cursor & {

@@ -10,9 +10,12 @@ export const writeMarketRecord = (market: Market): string =>
 
 /** Returns the same text for the same rules, regardless of the order in which a store keeps their fields. */
 export const canonicalMarketRecord = (market: Market): string =>
-  JSON.stringify(JSON.parse(writeMarketRecord(market)), (_name, value) =>
-    typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).sort()) : value,
-  );
+  JSON.stringify(market, (_name, value) => {
+    if (typeof value === 'bigint') return value.toString();
+    return typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value).sort())
+      : value;
+  });
 
 /** @throws SyntaxError that shows the record when it is not JSON or lacks its integers */
 export function readMarketRecord(text: string): Market {

@@ -17,57 +17,42 @@ export const LINK_CHARACTERS = 2 * HALF_LINK;
 const NO_ROWS = '-'.repeat(HALF_LINK);
 /** Leaves 20 bits of a checksum, four characters of five bits. */
 const CHECKSUM_SHIFT = 12;
+const HALF_OF_CHECKSUM = 10;
+/** Each half of a checksum in base 32, which costs less than to format it. */
+const DIGITS = Array.from({ length: 2 ** HALF_OF_CHECKSUM }, (_, half) => half.toString(32).padStart(2, '0'));
 
 /** Returns the head after an event. */
 export const headAfter = (head: string, sequence: number, content: string): string =>
   hash('sha256', `${head}\t${sequence}\n${content}`, 'base64');
 
-/** Rows of one event. */
-export interface EventContent {
-  /** Digest of the order that it placed. */
-  readonly order: string | undefined;
-  /** Rows of its trades, as COPY takes them. */
-  readonly trades: Buffer;
-  /** Lines of its other rows. */
-  readonly text: string;
-}
-
-function linkOf({ order, trades, text }: EventContent): string {
+function linkOf(order: string | undefined, trades: Buffer | undefined, text: string): string {
   const placed = order === undefined ? NO_ROWS : order.slice(0, HALF_LINK);
-  if (trades.length === 0 && text === '') return placed + NO_ROWS;
-  const checksum = text === '' ? crc32(trades) : crc32(text, crc32(trades));
-  return placed + (checksum >>> CHECKSUM_SHIFT).toString(32).padStart(HALF_LINK, '0');
+  if (trades === undefined && text === '') return placed + NO_ROWS;
+  const ofTrades = trades === undefined ? 0 : crc32(trades);
+  const bits = (text === '' ? ofTrades : crc32(text, ofTrades)) >>> CHECKSUM_SHIFT;
+  return placed + DIGITS[bits >>> HALF_OF_CHECKSUM]! + DIGITS[bits & (DIGITS.length - 1)]!;
 }
 
 /** Collects the contents of the events of a batch. */
 export class BatchContent {
   #links = '';
   #text = '';
-  #events = 0;
-  readonly #trades: Buffer[] = [];
-
-  get events(): number {
-    return this.#events;
-  }
 
   /** The links of all events, in a row. */
   get links(): string {
     return this.#links;
   }
 
-  /** Adds the next event, and returns its link. */
-  add(event: EventContent, keepsTrades = true): string {
-    const link = linkOf(event);
-    const { order, trades, text } = event;
-    this.#events += 1;
+  /** Adds the next event, and returns its link. The trades are hashed at the end. */
+  add(order: string | undefined, trades: Buffer | undefined, text: string): string {
+    const link = linkOf(order, trades, text);
     this.#links += link;
-    this.#text += `${order === undefined ? '' : `${LINES.order}${order}\n`}${text}\n`;
-    if (keepsTrades && trades.length > 0) this.#trades.push(trades);
+    this.#text += order === undefined ? `${text}\n` : `${LINES.order}${order}\n${text}\n`;
     return link;
   }
 
-  /** Returns what the head of the batch takes. @param trades rows of all trades, unless each event kept its own */
-  digest(trades: readonly Buffer[] = this.#trades): string {
+  /** Returns what the head of the batch takes. @param trades rows of the trades of all events */
+  digest(trades: readonly Buffer[]): string {
     const digest = createHash('sha256').update(this.#text);
     for (const rows of trades) digest.update(rows);
     return digest.digest('base64');
@@ -130,7 +115,8 @@ export class EventTexts {
   /** Ends the text of an event. @param tradeCharacters characters of all rows of trades so far */
   end(tradeCharacters: number): void {
     if (this.#closed.length > 0) {
-      for (const content of this.#closed.sort()) this.add('closed', content);
+      if (this.#closed.length > 1) this.#closed.sort();
+      for (const content of this.#closed) this.#text += `${LINES.closed}${content}\n`;
       this.#closed = [];
     }
     this.#texts.push(this.#text);
@@ -148,20 +134,21 @@ export class EventTexts {
     const trades = rows.length === 1 ? rows[0]! : Buffer.concat(rows);
     const content = new BatchContent();
     let from = 0;
-    this.#texts.forEach((text, at) => {
+    for (let at = 0; at < this.#texts.length; at += 1) {
       const to = this.#tradesUpTo[at]!;
-      const order = this.#placed[at]?.digest;
-      content.add({ order, text, trades: to === from ? NO_TRADES : trades.subarray(from, to) }, false);
+      content.add(
+        this.#placed[at]?.digest,
+        to === from ? undefined : trades.subarray(from, to),
+        this.#texts[at]!,
+      );
       from = to;
-    });
-    const last = first + content.events - 1;
+    }
+    const last = first + this.#texts.length - 1;
     const digest = content.digest([trades]);
     const isKept = Math.floor(last / HEADS_KEPT_EVERY) > Math.floor((first - 1) / HEADS_KEPT_EVERY);
     return (head) => ({ head: headAfter(head, last, digest), links: content.links, isKept });
   }
 }
-
-const NO_TRADES = Buffer.alloc(0);
 
 /** The part of the chain that a batch adds. */
 export interface ChainPart {

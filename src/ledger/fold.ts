@@ -1,7 +1,7 @@
 /** Folds a batch of events into the rows to write. Each order and each setting is written once. */
 
 import type { RecordedAct } from '../domain/act.ts';
-import type { AccountMoved, EngineEvent } from '../domain/event.ts';
+import { type AccountMoved, type EngineEvent, isMovement } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
 import { canonicalMarketRecord, writeMarketRecord } from '../domain/market-record.ts';
 import { type ClosedOrder, isLive, type Trade } from '../domain/order.ts';
@@ -112,7 +112,8 @@ class Fold implements OrderVisitor {
   apply(event: EngineEvent): void {
     const { epochStarts } = this.batch;
     if (!epochStarts.has(event.epoch)) epochStarts.set(event.epoch, event.sequence);
-    this.#write(event);
+    if (isMovement(event)) this.#move(event);
+    else this.#write(event);
     if (event.act !== undefined) this.#act({ ...event, act: event.act });
     this.#texts.end(this.batch.traded.trades.characters);
   }
@@ -123,13 +124,6 @@ class Fold implements OrderVisitor {
       case 'order_placed':
       case 'orders_closed':
         visitOrders(event, this);
-        break;
-      case 'credited':
-      case 'debited':
-      case 'requested':
-      case 'confirmed':
-      case 'returned':
-        this.#move(event);
         break;
       case 'market_changed':
         this.#changeMarket(event);

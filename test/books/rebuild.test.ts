@@ -3,17 +3,15 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { rebuildEngine } from '../../src/books/rebuild.ts';
-import { Refusal } from '../../src/domain/errors.ts';
-import { parseDecimal } from '../../src/domain/units.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { dump } from '../engine/fixture.ts';
 import { query } from '../ledger/tables.ts';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
+import { openMarkets, tradeAtRandom, WALLETS } from './random-trading.ts';
 import { contentOf as contentOfEngine } from './rebuilt-engine.ts';
 
-const WALLETS = [1, 2, 3, 4].map(WALLET);
 const ALICE = WALLETS[0]!;
 const HELD = WALLET('e');
 const RULES: Record<string, Record<string, string>> = {
@@ -23,45 +21,14 @@ const RULES: Record<string, Record<string, string>> = {
 };
 const COMMANDS = 400;
 
-/** Places crossing orders of all kinds and cancels some. Ignores refusals. */
-async function trade({ engine }: OperatorFixture, dice: Random): Promise<void> {
-  for (let count = 0; count < COMMANDS; count += 1) {
-    const [wallet, market] = [dice.pick(WALLETS), dice.pick(Object.keys(RULES))];
-    const command = dice.chance(0.1)
-      ? engine.orders.cancelAll(wallet, dice.chance(0.5) ? market : null)
-      : engine.orders.place({ wallet, request: orderOf(market, dice, count) });
-    await command.catch((error) => {
-      if (!(error instanceof Refusal)) throw error;
-    });
-  }
-}
-
-const orderOf = (market: string, dice: Random, count: number) => ({
-  market,
-  side: dice.pick(['buy', 'sell'] as const),
-  type: 'limit' as const,
-  leverage: null,
-  timeInForce: dice.pick(['GTC', 'GTC', 'GTC', 'IOC'] as const),
-  price: parseDecimal(`${95 + dice.below(10)}`),
-  size: parseDecimal(`0.${1 + dice.below(9)}`),
-  clientOrderId: dice.chance(0.5) ? `№ ${count}` : null,
-  postOnly: dice.chance(0.1),
-  reduceOnly: false,
-});
-
 async function openTradedFixture(dice: Random): Promise<OperatorFixture> {
   const fixture = await openOperatorFixture();
-  await fixture.ask('asset', 'set', 'USDC', '--scale', '6');
   await fixture.ask('asset', 'set', 'SPARE', '--scale', '3');
-  for (const [market, rules] of Object.entries(RULES))
-    await fixture.ask('market', 'create', market, ...marketRules(rules));
-  for (const wallet of WALLETS)
-    for (const asset of ['ETH', 'BTC', 'USDC'])
-      await fixture.ask('account', 'credit', wallet, asset, '100000', '--reference', `${wallet} ${asset}`);
+  await openMarkets(fixture, RULES);
   // The balance is zero, but the portfolio still shows it.
   await fixture.ask('account', 'credit', HELD, 'ETH', '1', '--reference', 'in');
   await fixture.ask('account', 'debit', HELD, 'ETH', '1', '--reference', 'out');
-  await trade(fixture, dice);
+  await tradeAtRandom(fixture, dice, { markets: Object.keys(RULES), commands: COMMANDS, name: '№' });
   // Orders on both sides, whatever the random trading left.
   for (const [side, price] of [
     ['buy', '50'],

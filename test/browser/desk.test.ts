@@ -149,6 +149,28 @@ describe('the desk of operators', () => {
     expect(await cells('epochs rise')).to.deep.equal(['epochs rise', '', 'up to event 7', 'holds']);
   });
 
+  browserTest('closes a month with its reason, and tells that one was closed before', async (open) => {
+    const { page, tolerate } = await open(url);
+    tolerate(/409/);
+    await signIn(page);
+    await show(page, 'Books');
+    await rowOf(page, '2020-01').waitFor();
+    const close = async (month: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Close month' }).click();
+      expect(await page.getByRole('button', { name: 'Close the month' }).isDisabled()).to.equal(true);
+      await page.getByLabel('Month, like').fill(month);
+      await giveReason(page, 'the year ends');
+    };
+    await close('2020-02');
+    await told(page, '2020-02 is closed.');
+    await rowOf(page, '2020-02').waitFor();
+    await close('2020-02');
+    await told(page, '2020-02 was closed before: nothing changed.');
+    await close('2090-01');
+    await page.getByText('2090-01 is not over yet (UTC).').waitFor();
+    expect(await violationsOf(page, RULES_OF_THEMES[0]![1])).to.deep.equal([]);
+  });
+
   browserTest('confirms and returns withdrawals, each with its reason, by keyboard alone', async (open) => {
     const { page, tolerate } = await open(url);
     await signIn(page);

@@ -9,6 +9,7 @@ import request, { type Response } from 'supertest';
 import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
+import { query } from '../ledger/tables.ts';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -407,6 +408,14 @@ describe('the routes for operators', () => {
         expect(csv.headers['content-type']).to.match(/^text\/csv/);
         expect(csv.text).to.equal((await fixture.run('ledger', ...command, '--csv')).stdout);
       }
+      const entries = await get(`/entries?${QUERY}&wallet=${ALICE}`);
+      expect(entries.body).to.deep.equal(await fixture.ask('ledger', 'export', ...SPAN, '--wallet', ALICE));
+      expect(entries.body.entries).to.have.length.above(3);
+      const [{ entryId: after }] = entries.body.entries;
+      const rest = await get(`/entries?${QUERY}&wallet=${ALICE}&after=${after}&format=csv`);
+      const resumed = await fixture.run('ledger', 'export', ...SPAN, '--wallet', ALICE, '--after', after);
+      expect(rest.text).to.equal(resumed.stdout);
+      expect(rest.text).not.to.match(/^entry_id/);
       const { body } = await get('/balances?asOf=2100-01-01');
       for (const { sum } of body.trialBalance) expect(sum).to.equal('0');
     });
@@ -421,6 +430,7 @@ describe('the routes for operators', () => {
         [`/volumes?${QUERY}&by=day,day`, /^by: must name each once$/],
         ['/movements?from=2026-02-01&to=2026-01-01', /^to: must not be before from$/],
         [`/movements?${QUERY}&format=pdf`, /^format: /],
+        [`/entries?${QUERY}&after=7`, /^after: must be an entry id like 1234-0$/],
       ] as const) {
         const { status, body } = await get(path);
         expect([status, body.code], path).to.deep.equal([400, 'VALIDATION_ERROR']);
@@ -430,6 +440,36 @@ describe('the routes for operators', () => {
         expect((await get(`${path}&asset=usdc`)).body.code, path).to.equal('UNKNOWN_ASSET');
       const creditor = await keyOf('no-reader', 'credit');
       for (const [path] of REPORTS) expect((await get(path, creditor)).status, path).to.equal(403);
+    });
+
+    it('close a month once, as the command does, with an act', async () => {
+      const close = (body: object, key = master, app = 0) => post('/closings', body, key, app);
+      await fixture.settle();
+      const closed = await close({ month: '2020-03', reason });
+      await fixture.settle();
+      expect([closed.status, closed.body.isNew]).to.deep.equal([201, true]);
+      const again = await close({ month: '2020-03', reason }, master, 1);
+      expect([again.status, again.body]).to.deep.equal([200, { ...closed.body, isNew: false }]);
+      const { isNew: _, ...listed } = closed.body;
+      expect((await get('/closings')).body.closings).to.deep.include(listed);
+      const byCommand = await fixture.ask('ledger', 'close', '2020-03');
+      expect(byCommand).to.include({ isNew: false, digest: closed.body.digest });
+      const acts = await query(
+        fixture.databaseUrl,
+        `select operator, subject, reason from operator_acts where name = 'ledger close'`,
+      );
+      expect(acts).to.deep.equal([{ operator: 'master', subject: '2020-03', reason }]);
+      for (const [body, status, code] of [
+        [{ month: '2090-01', reason }, 409, 'MONTH_NOT_OVER'],
+        [{ month: '2020-13', reason }, 400, 'VALIDATION_ERROR'],
+        [{ month: '2020-04' }, 400, 'VALIDATION_ERROR'],
+      ] as const) {
+        const refused = await close(body);
+        expect([refused.status, refused.body.code]).to.deep.equal([status, code]);
+      }
+      const reader = await keyOf('only-reader', 'read,credit,debit');
+      expect((await close({ month: '2020-04', reason }, reader)).status).to.equal(403);
+      expect((await get('/closings')).body.closings).to.have.length(1);
     });
 
     it('are made two at once, and the next one when a place is free', async () => {

@@ -1,7 +1,7 @@
 /** Reads the events that the engine still has after those that are lost, as the sum of what they changed. */
 
 import { OperatorRefusal } from '../../domain/errors.ts';
-import type { AccountMoved, Cursor, EngineEvent } from '../../domain/event.ts';
+import { type AccountMoved, type Cursor, type EngineEvent, isMovement } from '../../domain/event.ts';
 import type { ClosedOrder, Trade } from '../../domain/order.ts';
 import { type OrderVisitor, type PlacedEvent, visitOrders } from '../../domain/order-life.ts';
 import { SwitchChanges } from '../../domain/switches.ts';
@@ -65,6 +65,7 @@ export class Tail implements OrderVisitor {
     this.firstTimeMs ??= event.timeMs;
     visitOrders(event, this);
     this.switches.apply(event);
+    if (isMovement(event)) this.#move(event);
     switch (event.kind) {
       case 'asset_changed':
         this.assets.add(event.asset.symbol);
@@ -72,13 +73,6 @@ export class Tail implements OrderVisitor {
       case 'market_changed':
         if (!this.markets.has(event.market.symbol))
           this.markets.set(event.market.symbol, event.act?.before ?? null);
-        break;
-      case 'credited':
-      case 'debited':
-      case 'requested':
-      case 'confirmed':
-      case 'returned':
-        this.#move(event);
         break;
     }
   }

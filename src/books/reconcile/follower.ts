@@ -11,7 +11,7 @@
  * as a difference.
  */
 
-import type { AccountMoved, Cursor, EngineEvent } from '../../domain/event.ts';
+import { type AccountMoved, type Cursor, type EngineEvent, isMovement } from '../../domain/event.ts';
 import type { Asset } from '../../domain/market.ts';
 import { canonicalMarketRecord } from '../../domain/market-record.ts';
 import { type ClosedOrder, heldAtoms, isLive, type OrderTerms, type Trade } from '../../domain/order.ts';
@@ -179,20 +179,24 @@ export class Follower implements OrderVisitor {
   }
 
   #apply(event: EngineEvent): void {
+    if (isMovement(event)) this.#move(event);
+    else this.#change(event);
+    this.#cursor = event;
+    this.#timeMs = event.timeMs;
+  }
+
+  #move(event: EngineEvent & AccountMoved): void {
+    this.moved.push(event);
+    for (const { account, asset, amountAtoms } of entriesOfMovement(event))
+      this.#book(asset, account, amountAtoms);
+    this.assets.set(`${event.asset} used`, '1');
+  }
+
+  #change(event: EngineEvent): void {
     switch (event.kind) {
       case 'order_placed':
       case 'orders_closed':
         visitOrders(event, this);
-        break;
-      case 'credited':
-      case 'debited':
-      case 'requested':
-      case 'confirmed':
-      case 'returned':
-        this.moved.push(event);
-        for (const { account, asset, amountAtoms } of entriesOfMovement(event))
-          this.#book(asset, account, amountAtoms);
-        this.assets.set(`${event.asset} used`, '1');
         break;
       case 'asset_changed':
         this.#scale(event.asset);
@@ -212,8 +216,6 @@ export class Follower implements OrderVisitor {
       default:
         this.#switch(event);
     }
-    this.#cursor = event;
-    this.#timeMs = event.timeMs;
   }
 
   placed(event: PlacedEvent): void {

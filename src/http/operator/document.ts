@@ -29,6 +29,7 @@ const replies = nameReplies({
   Hold: contract.holdSchema,
   Holds: contract.holdsSchema,
   Closings: contract.closingsSchema,
+  ClosedMonth: contract.closedMonthSchema,
   Cleared: contract.clearedSchema,
   Trading: contract.tradingSchema,
   RequiredTerms: contract.requiredTermsSchema,
@@ -36,6 +37,7 @@ const replies = nameReplies({
   Fees: reports.feesSchema,
   Volumes: reports.volumesSchema,
   MovementsOfSpan: reports.movementsOfSpanSchema,
+  Entries: reports.entriesSchema,
   ReportText: reports.reportText,
   LastReconcile: contract.lastReconcileSchema,
   ReconcileResults: contract.reconcileResultsSchema,
@@ -266,6 +268,14 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     alsoAs: REPORT_TEXT,
     codes: ['UNKNOWN_ASSET'],
   },
+  'GET /entries': {
+    id: 'exportEntries',
+    tag: 'Finance',
+    summary: 'Returns the entries of the double-entry ledger in a span of time',
+    description: 'To go on with an answer that was cut off, pass the id of its last whole entry as `after`.',
+    reply: reports.entriesSchema,
+    alsoAs: REPORT_TEXT,
+  },
   'GET /status': {
     id: 'getServiceStatus',
     tag: 'Service',
@@ -280,10 +290,19 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
   },
   'GET /closings': {
     id: 'listClosings',
-    tag: 'Service',
+    tag: 'Finance',
     summary: 'Lists the closed months',
-    description: '`redbook ledger close` closes a month.',
     reply: contract.closingsSchema,
+  },
+  'POST /closings': {
+    id: 'closeMonth',
+    tag: 'Finance',
+    summary: 'Keeps the balances of all accounts at the end of a month',
+    description:
+      '201 if the month is closed now, 200 if it was closed before: nothing changes then. After a lost answer, send the same request again.',
+    reply: contract.closedMonthSchema,
+    mayCreate: true,
+    codes: ['MONTH_NOT_OVER', 'SETTLEMENT_STALLED'],
   },
   'GET /reconcile': {
     id: 'getLastReconcile',

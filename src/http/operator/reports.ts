@@ -1,8 +1,22 @@
-/** `/operator/v1/balances`, `/fees`, `/volumes` and `/movements`: reports of any length for finance, as the commands print them. */
+/**
+ * `/operator/v1/balances`, `/fees`, `/volumes`, `/movements` and `/entries`: reports of any length for finance, as the
+ * commands print them.
+ */
 
 import type { z } from 'zod';
-import { balancesRequest, movementsOfSpanRequest, turnoverRequest } from '../../contract/reports.ts';
-import { balancesReport, feesReport, movementsReport, volumesReport } from '../../statements/books.ts';
+import {
+  balancesRequest,
+  entriesRequest,
+  movementsOfSpanRequest,
+  turnoverRequest,
+} from '../../contract/reports.ts';
+import {
+  balancesReport,
+  entriesReport,
+  feesReport,
+  movementsReport,
+  volumesReport,
+} from '../../statements/books.ts';
 import { type Report, reportText } from '../../statements/report.ts';
 import { checked } from '../checked.ts';
 import type { OperatorEndpoint, OperatorServices } from './services.ts';
@@ -14,7 +28,7 @@ const CONTENT_TYPES = {
 
 type Format = keyof typeof CONTENT_TYPES;
 
-const reportEndpoint = <Asked extends { readonly format: Format }>(
+const reportEndpoint = <Asked extends { readonly format: Format; readonly after?: string | undefined }>(
   request: z.ZodType<Asked>,
   make: (ledger: OperatorServices['ledger'], asked: Asked) => Promise<Report>,
 ): OperatorEndpoint => ({
@@ -22,7 +36,10 @@ const reportEndpoint = <Asked extends { readonly format: Format }>(
   async handle({ services, query }) {
     const asked = checked(request, query);
     const report = await make(services.ledger, asked);
-    return { contentType: CONTENT_TYPES[asked.format], chunks: reportText(report, asked.format) };
+    return {
+      contentType: CONTENT_TYPES[asked.format],
+      chunks: reportText(report, asked.format, asked.after !== undefined),
+    };
   },
 });
 
@@ -42,4 +59,8 @@ export const getVolumes = reportEndpoint(turnoverRequest, (ledger, asked) =>
 
 export const getMovements = reportEndpoint(movementsOfSpanRequest, (ledger, { wallet, asset, ...asked }) =>
   movementsReport(ledger, { ...spanOf(asked), wallet, asset }),
+);
+
+export const getEntries = reportEndpoint(entriesRequest, (ledger, { wallet, asset, after, ...asked }) =>
+  entriesReport(ledger, { ...spanOf(asked), account: wallet, asset, after }),
 );

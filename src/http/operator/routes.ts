@@ -4,12 +4,13 @@ import type { OperatorRight } from '../../domain/operator-rights.ts';
 import type { Method } from '../routes.ts';
 import { getMarkets, postAsset, postClear, postMarket, postMarketChange, postVoid } from './markets.ts';
 import { getMovement, postMovements } from './movements.ts';
-import { getBalances, getFees, getMovements, getVolumes } from './reports.ts';
+import { getBalances, getEntries, getFees, getMovements, getVolumes } from './reports.ts';
 import {
   getActs,
   getClosings,
   getReconcile,
   getStatus,
+  postClosing,
   postPause,
   postResume,
   postTerms,
@@ -71,6 +72,8 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   read('/volumes', getVolumes),
   read('/status', getStatus),
   read('/reconcile', getReconcile),
+  read('/entries', getEntries),
   read('/closings', getClosings),
+  write('/closings', ['market'], postClosing),
   read('/acts', getActs),
 ];

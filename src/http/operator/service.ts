@@ -1,9 +1,12 @@
 /** `/operator/v1/trading`, `/terms`, `/status`, `/reconcile`, `/closings` and `/acts`: switches of the whole service, and its state. */
 
+import { closeMonth } from '../../books/closing.ts';
 import { readStatus, reconciledDocument } from '../../books/status.ts';
 import {
   actsRequest,
   type actsSchema,
+  type closedMonthSchema,
+  closeMonthRequest,
   type closingsSchema,
   reasonRequest,
   type reconcileResultsSchema,
@@ -64,6 +67,23 @@ export const getClosings: OperatorEndpoint = {
   async handle({ services }) {
     const closings = await services.ledger.balances.closings();
     return json<typeof closingsSchema>({ closings: closings.map(closingDocument) });
+  },
+};
+
+/** Longest time that settlement may stand still before a closing is given up. */
+const CLOSING_PATIENCE_MS = 5_000;
+
+export const postClosing: OperatorEndpoint = {
+  request: closeMonthRequest,
+  readsBody: true,
+  async handle({ services, key, body }) {
+    const { month, reason } = checked(closeMonthRequest, body);
+    const { isNew, ...closing } = await closeMonth(services, month, CLOSING_PATIENCE_MS, actBy(key, reason));
+    services.wakeSettlement();
+    return {
+      ...json<typeof closedMonthSchema>({ ...closingDocument(closing), isNew }),
+      status: isNew ? 201 : 200,
+    };
   },
 };
 

@@ -1,7 +1,7 @@
 /** Recomputes the chain of events from the rows that they wrote, and compares it with every head that was kept. */
 
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
-import { BatchContent, closedText, type EventContent, headAfter, LINES, LINK_CHARACTERS } from '../chain.ts';
+import { BatchContent, closedText, headAfter, LINES, LINK_CHARACTERS } from '../chain.ts';
 import { digestOfOrder } from '../order-rows.ts';
 import type { Ask } from '../queries.ts';
 import { cursorRows } from '../stream-rows.ts';
@@ -122,12 +122,24 @@ async function* eventsOf(
   for (; event.sequence <= last; event = { sequence: event.sequence + 1, lines: [] }) yield event;
 }
 
-/** Returns the rows of an event as settlement adds them to a batch. */
-function contentOfEvent(lines: readonly string[]): EventContent {
-  const [placed] = lines.filter((line) => line.startsWith(LINES.order));
-  const trades = lines.filter((line) => line.startsWith(LINES.trade)).map((line) => line.slice(1));
-  const others = lines.filter((line) => line !== placed && !line.startsWith(LINES.trade));
-  return { order: placed?.slice(1, -1), trades: Buffer.from(trades.join('')), text: others.join('') };
+/** The contents of events as settlement writes them together, from their lines. */
+class BatchOfLines {
+  readonly #content = new BatchContent();
+  readonly #trades: Buffer[] = [];
+
+  /** Adds the next event, and returns its link. */
+  add(lines: readonly string[]): string {
+    const [placed] = lines.filter((line) => line.startsWith(LINES.order));
+    const trades = lines.filter((line) => line.startsWith(LINES.trade)).map((line) => line.slice(1));
+    const others = lines.filter((line) => line !== placed && !line.startsWith(LINES.trade));
+    const rows = trades.length === 0 ? undefined : Buffer.from(trades.join(''));
+    if (rows !== undefined) this.#trades.push(rows);
+    return this.#content.add(placed?.slice(1, -1), rows, others.join(''));
+  }
+
+  digest(): string {
+    return this.#content.digest(this.#trades);
+  }
 }
 
 /** Compares heads as they are recomputed, in the order of events. */
@@ -219,7 +231,7 @@ class ChainWalk {
   #batch: LinkedBatch | undefined;
   /** The event before that batch. */
   #before: number;
-  #content = new BatchContent();
+  #content = new BatchOfLines();
 
   constructor(batches: AsyncGenerator<LinkedBatch>, comparison: HeadComparison, first: NotedHead) {
     this.#batches = batches;
@@ -260,10 +272,10 @@ class ChainWalk {
       this.#head = headAfter(this.#head, sequence, lines.join(''));
       this.#comparison.link(sequence, link, this.#head);
     } else {
-      this.#comparison.link(sequence, link, this.#content.add(contentOfEvent(lines)));
+      this.#comparison.link(sequence, link, this.#content.add(lines));
       if (sequence < last) return;
       this.#head = headAfter(this.#head, sequence, this.#content.digest());
-      this.#content = new BatchContent();
+      this.#content = new BatchOfLines();
     }
     this.#comparison.whole(sequence, this.#head);
     if (sequence < last || sequence === end) return;
@@ -299,10 +311,9 @@ const CHAIN_CHECK = {
 
 /** Returns the head after the last event of a span whose rows were written together. */
 export async function headOfSpan(ask: Ask, head: string, after: number, last: number): Promise<string> {
-  const content = new BatchContent();
+  const content = new BatchOfLines();
   const rows = cursorRows<EventRow>(ask, ROWS, [after]);
-  for await (const { lines } of eventsOf(rows, after + 1, last, () => false))
-    content.add(contentOfEvent(lines));
+  for await (const { lines } of eventsOf(rows, after + 1, last, () => false)) content.add(lines);
   return headAfter(head, last, content.digest());
 }
 

@@ -101,3 +101,8 @@ export interface Closing {
   readonly sequence: number;
   readonly digest: string;
 }
+
+export interface ClosedMonth extends Closing {
+  /** False: it was closed before. */
+  readonly isNew: boolean;
+}

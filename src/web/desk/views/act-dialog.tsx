@@ -23,8 +23,8 @@ interface Act {
   readonly fields?: readonly Field[];
   readonly path: string;
   readonly body?: object;
-  /** Sentence for the operator once it is done. */
-  readonly done: string;
+  /** Sentence for the operator once it is done, by its answer. */
+  readonly done: string | ((answer: object) => string);
 }
 
 const asked = signal<Act | null>(null);
@@ -63,8 +63,8 @@ function ActForm({ act, onDone }: { readonly act: Act; readonly onDone: () => vo
     setSending(true);
     const sent = fields.filter(({ must }) => must === undefined).map(({ name }) => [name, textOf(name)]);
     try {
-      await ask(act.path, { body: { ...act.body, ...Object.fromEntries(sent) } });
-      told.value = act.done;
+      const answer = await ask<object>(act.path, { body: { ...act.body, ...Object.fromEntries(sent) } });
+      told.value = typeof act.done === 'string' ? act.done : act.done(answer);
       onDone();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

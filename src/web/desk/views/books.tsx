@@ -1,7 +1,8 @@
 /** The books: the last reconcile and the closed months. */
 
-import type { Closing, Reconcile, ReconcileResults, Status } from '../answers.ts';
+import type { ClosedMonth, Closing, Reconcile, ReconcileResults, Status } from '../answers.ts';
 import { useAnswer } from '../use-answer.ts';
+import { askForAct } from './act-dialog.tsx';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
 
 export function Books() {
@@ -32,10 +33,27 @@ export function Books() {
         ])}
         empty="No month is closed."
         trouble={closings.trouble}
+        aside={
+          <button type="button" class="button small" onClick={closeMonth}>
+            Close month
+          </button>
+        }
       />
     </>
   );
 }
+
+const closeMonth = (): void =>
+  askForAct({
+    title: 'Close the month',
+    facts: [['Balances at its end (UTC)', 'are kept for good: a closed month stays as it is']],
+    fields: [{ name: 'month', label: 'Month, like 2026-11' }],
+    path: '/closings',
+    done(answer) {
+      const { month, isNew } = answer as ClosedMonth;
+      return `${month} ${isNew ? 'is closed' : 'was closed before: nothing changed'}.`;
+    },
+  });
 
 const rowsOf = ({ results }: ReconcileResults) =>
   (results ?? []).map(

@@ -46,10 +46,12 @@ interface ListingProps {
   readonly trouble?: string | null;
   /** Tells that there are more rows. */
   readonly more?: string | undefined;
+  /** Beside the title, where `more` is not. */
+  readonly aside?: ComponentChildren;
 }
 
-export const Listing = ({ title, columns, rows, empty, trouble = null, more }: ListingProps) => (
-  <Panel title={title} aside={more !== undefined && <span class="muted">{more}</span>}>
+export const Listing = ({ title, columns, rows, empty, trouble = null, more, aside }: ListingProps) => (
+  <Panel title={title} aside={more === undefined ? aside : <span class="muted">{more}</span>}>
     <Trouble text={trouble} />
     {rows === undefined && trouble === null && <p class="muted">Loading …</p>}
     {rows?.length === 0 && <p class="muted">{empty}</p>}

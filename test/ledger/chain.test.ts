@@ -1,0 +1,37 @@
+/** Holds the format of the chain: an event of a kept ledger must always make the same link and the same head. */
+
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import { fold, ordersOfEarlierBatches } from '../../src/ledger/fold.ts';
+import { writeBatch } from '../../src/ledger/write-batch.ts';
+import type { Progress } from '../../src/order/fields.ts';
+import { seededEvents } from '../support/seeded-events.ts';
+
+/** Heads that the first release with a chain wrote, and digests of the links. They follow from the seed of the events. */
+const KNOWN = [
+  [1, 't2rkfSPSE+2i6Ou897OvH7oVPm7HzIwDD4zWMOu2ASo=', 'f155ae8aa30b12a6'],
+  [400, '5gcaES5EuNZH+nDAZGGZmiJJaXNcOuPNzZV8T6EdPHY=', 'a15fe593d4a3e880'],
+  [600, 'PHohobRFJAlvz4Tan0bR9ysvFUOykKvdHCM6VLEI3iI=', 'b00b77620648e950'],
+] as const;
+const EVENTS = 600;
+
+describe('ledger: the chain of events', () => {
+  it('has the heads and links of earlier releases after the same events in the same batches', () => {
+    const events = seededEvents(2811).next(EVENTS);
+    const orders = new Map<string, Progress>();
+    let [from, head] = [0, ''];
+    for (const [to, ...known] of KNOWN) {
+      const batch = events.slice(from, to);
+      const folded = fold(batch, new Map(ordersOfEarlierBatches(batch).map((id) => [id, orders.get(id)!])));
+      for (const { terms, progress } of folded.newOrders) orders.set(terms.id, progress);
+      const statements = writeBatch(folded, from + 1, batch.at(-1)!).after(
+        { epoch: 0, sequence: from },
+        head,
+      );
+      const [links, next] = statements.find(({ name }) => name === 'move cursor')!.values!.slice(-2);
+      const digest = createHash('sha256').update(links!).digest('hex').slice(0, 16);
+      expect([next, digest]).to.deep.equal(known);
+      [from, head] = [to, next!];
+    }
+  });
+});
