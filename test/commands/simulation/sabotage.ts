@@ -19,6 +19,7 @@ export const SABOTAGE: Readonly<Record<string, Sabotage>> = {
       const last = events.at(-1);
       if (last === undefined || settled.sequence !== last.sequence) return settled;
       await pool.query(MOVE, [last.sequence, last.epoch, last.digest, last.timeMs]);
+      await pool.query('update engine_cursor set earlier_may_settle = false');
       return settled;
     });
   },
