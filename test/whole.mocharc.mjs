@@ -44,6 +44,7 @@ const LONG = [
   'http/pages',
   'auth/siwe-fuzz',
   'books/corruptions',
+  'books/insider',
   'books/lost-rules',
   'workers/settlement',
   'redis-cluster/http',

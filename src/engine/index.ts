@@ -45,7 +45,7 @@ export {
 export type { FilterLoad } from './filter-layout.ts';
 export type { FilterRebuilt } from './filter-rebuild.ts';
 export { checkSameMovement, movementRecord } from './funds.ts';
-export { keysOfEngine } from './keys.ts';
+export { keysOfEngine, STREAM_KEY } from './keys.ts';
 export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';

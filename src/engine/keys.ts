@@ -38,6 +38,8 @@ export const KEYS = {
   unsettled: [key('unsettled', '0'), key('unsettled', '1')] as const,
 } as const;
 
+export const STREAM_KEY = KEYS.events;
+
 /** String: part of a claim filter. The name of the first part is the one that releases with a single string used. */
 export const claimFilterKey = (generation: number, part: number): string =>
   generation === 0 && part === 0 ? key('claim-filter') : key('claim-filter', `${generation}`, `${part}`);

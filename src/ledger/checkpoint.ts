@@ -24,6 +24,8 @@ export interface LedgerCheckpoint {
   readonly reconciliations: RecordsDigest;
   readonly epochs: RecordsDigest;
   readonly starts: RecordsDigest;
+  /** Heads that were kept whole. */
+  readonly heads: RecordsDigest;
   /** Keys of operators, other than when they were revoked. */
   readonly keys: RecordsDigest;
 }
@@ -35,6 +37,7 @@ const RECORDS = {
     failed_checks, results) from reconciliations order by id`,
   epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from engine_epochs order by epoch`,
   starts: `select concat_ws('/', epoch, sequence) from epoch_starts order by epoch`,
+  heads: `select concat_ws('/', sequence, head) from chain_heads order by sequence`,
   keys: `select concat_ws('/', name, encode(digest, 'hex'), rights, caps::text, extract(epoch from created_at))
     from operator_keys order by created_at, name`,
 } as const;
@@ -78,6 +81,7 @@ export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
     reconciliations: await digestOfRecords(ask, 'reconciliations'),
     epochs: await digestOfRecords(ask, 'epochs'),
     starts: await digestOfRecords(ask, 'starts'),
+    heads: await digestOfRecords(ask, 'heads'),
     keys: await digestOfRecords(ask, 'keys'),
   };
 }

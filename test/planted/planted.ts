@@ -9,6 +9,7 @@ export type Proof =
   | 'isolation'
   | 'bounds'
   | 'simulation'
+  | 'simulated-copies'
   | 'campaign'
   | 'hostile'
   | 'copies'

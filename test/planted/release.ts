@@ -23,6 +23,13 @@ function copyRelease(folder: string, from = ROOT): void {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
 }
 
+/** Adds the tests to the folder of a release, with what their servers need. */
+export function addTests(folder: string): void {
+  for (const part of ['test', 'k8s', '.mocharc.json'])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  symlinkSync(join(ROOT, '.cache'), join(folder, '.cache'));
+}
+
 const CHANGE = '\n-- the next release\n';
 
 /** A release whose scripts have other hashes. */

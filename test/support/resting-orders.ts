@@ -78,7 +78,7 @@ const seedSql = ({
   where n > ${wallets * 2};
 
   update orders set witness = order_witness(orders) where witness is null;
-  update engine_cursor set sequence = (select max(sequence) from seeded), orders = (select count(*) from orders),
+  update engine_cursor set earlier_may_settle = true, sequence = (select max(sequence) from seeded), orders = (select count(*) from orders),
     movements = (select count(*) from movements), entries = (select count(*) from ledger_entries), head = '';
   set session_replication_role = replica;
   truncate chain_heads, chain_links;

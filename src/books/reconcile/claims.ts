@@ -11,6 +11,7 @@ import {
 import { type AuditedId, type AuditedName, isLost } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
+import { turnOf } from './fields.ts';
 
 const GENERATIONS = [0, 1] as const;
 const REFERENCE_BYTES = 17;
@@ -91,12 +92,12 @@ async function compareFilter({ engine, audit, summary }: Audited, comparison: Co
 
 export async function checkRecentClaims(audited: Audited): Promise<CheckResult[]> {
   const comparison = new Comparison();
-  const begun = await turn(audited);
+  const begun = await turnOf(audited.engine, 'claims');
   const misplaced = new Comparison();
   for (const generation of GENERATIONS)
     await compareKept(audited, generation, { comparison, misplaced, begun });
   // Claims that are read while a generation turns say nothing about their places.
-  const isSame = JSON.stringify(await turn(audited)) === JSON.stringify(begun);
+  const isSame = JSON.stringify(await turnOf(audited.engine, 'claims')) === JSON.stringify(begun);
   await compareRecent(audited, comparison);
   const recent = comparison.result(
     'recent claims',
@@ -114,16 +115,10 @@ export async function checkRecentClaims(audited: Audited): Promise<CheckResult[]
   return [recent, places];
 }
 
-/** The generation that is written, and the event at which it began. */
-async function turn({ engine }: Audited): Promise<{ current: number; since: number }> {
-  const { values } = await engine.pages.readFields({ of: 'engine' }, ['claims', 'claims:turned_at']);
-  return { current: Number(values[0] ?? 0), since: Number(values[1] ?? 0) };
-}
-
 /** Checks that Redis has the recent ids of the ledger. */
 async function compareRecent(audited: Audited, comparison: Comparison): Promise<void> {
   // Ids of later events are in the newer generation, or were until it became the older one.
-  const { since } = await turn(audited);
+  const { since } = await turnOf(audited.engine, 'claims');
   let waiting: AuditedId[] = [];
   for await (const ids of audited.audit.usedIdsAfter(since)) {
     waiting.push(...ids.filter(({ id }) => !DIGEST.test(id)));
@@ -143,7 +138,7 @@ async function compareBatch(
     GENERATIONS.map((generation) => audited.engine.pages.readFields({ of: 'claims', generation }, names)),
   );
   // A generation that turned meanwhile has dropped older ids.
-  const { since } = await turn(audited);
+  const { since } = await turnOf(audited.engine, 'claims');
   ids.forEach((id, index) => {
     const found = older!.values[index] ?? newer!.values[index] ?? null;
     if (found === null && id.sequence <= since) return;

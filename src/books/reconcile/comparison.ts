@@ -37,6 +37,13 @@ export class Comparison {
     if (this.#kept.length < DIFFERENCES_KEPT) this.#kept.push({ subject, expected, found });
   }
 
+  /** Takes over what another comparison found. */
+  take(other: Comparison): void {
+    this.#compared += other.#compared;
+    this.#count += other.#count;
+    this.#kept.push(...other.#kept.slice(0, DIFFERENCES_KEPT - this.#kept.length));
+  }
+
   /** Counts a comparison that found no difference. */
   agree(): void {
     this.#compared += 1;

@@ -125,6 +125,15 @@ export async function compareFields(
   }
 }
 
+/** Returns the generation of a part of the engine that is written, and the event at which it began. */
+export async function turnOf(
+  engine: Engine,
+  name: 'claims' | 'unsettled',
+): Promise<{ current: number; since: number }> {
+  const { values } = await engine.pages.readFields({ of: 'engine' }, [name, `${name}:turned_at`]);
+  return { current: Number(values[0] ?? 0), since: Number(values[1] ?? 0) };
+}
+
 /** Reads a hash of texts. */
 export async function scanTexts(
   engine: Engine,

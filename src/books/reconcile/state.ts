@@ -1,5 +1,6 @@
 /** Checks the engine's own hash, its markets and its assets against the ledger and the stream. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import type { Switches } from '../../domain/switches.ts';
 import { ENGINE_FORMAT, MAX_EPOCH } from '../../engine/index.ts';
@@ -10,6 +11,8 @@ import { type CheckResult, Comparison } from './comparison.ts';
 import { compareFields, type Expectation, ExpectedTexts } from './fields.ts';
 
 const NOTHING = 'nothing';
+const LOOKS_AT_EPOCH = 5;
+const LOOK_EVERY_MS = 100;
 
 /** Fields that are neither switches nor marks of trading: progress of settlement, generations in use, and a clock. */
 const MARKS =
@@ -46,6 +49,8 @@ export async function checkEngineHash(audited: Audited, servers: Servers): Promi
   const [switches, trading, marks] = [new Comparison(), new Comparison(), new Comparison()];
   const expectedSwitches = new ExpectedTexts(switchFields(audit.switches), follower.switches);
   const expectedTrades = expectedTrading(audited);
+  // Read before the fields, which may only move on.
+  const [oldest] = await audited.engine.outbox.readEvents({ epoch: 0, sequence: 0 }, 0);
   const found = new Map<string, string>();
   const both: Expectation = {
     value: (name) =>
@@ -60,6 +65,8 @@ export async function checkEngineHash(audited: Audited, servers: Servers): Promi
   });
   await compareEpoch(trading, marks, audited);
   await compareMarks(marks, found, servers);
+  compareTrimmed(marks, found, oldest?.sequence ?? 0);
+  if (audited.engine.lifecycle.isOpen()) await compareNotedEpoch(marks, servers);
   const at = `event ${follower.sequence}`;
   return [
     switches.result(
@@ -145,6 +152,37 @@ async function compareMarks(
     const isRight = /^\d+-\d+$/.test(mark) && Number(mark.split('-')[1]) <= sequence;
     marks.equal('key engine mark', isRight ? mark : `at most event ${sequence}`, mark);
   }
+}
+
+/** Checks that Postgres has noted no epoch after the engine's. An epoch is noted just before it begins. */
+async function compareNotedEpoch(marks: Comparison, { engine, ledger }: Servers): Promise<void> {
+  for (let look = 1; look <= LOOKS_AT_EPOCH; look += 1) {
+    const { begun } = await ledger.epochs.position();
+    const { epoch } = await engine.reads.state();
+    const isPossible = begun === null || begun.epoch <= epoch;
+    if (!isPossible && look < LOOKS_AT_EPOCH) await sleep(LOOK_EVERY_MS);
+    else {
+      const most = `at most epoch ${epoch}`;
+      return marks.equal('engine_epochs', most, isPossible ? most : `epoch ${begun.epoch}`);
+    }
+  }
+}
+
+/**
+ * Compares what settlement notes as it trims events: the last settled one and a mark, of which none is without the other.
+ * @param oldest first event of the stream; 0 while it is empty
+ */
+function compareTrimmed(marks: Comparison, found: ReadonlyMap<string, string>, oldest: number): void {
+  const [settled, mark] = [found.get('settled'), found.get('mark')];
+  const sequenceOf = (text: string | undefined): number => Number(text?.split('-').at(-1));
+  if (mark !== undefined || found.has('mark:at'))
+    for (const name of ['settled', 'mark', 'mark:at'])
+      if (!found.has(name)) marks.equal(`key engine ${name}`, 'beside the others of its kind', NOTHING);
+  const least = Math.max(oldest - 1, sequenceOf(mark) || 0);
+  if (settled !== undefined && sequenceOf(settled) < least)
+    marks.equal('key engine settled', `at least ${least}`, settled);
+  if (mark !== undefined && sequenceOf(mark) < oldest - 1)
+    marks.equal('key engine mark', `at least event ${oldest - 1}`, mark);
 }
 
 function recordText(text: string): string {

@@ -1,6 +1,6 @@
-/** Checks that the engine's Redis has no key that no part of the engine names. */
+/** Checks that the engine's Redis has its stream, and no key that no part of the engine names. */
 
-import { keysOfEngine } from '../../engine/index.ts';
+import { keysOfEngine, STREAM_KEY } from '../../engine/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 import { scanTexts } from './fields.ts';
@@ -14,11 +14,15 @@ export async function checkKeys({ engine, markets, assets }: Audited): Promise<C
   const comparison = new Comparison();
   const known = keysOfEngine(markets.keys(), assets.keys());
   const strange = new Set<string>();
+  // The stream stays when all of its events are trimmed.
+  let hasStream = (await engine.reads.state()).sequence === 0;
   for await (const keys of engine.pages.scanKeys())
     for (const key of keys) {
+      hasStream ||= key === STREAM_KEY;
       if (known.has(key) || OTHERS.test(key)) comparison.agree();
       else if (strange.size < MAX_STRAY) strange.add(key);
     }
+  if (!hasStream) comparison.equal(`key ${STREAM_KEY}`, 'the stream of events', 'gone');
   // Markets and assets that came meanwhile have their records before they have keys.
   const [symbols, names]: [string[], string[]] = [[], []];
   await scanTexts(engine, 'markets', (symbol) => symbols.push(symbol));

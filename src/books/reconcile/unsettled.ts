@@ -8,6 +8,7 @@ import { FIELDS_TOGETHER } from '../../engine/index.ts';
 import { type AuditSummary, isLost } from '../../ledger/index.ts';
 import type { Servers } from '../servers.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
+import { turnOf } from './fields.ts';
 
 const WALLET_BYTES = 20;
 const GENERATIONS = [0, 1] as const;
@@ -49,12 +50,18 @@ export async function checkUnsettledIndex(
 ): Promise<CheckResult> {
   const comparison = new Comparison();
   await compareEvents(servers, comparison);
-  for (const generation of GENERATIONS) await compareIndex(servers, { generation, summary }, comparison);
+  const begun = await turnOf(servers.engine, 'unsettled');
+  const misplaced = new Comparison();
+  for (const generation of GENERATIONS)
+    await compareIndex(servers, { generation, summary, begun, misplaced }, comparison);
+  // Entries that are read while a generation turns say nothing about their places.
+  const { since } = await turnOf(servers.engine, 'unsettled');
+  if (since === begun.since) comparison.take(misplaced);
   return comparison.result(
     'unsettled index',
     null,
     '# entries',
-    'lists find each event that Postgres may not have yet under the wallets that it touches, and no other event',
+    'lists find each event that Postgres may not have yet under the wallets that it touches, and no other event; each entry stands in the generation that was written when it was made',
   );
 }
 
@@ -85,12 +92,14 @@ interface IndexedEvents {
   readonly generation: 0 | 1;
   /** Entries of events that a seam stands for stay after them. */
   readonly summary: Pick<AuditSummary, 'seams'>;
+  readonly begun: { readonly current: number; readonly since: number };
+  readonly misplaced: Comparison;
 }
 
 /** Checks that each entry of a generation is of an event that touches its wallet. */
 async function compareIndex(
   { engine }: Servers,
-  { generation, summary }: IndexedEvents,
+  { generation, summary, begun, misplaced }: IndexedEvents,
   comparison: Comparison,
 ): Promise<void> {
   let after: Buffer | null = null;
@@ -114,6 +123,8 @@ async function compareIndex(
         !isThere && (sequence < (oldest?.sequence ?? page.sequence + 1) || isLost(summary, sequence));
       const isRight = isThere && walletsOf(event).includes(member.toString('hex', 0, WALLET_BYTES));
       comparison.equal(subjectOf(member), 'an entry', isGone || isRight ? 'an entry' : 'no such event');
+      const place = sequence > begun.since ? begun.current : 1 - begun.current;
+      misplaced.equal(subjectOf(member), `in generation ${place}`, `in generation ${generation}`);
     });
     if (page.isLast) return;
     after = page.members.at(-1)!;

@@ -22,7 +22,7 @@ export async function checkNoted(ask: Ask, noted: readonly Partial<LedgerCheckpo
   return {
     name: 'records of the checkpoint',
     meaning:
-      'closings, earlier reconciles, epochs, their first events and keys are those that the checkpoint noted',
+      'closings, earlier reconciles, epochs, their first events, heads and keys are those that the checkpoint noted',
     count: violations.length,
     violations,
   };

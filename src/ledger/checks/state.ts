@@ -58,9 +58,10 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         from engine_epochs window places as (order by epoch)) as begun
       where begun_at < previous or begun_at > now() + interval '5 minutes'
       union all
-      select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none' from engine_cursor
+      select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none'
+      from (select epoch from engine_cursor union select epoch from epoch_starts) as with_events
       where epoch > 0 and exists (select from engine_epochs)
-        and not exists (select from engine_epochs where engine_epochs.epoch = engine_cursor.epoch)`,
+        and not exists (select from engine_epochs where engine_epochs.epoch = with_events.epoch)`,
   },
   {
     name: 'no row is missing',
@@ -151,7 +152,8 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       select 'engine_cursor settled_at', 'at most ' || now(), settled_at::text from engine_cursor
       where settled_at > now() + interval '5 minutes'
       union all
-      select 'engine_cursor settled_at', 'at least ' || to_timestamp(event_time_ms / 1000), settled_at::text
-      from engine_cursor where settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes'`,
+      select 'engine_cursor settled_at', concat('at least ', to_timestamp(event_time_ms / 1000)), coalesce(settled_at::text, 'none')
+      from engine_cursor where settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes'
+        or settled_at is null and sequence > 0`,
   },
 ];

@@ -243,7 +243,7 @@ const ENTRIES = `
 
 /** Moves the cursor to the end. The chain of events begins there, because no rows of the seed are in it. */
 const cursorSql = (sequence: number, timeMs: number): string => `
-  update engine_cursor set sequence = ${sequence}, event_time_ms = ${timeMs}, digest = 'seed', settled_at = now(),
+  update engine_cursor set earlier_may_settle = true, sequence = ${sequence}, event_time_ms = ${timeMs}, digest = 'seed', settled_at = now(),
     orders = (select count(*) from orders), trades = (select count(*) from trades),
     entries = (select count(*) from ledger_entries), head = '';
   truncate chain_heads, chain_links;

@@ -2,7 +2,8 @@
 
 import type { Sabotage } from './service.ts';
 
-const MOVE = 'update engine_cursor set sequence = $1, epoch = $2, digest = $3, event_time_ms = $4';
+const MOVE =
+  'update engine_cursor set sequence = $1, epoch = $2, digest = $3, event_time_ms = $4, earlier_may_settle = true';
 
 function replace<Part extends object, Name extends keyof Part>(part: Part, name: Name, by: Part[Name]): void {
   part[name] = by;

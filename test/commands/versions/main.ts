@@ -24,7 +24,7 @@ const { values } = parseArgs({
   options: {
     /** Runs only the servers whose names match this pattern. */
     only: { type: 'string', default: '' },
-    /** Files or folders of tests, separated by commas, in place of those of the server. */
+    /** Files or folders of tests, separated by commas, in place of the server's own. */
     spec: { type: 'string' },
   },
 });
@@ -87,7 +87,10 @@ async function openPostgres(major: number, folder: string): Promise<Opened> {
   };
 }
 
-const OF_ENGINE = 'test/engine,test/roles/copies.test.ts,test/roles/copies-keeper.test.ts';
+const OF_ENGINE = [
+  ...['test/engine', 'test/http/foreign-event.test.ts', 'test/books/foreign-event.test.ts'],
+  ...['test/roles/copies.test.ts', 'test/roles/copies-keeper.test.ts'],
+].join();
 
 const SERVERS: readonly Server[] = [
   ...[14, 15, 16, 17, 18].map((major) => ({

@@ -1,0 +1,191 @@
+/** Books with data of every kind, for tests that corrupt them in Redis or Postgres, reconcile and restore them. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { bookMovements } from '../../src/books/movement-batch.ts';
+import { type CheckResult, reconcile } from '../../src/books/reconcile/index.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import type { LedgerCheckpoint } from '../../src/ledger/index.ts';
+import { query } from '../ledger/tables.ts';
+import { MAKER, openBusyFixture, TAKER } from '../operator/busy-fixture.ts';
+import { type OperatorFixture, WALLET } from '../operator/fixture.ts';
+
+export const PREFIX = '{redbook}:';
+export const ENGINE = `${PREFIX}engine`;
+export const HELD = WALLET('e');
+/** Another maker, of a trade that equals one of `MAKER`. */
+const OTHER_MAKER = WALLET('c');
+/** Small, because the filter is restored after each corruption. */
+const FILTER_BYTES = 2 ** 16;
+
+/** Places orders of every kind that the busy fixture lacks, two equal trades among their results. */
+async function placeMore(fixture: OperatorFixture): Promise<void> {
+  await fixture.place({ wallet: MAKER, side: 'sell', price: '3000', size: '2', clientOrderId: 'live' });
+  await fixture.place({ wallet: MAKER, price: '3', size: '2' });
+  for (const wallet of [MAKER, OTHER_MAKER])
+    await fixture.place({ wallet, side: 'sell', price: '2000', size: '0.5' });
+  await fixture.place({ wallet: TAKER, side: 'buy', price: '2000', size: '1' });
+  for (const timeInForce of ['FOK', 'IOC'] as const)
+    await fixture.engine.orders.place({
+      wallet: TAKER,
+      request: {
+        market: 'ETH/USDC',
+        side: 'buy',
+        type: 'limit',
+        clientOrderId: `never ${timeInForce}`,
+        price: parseDecimal('1')!,
+        size: parseDecimal('1')!,
+        timeInForce,
+        postOnly: false,
+        reduceOnly: false,
+        leverage: 2,
+      },
+    });
+  await fixture.engine.dueCancels.set(MAKER, 60_000);
+}
+
+/** Makes keys of operators, one of them revoked, and moves an amount by the other. */
+async function moveByKey(fixture: OperatorFixture): Promise<void> {
+  const caps = ['--cap', 'USDC=100/day', '--cap', 'ETH=5/day'];
+  for (const name of ['custody', 'leaked'])
+    await fixture.ask('key', 'create', name, '--may', 'credit,debit', ...caps);
+  await fixture.ask('key', 'revoke', 'leaked');
+  const key = (await fixture.ledger.keys.all()).find(({ name }) => name === 'custody')!;
+  const amount = parseDecimal('3')!;
+  const deposit = { wallet: MAKER, asset: 'USDC', amount, reference: 'by key', kind: 'credited' } as const;
+  await bookMovements(fixture.services, [{ ...deposit, act: { by: 'custody', reason: 'a test' } }], key);
+}
+
+async function openFullFixture(): Promise<OperatorFixture> {
+  const fixture = await openBusyFixture({ trading: FILTER_BYTES, operating: FILTER_BYTES });
+  await fixture.ask('account', 'credit', OTHER_MAKER, 'ETH', '10', '--reference', 'other maker');
+  await fixture.ask('account', 'hold', HELD);
+  for (const reference of ['paid later', 'not paid yet'])
+    await fixture.ask('withdrawal', 'request', MAKER, 'USDC', '1', '--reference', reference);
+  await fixture.ask('withdrawal', 'confirm', 'paid later', '--txid', '0x1');
+  await fixture.ask('terms', 'require', '1');
+  for (const wallet of [MAKER, TAKER, OTHER_MAKER]) await fixture.engine.switches.acceptTerms(wallet, '1');
+  // The ledger takes a time that is not before its last event's for one that settlement writes.
+  await sleep(10);
+  await placeMore(fixture);
+  await fixture.settle();
+  await fixture.ask('ledger', 'close', '2020-02');
+  await moveByKey(fixture);
+  await fixture.settle();
+  const epoch = (await fixture.engine.reads.state()).epoch;
+  await fixture.ledger.epochs.note({ epoch, server: await fixture.engine.lifecycle.serverRunId() });
+  await fixture.engine.outbox.trim(await fixture.ledger.settlement.cursor());
+  return fixture;
+}
+
+/** Returns each difference as a text, or the error that ended the checks. */
+async function reported(
+  check: () => Promise<readonly Pick<CheckResult, 'name' | 'asset' | 'differences'>[]>,
+): Promise<string[]> {
+  try {
+    return (await check()).flatMap(({ name, asset, differences }) =>
+      differences.map(
+        (one) => `${name} ${asset ?? ''}: ${one.subject}: expected ${one.expected}, found ${one.found}`,
+      ),
+    );
+  } catch (error) {
+    return [String(error)];
+  }
+}
+
+/** Full books that can be corrupted and restored. */
+export class CorruptedBooks {
+  readonly fixture: OperatorFixture;
+  readonly client: pg.Client;
+  /** All tables but those of the migrations. */
+  readonly tables: readonly string[];
+  readonly #keys = new Map<string, Buffer>();
+
+  private constructor(fixture: OperatorFixture, client: pg.Client, tables: readonly string[]) {
+    this.fixture = fixture;
+    this.client = client;
+    this.tables = tables;
+  }
+
+  static async open(): Promise<CorruptedBooks> {
+    const fixture = await openFullFixture();
+    const found = await query<{ name: string }>(
+      fixture.databaseUrl,
+      `select table_name as name from information_schema.tables
+       where table_schema = 'public' and table_type = 'BASE TABLE' and table_name !~ '^knex_' order by 1`,
+    );
+    const client = new pg.Client({ connectionString: fixture.databaseUrl });
+    await client.connect();
+    const books = new CorruptedBooks(
+      fixture,
+      client,
+      found.map(({ name }) => name),
+    );
+    await books.#failOnce();
+    await books.#save();
+    return books;
+  }
+
+  /** Leaves a reconcile that found a difference, and one that found none. */
+  async #failOnce(): Promise<void> {
+    await this.fixture.redis.hset(ENGINE, 'paused', '1');
+    await this.differences();
+    await this.fixture.redis.hdel(ENGINE, 'paused');
+    await this.differences();
+  }
+
+  async #save(): Promise<void> {
+    const copies = this.tables.map((table) => `create table saved.${table} as table ${table};`);
+    await this.client.query(`create schema saved; ${copies.join(' ')}`);
+    const { redis } = this.fixture;
+    for (const key of await redis.keys(`${PREFIX}*`)) this.#keys.set(key, (await redis.dumpBuffer(key))!);
+  }
+
+  /** Runs SQL that no trigger prevents. */
+  async sql(text: string): Promise<number> {
+    try {
+      await this.client.query('set session_replication_role = replica');
+      const results = [await this.client.query(text)].flat();
+      return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+    } finally {
+      await this.client.query('reset session_replication_role');
+    }
+  }
+
+  async restoreTables(tables: readonly string[] = this.tables): Promise<void> {
+    const texts = tables.map((table) => {
+      // Each reconcile of a test adds a row of its own.
+      const kept =
+        table === 'reconciliations' ? 'where id <= (select max(id) from saved.reconciliations)' : '';
+      return `delete from ${table} ${kept}; insert into ${table} overriding system value table saved.${table};`;
+    });
+    await this.sql(texts.join(' '));
+  }
+
+  async restoreKeys(): Promise<void> {
+    const { redis } = this.fixture;
+    const strange = (await redis.keys(`${PREFIX}*`)).filter((key) => !this.#keys.has(key));
+    const restoring = redis.pipeline();
+    for (const key of strange) restoring.del(key);
+    for (const [key, value] of this.#keys) restoring.restore(key, 0, value, 'REPLACE');
+    await restoring.exec();
+  }
+
+  /** Differences that the ledger's own checks report. They are faster than a reconcile. */
+  ledgerDifferences(checkpoints: readonly LedgerCheckpoint[] = []): Promise<string[]> {
+    return reported(async () => {
+      const { checks } = await this.fixture.ledger.checks.run(undefined, checkpoints);
+      return checks.map(({ name, violations }) => ({ name, asset: null, differences: violations }));
+    });
+  }
+
+  /** Differences that a reconcile reports. */
+  differences(): Promise<string[]> {
+    return reported(async () => (await reconcile(this.fixture.services, { patienceMs: 0 })).checks);
+  }
+
+  async close(): Promise<void> {
+    await this.client.end();
+    await this.fixture.close();
+  }
+}
