@@ -1,6 +1,7 @@
 /**
- * The servers of a simulation: one real Redis and one real Postgres. The engine's copies are databases of that Redis. Each history begins with the same contents: two
- * markets and three wallets with funds, settled. The database is made anew from a template every few hundred histories.
+ * The servers of a simulation: one real Redis and one real Postgres. The engine's copies are databases of that Redis. Each
+ * history begins with the same contents: two markets and three wallets with funds, settled. The database is made anew
+ * from a template every few hundred histories.
  */
 
 import { readdirSync } from 'node:fs';
