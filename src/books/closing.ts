@@ -7,8 +7,8 @@ import type { Closing } from '../ledger/index.ts';
 import type { Servers } from './servers.ts';
 import { untilSettled } from './until-settled.ts';
 
-/** Most by which the clocks of this machine and of the engine's Redis may differ. */
-const CLOCKS_DIFFER_MS = 60_000;
+/** Most by which the engine's clock may step back, for example when another copy becomes its primary. */
+const CLOCK_STEPS_MS = 60_000;
 
 /**
  * Keeps the balances at the end of a month, once everything before it is settled.
@@ -22,11 +22,16 @@ export async function closeMonth(
   act?: Act,
 ): Promise<Closing & { readonly isNew: boolean }> {
   const { engine, ledger } = servers;
-  const { newest } = await engine.pages.readHead();
+  const [{ newest }, nowMs] = await Promise.all([engine.pages.readHead(), engine.reads.time()]);
   const { endMs } = monthSpan(month);
-  // No event is earlier than the one before it; without one of the next month, clocks of two machines are compared.
-  if ((newest?.timeMs ?? 0) < endMs && Date.now() < endMs + CLOCKS_DIFFER_MS)
-    throw new OperatorRefusal('MONTH_NOT_OVER', `${month} is not over yet (UTC)`);
+  // No event is earlier than the one before it; without one of the next month, the engine's clock decides.
+  if ((newest?.timeMs ?? 0) < endMs && nowMs < endMs + CLOCK_STEPS_MS)
+    throw new OperatorRefusal(
+      'MONTH_NOT_OVER',
+      nowMs < endMs
+        ? `${month} is not over yet (UTC)`
+        : `${month} ended less than a minute ago (UTC): close it a minute later`,
+    );
   await untilSettled(servers, newest?.sequence ?? 0, patienceMs);
   const isClosed = (await ledger.balances.closings()).some((closing) => closing.month === month);
   if (act !== undefined && !isClosed) await engine.acts.note({ name: 'ledger close', subject: month }, act);

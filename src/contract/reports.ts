@@ -33,6 +33,7 @@ export const balancesRequest = z.object({
 const ENTRY_ID = /^\d{1,15}-\d{1,9}$/;
 
 const DIMENSIONS = ['day', 'month', 'market', 'wallet'] as const;
+type Dimension = (typeof DIMENSIONS)[number];
 
 export const turnoverRequest = inOrder(
   z.object({
@@ -40,7 +41,11 @@ export const turnoverRequest = inOrder(
     to,
     by: queryText
       .transform((list) => list.split(','))
-      .pipe(z.array(z.enum(DIMENSIONS, `must be a list of ${DIMENSIONS.join(', ')}`)))
+      .refine(
+        (names): names is Dimension[] =>
+          names.every((name) => (DIMENSIONS as readonly string[]).includes(name)),
+        `must be a list of ${DIMENSIONS.join(', ')}`,
+      )
       .refine((names) => new Set(names).size === names.length, 'must name each once')
       .meta({
         description: `what sums are split by: a list of ${DIMENSIONS.join(', ')} (the taker)`,

@@ -42,7 +42,7 @@ export const ERRORS = {
   INSUFFICIENT_BALANCE: row(
     400,
     'placing, operator debit',
-    'the available balance after reservations does not cover the order and its fee',
+    'the available balance after reservations does not cover the order and its fee, or the withdrawal',
   ),
   QUOTE_AMOUNT_TOO_SMALL: row(400, 'placing', 'the quote amount buys less than one size step'),
   NO_LIQUIDITY: row(400, 'placing', 'a quote-amount market buy found no ask liquidity'),
@@ -133,7 +133,7 @@ export const OPERATOR_ERRORS = {
     'the amount is not positive, too large, or finer than the atom of its asset',
   ),
   INVALID_REFERENCE: row(400, 'movements', 'the reference is not 1 to 256 characters of valid text'),
-  UNKNOWN_ASSET: row(400, 'movements', 'there is no such asset'),
+  UNKNOWN_ASSET: row(400, 'movements, reports', 'there is no such asset'),
   SUPPLY_LIMIT: row(400, 'movements', 'the total supply of the asset would pass 2^62 atoms'),
   CAP_EXCEEDED: row(403, 'movements', 'the key may not move as much of the asset in one day (UTC)'),
   REFERENCE_CONFLICT: row(409, 'movements', 'the reference was used for another movement'),

@@ -179,9 +179,10 @@ export function checkSameMovement(asked: AccountMoved, earlier: AccountMoved): v
   if (!same) {
     const { kind, amountAtoms, asset, wallet, txid } = earlier;
     const paid = txid === undefined ? '' : `, paid by ${txid}`;
-    throw new OperatorRefusal(
-      'REFERENCE_CONFLICT',
-      `the reference ${asked.reference} was used for another movement: ${amountAtoms} atoms of ${asset} ${kind} for ${wallet}${paid}`,
-    );
+    const message =
+      endsWithdrawal(kind) && endsWithdrawal(asked.kind)
+        ? `the withdrawal ${asked.reference} was ${kind} before${paid}`
+        : `the reference ${asked.reference} was used for another movement: ${amountAtoms} atoms of ${asset} ${kind} for ${wallet}${paid}`;
+    throw new OperatorRefusal('REFERENCE_CONFLICT', message);
   }
 }

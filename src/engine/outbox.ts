@@ -90,6 +90,39 @@ interface UnsettledPage {
 const weightAfter = (cursor: Cursor, events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => (event.sequence === cursor.sequence ? sum : sum + weightOf(event)), 0);
 
+/** What limits the decoding of a page of a reading. */
+interface ReadingPart {
+  readonly after: Cursor;
+  /** Weight of the events after the cursor with which the reading ends. */
+  readonly weight: number;
+  /** Events of the pages before. */
+  readonly read: readonly EngineEvent[];
+}
+
+/** Decodes entries up to the one that reaches the weight, or up to one that is not readable, if others are before it. */
+function decodePart(
+  entries: readonly StreamEntry[],
+  { after, weight, read }: ReadingPart,
+  marketOf: (number: number) => Market,
+): EngineEvent[] {
+  const events: EngineEvent[] = [];
+  let left = weight;
+  try {
+    for (const entry of entries) {
+      const event = readEvent(entry, marketOf);
+      events.push(event);
+      left -= weightAfter(after, [event]);
+      if (left <= 0) break;
+    }
+  } catch (error) {
+    const isOfEntry = !(error instanceof UnknownMarket || error instanceof Refusal);
+    const isFresh = ({ sequence }: EngineEvent): boolean => sequence > after.sequence;
+    // Somebody may have added the entry by hand. What the engine wrote before it must not wait for its removal.
+    if (!isOfEntry || !(events.some(isFresh) || read.some(isFresh))) throw error;
+  }
+  return events;
+}
+
 /** Returns the sequence of the event that a stamp names: `epoch (2) | sequence (6)`. */
 const sequenceOf = (stamp: Buffer): number => stamp.readUIntBE(2, 6);
 
@@ -139,7 +172,9 @@ export class EngineOutbox {
 
   /**
    * Returns the events after the cursor, preceded by the event at the cursor while the stream has it. Stops at `count`
-   * events, or at the event with which the weights reach `weight`. Returns fewer only where the stream ends.
+   * events, or at the event with which the weights reach `weight`. Returns fewer only where the stream ends, or before
+   * an entry that is not readable.
+   * @throws Error when the first entry after the cursor is not readable
    */
   async readEvents(after: Cursor, count: number, weight = Number.POSITIVE_INFINITY): Promise<EngineEvent[]> {
     const events: EngineEvent[] = [];
@@ -148,8 +183,8 @@ export class EngineOutbox {
     while (!isEnd && left > 0 && events.length <= count) {
       const asked = Math.min(this.#pageEvents, count + 1 - events.length);
       const entries = await this.#readPage(from, asked);
-      isEnd = entries.length < asked;
-      const page = await this.#decode(entries, left, after);
+      const page = await this.#decode(entries, { after, weight: left, read: events });
+      isEnd = page.length < asked;
       events.push(...page);
       left -= weightAfter(after, page);
       if (page.length > 0) from = `(${eventIdOf(page.at(-1)!)}`;
@@ -314,24 +349,13 @@ export class EngineOutbox {
     this.#lookedMs = Date.now();
   }
 
-  /** Decodes entries up to the one that reaches the weight. */
-  async #decode(
-    entries: readonly StreamEntry[],
-    weight = Number.POSITIVE_INFINITY,
-    after: Cursor = { epoch: 0, sequence: 0 },
-  ): Promise<EngineEvent[]> {
+  /** Decodes all entries, or those of a part of a reading. */
+  async #decode(entries: readonly StreamEntry[], part?: ReadingPart): Promise<EngineEvent[]> {
     if (entries.length === 0) return [];
-    const decode = (marketOf: (number: number) => Market): EngineEvent[] => {
-      const events: EngineEvent[] = [];
-      let left = weight;
-      for (const entry of entries) {
-        const event = readEvent(entry, marketOf);
-        events.push(event);
-        left -= weightAfter(after, [event]);
-        if (left <= 0) break;
-      }
-      return events;
-    };
+    const decode = (marketOf: (number: number) => Market): EngineEvent[] =>
+      part === undefined
+        ? entries.map((entry) => readEvent(entry, marketOf))
+        : decodePart(entries, part, marketOf);
     const marketAt = await this.#markets.byNumberAt(
       Math.max(...entries.map((entry) => placeOfEntry(entry).epoch)),
     );

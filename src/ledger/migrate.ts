@@ -9,6 +9,7 @@
 import { readdir } from 'node:fs/promises';
 import knex, { type Knex } from 'knex';
 import { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
+import { chainEarlierEvents } from './earlier-release.ts';
 import { grantRights } from './grants.ts';
 import type { Ask } from './queries.ts';
 
@@ -18,6 +19,9 @@ const MIGRATION = /\.(ts|m?js)$/;
 const BREAKING = /^\d+_breaking_/;
 /** The first migration of builds before release 0.1.0. */
 const UNRELEASED = '001_engine_state';
+
+/** The migration with which events of earlier releases can join the chain; other histories in tests lack it. */
+const CHAINS_EARLIER = '012_earlier_releases';
 
 /** Key of the lock that the migrating process holds: any number, the same in every release. */
 const ADVISORY_LOCK = 7_733_298_665;
@@ -98,6 +102,7 @@ export async function migrate(
       if (additiveOnly && applied.length > 0 && breaking !== undefined) return breaking;
       if (missing.length > 0) await transaction.migrate.latest(settings);
       await grantRights(askingIn(transaction));
+      if (known.includes(CHAINS_EARLIER)) await chainEarlierEvents(askingIn(transaction));
       return undefined;
     });
     await workBeside(database, folder, onProgress);
@@ -158,7 +163,12 @@ async function inSteps(
 const askingIn =
   (transaction: Knex.Transaction): Ask =>
   async (sql, parameters = []) =>
-    (await transaction.raw(sql.replaceAll('$1', '?'), parameters as unknown[] as Knex.RawBinding[])).rows;
+    (
+      await transaction.raw(
+        sql.replace(/\$(\d+)/g, ':p$1 '),
+        Object.fromEntries(parameters.map((value, index) => [`p${index + 1}`, value as Knex.RawBinding])),
+      )
+    ).rows;
 
 const notTheOwner = ({ message }: Error): DatabaseRefused =>
   new DatabaseRefused(

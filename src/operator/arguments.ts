@@ -76,6 +76,12 @@ export function readTimeMs(text: string): number {
   return timeMs;
 }
 
+/** Reads the sequence of an event. */
+export function readSequence(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
 export function readEntryId(text: string): string {
   if (!/^\d{1,15}-\d{1,9}$/.test(text)) throw new InvalidArgumentError('An entry id is like 1234-0.');
   return text;

@@ -82,16 +82,16 @@ Keep checkpoints where nobody who may write to the database can write. \`ledger 
 ledger with them. \`openssl genpkey -algorithm ed25519\` makes a key.`,
     )
     .description('print one line: the last settled event, the head of its chain, the total of each asset')
-    .action(({ key, every, to }: CheckpointOptions) =>
-      perform(async (services, { terminal }) => {
-        if (every !== undefined && to === undefined)
-          throw new OperatorRefusal('BAD_USAGE', '--every needs a folder: --to FOLDER');
+    .action(({ key, every, to }: CheckpointOptions, command: Command) => {
+      if (every !== undefined && to === undefined)
+        command.error('error: --every needs a folder: --to FOLDER');
+      return perform(async (services, { terminal }) => {
         do {
           const line = await checkpointLine(services, key);
           await write(terminal.out, `${to === undefined ? line : await keep(to, line)}\n`);
           if (every !== undefined) await sleep(every);
         } while (every !== undefined);
         return undefined;
-      }),
-    );
+      });
+    });
 }

@@ -15,6 +15,7 @@ import { type Terminal, write } from './terminal.ts';
 /** Lines that are booked at once. */
 const BATCH = 64;
 const MAX_LINE_CHARACTERS = 8 * 1024;
+const MEMBERS = ['reference', 'wallet', 'asset', 'amount', 'reason'];
 
 const malformed = (message: string): OperatorRefusal => new OperatorRefusal('INVALID_LINE', message);
 
@@ -38,7 +39,12 @@ function readLine(
   line: string,
   given: Act,
 ): AskedMovement & { readonly act: Act } {
-  const { reference, wallet, asset, amount, reason = given.reason } = fieldsOf(line);
+  const fields = fieldsOf(line);
+  const { reference, wallet, asset, amount, reason = given.reason } = fields;
+  const unknown = Object.keys(fields).find((name) => !MEMBERS.includes(name));
+  // A line of a withdrawal must never count as a deposit because its `kind` is not read.
+  if (unknown !== undefined)
+    throw malformed(`a line has no member ${unknown}: its members are ${MEMBERS.join(', ')}`);
   if (typeof reference !== 'string') throw malformed('reference must be a string');
   if (typeof reason !== 'string') throw malformed('reason must be a string');
   if (typeof wallet !== 'string' || !ADDRESS_PATTERN.test(wallet))

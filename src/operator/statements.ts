@@ -37,7 +37,11 @@ const withSpan = (command: Command): Command =>
       'start time, inclusive, like 2026-01-01 (UTC) or 2026-01-01T12:00:00Z',
       readTimeMs,
     )
-    .requiredOption('--to <time>', 'end time, exclusive', readTimeMs);
+    .requiredOption('--to <time>', 'end time, exclusive', readTimeMs)
+    .hook('preAction', (_, asked) => {
+      const { from, to } = asked.opts<Span>();
+      if (to < from) asked.error('error: --to must not be before --from');
+    });
 
 interface Span {
   from: number;

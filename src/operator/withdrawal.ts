@@ -8,7 +8,7 @@ import { WITHDRAWAL_STATES, type WithdrawalState } from '../domain/withdrawal-st
 import { column, renderTable, shown } from '../terminal/table.ts';
 import { WALLET } from './account.ts';
 import { type ActOptions, actOf, withAct } from './acts.ts';
-import { readDecimal, readWallet } from './arguments.ts';
+import { readDecimal, readSequence, readWallet } from './arguments.ts';
 import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
@@ -73,8 +73,8 @@ export function addWithdrawalCommands(program: Command, perform: RunCommand): vo
         .choices(WITHDRAWAL_STATES)
         .default('pending'),
     )
-    .option('--after <sequence>', 'only those after this one, by their `sequence`', Number, 0)
-    .description(`list withdrawals, oldest first, at most ${PAGE} at once`)
+    .option('--after <sequence>', 'only those after this one, by their `sequence` (--json)', readSequence, 0)
+    .description(`list withdrawals in the order in which they came into their state, at most ${PAGE} at once`)
     .action(({ state, after }: { state: WithdrawalState; after: number }) =>
       perform((services) => list(services, state, after)),
     );

@@ -22,6 +22,9 @@ interface FoundServerOptions {
 /** Endpoints by the sockets of the connections to them. */
 const endpoints = new WeakMap<object, HostPort>();
 
+/** Notes the endpoint to which the socket of a connection leads. */
+export const leadsTo = (socket: object, endpoint: HostPort): unknown => endpoints.set(socket, endpoint);
+
 /** Returns the endpoint of a connection by `foundServerConnector`; undefined while there is none. */
 export const endpointOf = ({ stream }: Redis): HostPort | undefined => stream && endpoints.get(stream);
 
@@ -43,7 +46,7 @@ export function foundServerConnector(options: FoundServerOptions): NonNullable<R
       const endpoint = await this.#find((error) => tell('error', error));
       const { host, port } = endpoint;
       this.stream = tls ? connectTls({ host, port, ...tls }) : createConnection({ host, port });
-      endpoints.set(this.stream, endpoint);
+      leadsTo(this.stream, endpoint);
       this.stream.once('error', (error) => {
         this.firstError = error;
       });

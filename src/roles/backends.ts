@@ -98,12 +98,11 @@ export function openConnections(
     ledger && hasCopies(config)
       ? openCopies({
           at: engineAt(config),
-          name: `${role}-rounds`,
           engineRedis,
+          roundsRedis: connectBeside(engineRedis, engineAt(config), `${role}-rounds`, engineTold),
           register: ledger.copies,
           minCopies: config.engineMinCopies,
           metrics,
-          tell: engineTold,
         })
       : undefined;
   const epochs = copies?.epochs ?? ledger?.epochs;

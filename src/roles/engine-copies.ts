@@ -6,7 +6,7 @@ import { CopyRounds, type EpochNotes, foreignFormat, giveList, otherFormat } fro
 import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { readRedisAddress, serverName } from '../redis/address.ts';
-import { askServer, type ConnectionListener, connectBeside, type RedisServer } from '../redis/connections.ts';
+import { askServer, type RedisServer } from '../redis/connections.ts';
 import { endpointOf } from '../redis/found-server.ts';
 
 export interface EngineCopies {
@@ -29,12 +29,12 @@ export interface EngineCopies {
 
 interface CopiesOptions {
   readonly at: RedisServer;
-  readonly name: string;
   readonly engineRedis: Redis;
+  /** A connection beside that of the engine, which rounds block. */
+  readonly roundsRedis: Redis;
   readonly register: CopyRegister;
   readonly minCopies: number;
-  readonly metrics: Metrics;
-  readonly tell: ConnectionListener;
+  readonly metrics: Pick<Metrics, 'observeRound'>;
 }
 
 export const hasCopies = ({ redisUrl }: { readonly redisUrl: string }): boolean =>
@@ -47,8 +47,7 @@ export const listOf = ({ version, members, joining }: CopiesRow) => ({
 });
 
 export function openCopies(options: CopiesOptions): EngineCopies {
-  const { at, name, engineRedis, register, minCopies, metrics, tell } = options;
-  const roundsRedis = connectBeside(engineRedis, at, name, tell);
+  const { at, engineRedis, roundsRedis, register, minCopies, metrics } = options;
   const rounds = new CopyRounds({ redis: roundsRedis, minCopies, observe: metrics.observeRound });
   const nameOf = (): string => {
     const endpoint = endpointOf(engineRedis);

@@ -1,5 +1,6 @@
 /** Reports on all accounts: balances at a time, fees, volumes, movements, entries and closings. */
 
+import { OperatorRefusal } from '../domain/errors.ts';
 import type {
   AccountFigures,
   BalancesFilter,
@@ -16,6 +17,17 @@ import { decimalOf, isoTime, readScales, type Scales } from './amounts.ts';
 import { amountColumn, type Cell, mapped, type Report, textColumns } from './report.ts';
 
 type Books = Pick<Ledger, 'balances' | 'turnover' | 'journal' | 'state'>;
+
+/**
+ * Returns the scales of all assets. A report on an asset that nobody knows would be empty, as if it held nothing.
+ * @throws OperatorRefusal UNKNOWN_ASSET
+ */
+async function scalesFor(books: Books, asset: string | undefined): Promise<Scales> {
+  const scales = await readScales(books);
+  if (asset !== undefined && !scales.has(asset))
+    throw new OperatorRefusal('UNKNOWN_ASSET', `unknown asset ${asset}`);
+  return scales;
+}
 
 /** Sums of an asset over all accounts. */
 class TrialBalance {
@@ -48,7 +60,7 @@ class TrialBalance {
  * wallet or one asset is made of fewer accounts, and has no such sums.
  */
 export async function balancesReport(books: Books, timeMs: number, filter: BalancesFilter): Promise<Report> {
-  const scales = await readScales(books);
+  const scales = await scalesFor(books, filter.asset);
   const { sequence, timeMs: settledMs } = await books.balances.cursor();
   const trial = new TrialBalance();
   const isWhole = filter.account === undefined;
@@ -121,7 +133,7 @@ export async function volumesReport(
 
 /** Returns deposits and withdrawals, oldest first. */
 export async function movementsReport(books: Books, filter: MovementsFilter): Promise<Report> {
-  const scales = await readScales(books);
+  const scales = await scalesFor(books, filter.asset);
   return {
     facts: spanFacts(filter),
     list: 'movements',
@@ -169,7 +181,7 @@ const entryRow = (entry: LedgerEntry, scales: Scales): Cell[] => [
 
 /** Returns the entries of the ledger in their order. */
 export async function entriesReport(books: Books, filter: EntriesFilter): Promise<Report> {
-  const scales = await readScales(books);
+  const scales = await scalesFor(books, filter.asset);
   return {
     facts: {},
     list: 'entries',

@@ -204,9 +204,15 @@ describe('books: adopt', function () {
     await trade(exchange, dice, 'left');
     await lose(sequence);
     expect(await exchange.refuse('ledger', 'adopt')).to.equal('NOTHING_LOST');
-    await query(exchange.oldUrl, `update engine_cursor set digest = 'another', sequence = sequence + 1`);
+    await query(
+      exchange.oldUrl,
+      `update engine_cursor set digest = 'another', sequence = sequence + 1, earlier_may_settle = true`,
+    );
     expect(await exchange.refuse('ledger', 'adopt')).to.equal('OTHER_HISTORY');
-    await query(exchange.oldUrl, 'update engine_cursor set sequence = sequence + 1000000');
+    await query(
+      exchange.oldUrl,
+      'update engine_cursor set sequence = sequence + 1000000, earlier_may_settle = true',
+    );
     expect(await exchange.refuse('ledger', 'adopt')).to.equal('ENGINE_BEHIND');
   });
 

@@ -168,6 +168,18 @@ describe('alerts, dashboard and autoscalers', function () {
     }
   });
 
+  it('have a unit test that raises each alert', () => {
+    const [{ tests }] = readYaml(at('k8s/shared/alerts.test.yml')) as [
+      { tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[] },
+    ];
+    const raised = tests
+      .flatMap((one) => one.alert_rule_test)
+      .filter(({ exp_alerts = [] }) => exp_alerts.length > 0);
+    expect([...new Set(raised.map(({ alertname }) => alertname))]).to.have.members(
+      rules.map(({ alert }) => alert),
+    );
+  });
+
   it('never aggregate several installations into one', () => {
     for (const { alert, expr } of rules) {
       for (const [whole, labels = ''] of expr.matchAll(/\b(?:sum|max|min|group)(?: by \(([^)]*)\))? ?\(/g))

@@ -3,6 +3,7 @@
 import { expect } from 'chai';
 import request from 'supertest';
 import { KEYS } from '../../src/engine/keys.ts';
+import { entryRemoval } from '../support/guide.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 describe('an entry that was added to the stream by hand', function () {
@@ -19,6 +20,7 @@ describe('an entry that was added to the stream by hand', function () {
   it('rejects orders and cancels until it is removed, but not market data and lists', async () => {
     const { redis, engine, app, log } = fixture;
     const { body: resting } = await trader.order();
+    await fixture.settle();
     const { epoch, sequence } = await engine.reads.state();
     await redis.xadd(KEYS.events, `${epoch}-${sequence + 1}`, 'by', 'hand');
 
@@ -39,8 +41,7 @@ describe('an entry that was added to the stream by hand', function () {
     expect((await request(app).get('/v1/markets')).status).to.equal(200);
     expect((await trader.post('/v1/orders/cancel-after', { timeoutMs: 0 })).status).to.equal(200);
 
-    await redis.xdel(KEYS.events, `${epoch}-${sequence + 1}`);
-    await redis.call('XSETID', KEYS.events, `${epoch}-${sequence}`);
+    for (const command of entryRemoval({ epoch, sequence })) await redis.call(...command);
     const { body: placed } = await trader.order(order);
     expect(placed.clientOrderId).to.equal('by hand');
     expect((await trader.delete('/v1/orders')).body.count).to.equal(2);

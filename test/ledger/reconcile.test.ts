@@ -129,6 +129,10 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
     sql: `insert into candles values ('ETH/USDC', 0, 1, 1, 1, 1, 1, 1, 1, 1, '1m')`,
     seenBy: ['candles are their trades'],
   },
+  'a market is gone': {
+    sql: 'delete from markets',
+    seenBy: ['orders fit ids and markets', 'settings follow from their changes'],
+  },
   'trade ids are out of order': {
     sql: `update trades set trade_id = 9007199254740991 where trade_id = (select min(trade_id) from trades);
       update ledger_entries set transaction_id = 'trade-9007199254740991'
@@ -137,6 +141,8 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
     seenBy: ['trade ids rise', 'candles are their trades', 'chain of events'],
   },
 };
+
+const DAY_MS = 86_400_000;
 
 describe('ledger check', () => {
   const freshLedger = freshLedgers();
@@ -223,9 +229,43 @@ describe('ledger check', () => {
       for (const { violations } of seen) {
         expect(violations[0]?.subject).to.match(/\w/);
         expect(violations[0]?.expected).to.not.equal(violations[0]?.found);
+        expect(violations[0]?.found).to.be.a('string');
       }
     });
   }
+
+  it('reports each epoch with events that is not noted', async () => {
+    const asReplica = 'set session_replication_role = replica;';
+    await query(
+      databaseUrl,
+      `${asReplica} insert into engine_epochs (epoch, server, begun_at)
+        select epoch, 'a server', now() from (select epoch from epoch_starts union select epoch from engine_cursor) as all_of_them;
+      insert into epoch_starts (epoch, sequence) values (0, 0), (99, 800)`,
+    );
+    const { checks } = await ledger.checks.run();
+    await query(
+      databaseUrl,
+      `${asReplica} delete from engine_epochs; delete from epoch_starts where epoch in (0, 99)`,
+    );
+    const { violations } = checks.find(({ name }) => name === 'epochs rise')!;
+    expect(violations.map(({ subject }) => subject)).to.deep.equal(['engine_epochs 99']);
+  });
+
+  it('reports balances of a day that end at an event without entries', async () => {
+    const { timeMs } = await ledger.settlement.cursor();
+    await ledger.balances.keepDay(timeMs! + DAY_MS);
+    const broken = async (): Promise<string[]> => {
+      const { checks } = await ledger.checks.run();
+      return checks.filter(({ count }) => count > 0).map(({ name }) => name);
+    };
+    const kept = await broken();
+    const damaged =
+      'set session_replication_role = replica; update daily_balances set sequence = sequence + 1';
+    await query(databaseUrl, damaged);
+    const moved = await broken();
+    await query(databaseUrl, 'set session_replication_role = replica; delete from daily_balances');
+    expect({ kept, moved }).to.deep.equal({ kept: [], moved: ['kept balances follow from entries'] });
+  });
 
   it('names the first event that differs, also in batches that have a head for each event', async () => {
     const { ledger: chained, databaseUrl: chainedUrl } = await freshLedger();

@@ -131,7 +131,9 @@ describe('operator: accounts', () => {
     const confirm = ['withdrawal', 'confirm', 'slow', '--txid', '0x1'];
     expect(await fixture.ask(...confirm)).to.include({ state: 'confirmed', txid: '0x1' });
     expect(await fixture.ask(...confirm)).to.include({ duplicate: true });
-    expect(await fixture.refuse('withdrawal', 'return', 'slow')).to.equal('REFERENCE_CONFLICT');
+    expect((await fixture.run('withdrawal', 'return', 'slow')).stderr).to.equal(
+      'REFERENCE_CONFLICT: the withdrawal slow was confirmed before, paid by 0x1\n',
+    );
     expect(await fixture.refuse('withdrawal', 'return', 'none')).to.equal('UNKNOWN_WITHDRAWAL');
     expect((await fixture.run('withdrawal', 'return', 'wrong')).stdout).to.equal(
       `withdrawal wrong of 1 ETH for ${wallet} is returned\n`,
@@ -422,14 +424,18 @@ describe('operator: accounts', () => {
         line('line 1', { amount: '2' }),
         line('number', { amount: 1.5 }),
         line('unknown', { asset: 'DOGE' }),
+        line('of another kind', { kind: 'withdrawal' }),
+        line('a reversal', { reverses: 'line 2' }),
         'no JSON',
         'x'.repeat(20_000),
       ];
       const refused = await run(...rest, line('last'));
       expect(refused.status).to.equal(1);
-      expect(refused.stderr).to.contain('LINES_REFUSED: 5 of 156 movements were refused');
+      expect(refused.stderr).to.contain('LINES_REFUSED: 7 of 158 movements were refused');
       expect(refused.answers.slice(150).map(({ code }) => code)).to.deep.equal([
-        ...['REFERENCE_CONFLICT', 'INVALID_LINE', 'UNKNOWN_ASSET', 'INVALID_LINE', 'INVALID_LINE', undefined],
+        ...['REFERENCE_CONFLICT', 'INVALID_LINE', 'UNKNOWN_ASSET'],
+        ...words('INVALID_LINE INVALID_LINE INVALID_LINE INVALID_LINE'),
+        undefined,
       ]);
       expect((await fixture.ask('account', 'show', WALLET('8'))).balances[0].total).to.equal('211.5');
       expect((await fixture.run('account', 'credit', '--file', join(folder, 'none'))).status).to.equal(1);

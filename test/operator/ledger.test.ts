@@ -234,6 +234,25 @@ describe('operator: statements', () => {
     expect(closings.map(({ subject }: { subject: string }) => subject)).to.deep.equal(['2020-02']);
     expect(await fixture.refuse('ledger', 'close', '2090-01')).to.equal('MONTH_NOT_OVER');
   });
+
+  it('closes no month that is over by the clock of this machine alone', async () => {
+    const { now } = Date;
+    Date.now = () => Date.UTC(2091, 0);
+    try {
+      expect(await fixture.refuse('ledger', 'close', '2090-01')).to.equal('MONTH_NOT_OVER');
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  it('refuses reports on an asset that nobody knows', async () => {
+    for (const argv of [
+      ['balances', '--as-of', '2026-01-01'],
+      ['movements', ...SPAN],
+      ['export', ...SPAN],
+    ])
+      expect(await fixture.refuse('ledger', ...argv, '--asset', 'usdc'), argv[0]).to.equal('UNKNOWN_ASSET');
+  });
 });
 
 describe('operator: checkpoints', () => {

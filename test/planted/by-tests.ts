@@ -1,20 +1,15 @@
 /** Plants faults into copies of the sources and of the tests, where a test must find them. */
 
 import { spawn } from 'node:child_process';
-import { cpSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { ROOT } from '../support/program.ts';
 import { type Proof, plantedFor } from './planted.ts';
-import { withPlanted } from './release.ts';
+import { addTests, withPlanted } from './release.ts';
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 
 /** Returns the titles of the tests that failed; undefined if the tests did not run. */
 async function failedIn(folder: string, spec: string): Promise<string[] | undefined> {
-  for (const part of ['test', 'k8s', '.mocharc.json'])
-    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
-  symlinkSync(join(ROOT, '.cache'), join(folder, '.cache'));
+  addTests(folder);
   const args = [MOCHA, '--reporter', 'json', '--spec', spec];
   const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
   const written = await text(child.stdout);

@@ -1,6 +1,9 @@
 /** Proves that every planted fault can be planted in the present sources, and that a proof must find it. */
 
 import { expect } from 'chai';
+import { underOf } from '../commands/campaign/broken-builds.ts';
+import { COPIES } from '../commands/campaign/faults/copies.ts';
+import { FAULTS } from '../commands/campaign/faults/index.ts';
 import { SABOTAGE } from '../commands/simulation/sabotage.ts';
 import { PLANTED, rewriteOf } from './planted.ts';
 import { plantedFiles } from './release.ts';
@@ -8,6 +11,12 @@ import { plantedFiles } from './release.ts';
 describe('planted faults', () => {
   it('have different names', () =>
     expect(new Set(PLANTED.map(({ name }) => name)).size).to.equal(PLANTED.length));
+
+  it('name faults of the campaign under which they show', () => {
+    const names = new Set([...FAULTS, ...COPIES].map(({ name }) => name));
+    const asked = PLANTED.filter(({ seenBy }) => seenBy.includes('campaign')).map(underOf);
+    expect(asked.filter((name) => !names.has(name))).to.deep.equal([]);
+  });
 
   for (const fault of PLANTED)
     it(`can be planted: ${fault.name}`, () => {

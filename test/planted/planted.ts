@@ -9,10 +9,12 @@ export type Proof =
   | 'isolation'
   | 'bounds'
   | 'simulation'
+  | 'simulated-copies'
   | 'campaign'
   | 'hostile'
   | 'copies'
   | 'keepers'
+  | 'late-keeper'
   | 'order-routes'
   | 'tracing'
   | 'growth';

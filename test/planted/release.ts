@@ -18,9 +18,16 @@ import { changed, isScript, type Planted, scriptText } from './planted.ts';
 const PARTS = ['src', 'lua', 'migrations', 'k8s/shared/users.acl', 'package.json', 'tsconfig.json'];
 
 /** @param folder a new folder, which the caller removes */
-function copyRelease(folder: string): void {
-  for (const part of PARTS) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+function copyRelease(folder: string, from = ROOT): void {
+  for (const part of PARTS) cpSync(join(from, part), join(folder, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+}
+
+/** Adds the tests to the folder of a release, with what their servers need. */
+export function addTests(folder: string): void {
+  for (const part of ['test', 'k8s', '.mocharc.json'])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  symlinkSync(join(ROOT, '.cache'), join(folder, '.cache'));
 }
 
 const CHANGE = '\n-- the next release\n';
@@ -30,6 +37,12 @@ export function nextRelease(folder: string): void {
   copyRelease(folder);
   for (const file of readdirSync(join(folder, 'lua')))
     if (file.endsWith('.lua')) appendFileSync(join(folder, 'lua', file), CHANGE);
+}
+
+/** A release that differs from another one by a fault, whose files the other one has as they are here. */
+export function faultyRelease(fault: Planted, folder: string, from?: string): void {
+  copyRelease(folder, from);
+  for (const [path, text] of plantedFiles(fault)) writeFileSync(join(folder, path), text);
 }
 
 /** The files of a fault with their changes made, by path. @throws Error when a text is not there exactly once */
@@ -49,8 +62,7 @@ export function plantedFiles({ changes }: Planted): Map<string, string> {
 export async function withPlanted<T>(fault: Planted, work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-planted-'));
   try {
-    copyRelease(folder);
-    for (const [path, text] of plantedFiles(fault)) writeFileSync(join(folder, path), text);
+    faultyRelease(fault, folder);
     return await work(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });

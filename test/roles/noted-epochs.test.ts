@@ -284,18 +284,6 @@ describe('epochs that Postgres has noted', function () {
     own.disconnect();
   });
 
-  it('begin without a row of copies, a list or a round where one server is named', async () => {
-    await guard();
-    await publishPlain(engine, M);
-    await fund(engine, ALICE, { ETH: 100n });
-    await sell();
-    expect(await query(databaseUrl, 'select from engine_copies')).to.have.length(0);
-    expect(await redis.exists(KEYS.copies)).to.equal(0);
-    const sent = await redis.info('commandstats');
-    for (const command of ['wait', 'waitaof', 'role', 'replicaof'])
-      expect(sent).not.to.include(`cmdstat_${command}:`);
-  });
-
   it('begin on no engine with copies that the process would not wait for', async () => {
     await giveList(redis, { version: 1, names: ['one:6379', 'two:6379'] });
     const opening = engine.lifecycle.open(await ledger.epochs.position());

@@ -26,7 +26,7 @@ describe('the all-in-one with copies of its engine', function () {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-own-copies-'));
   const dataDir = join(folder, 'data');
   let settings: Record<string, string>;
-  let service: Service;
+  let service: Service | undefined;
   let backends: Backends | undefined;
 
   before(async () => {
@@ -43,20 +43,37 @@ describe('the all-in-one with copies of its engine', function () {
     backends = undefined;
   });
   after(async () => {
-    await service.end('SIGKILL');
+    await service?.end('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const start = async (...args: string[]): Promise<void> => {
-    service = await launchService('all', settings, ROOT, ...args);
-    const isDone = () => service.child.exitCode !== null || service.output().includes('Press Ctrl-C');
+  const start = async (...args: string[]): Promise<Service> => {
+    const starting = await launchService('all', settings, ROOT, ...args);
+    service = starting;
+    const isDone = () => starting.child.exitCode !== null || starting.output().includes('Press Ctrl-C');
     await eventually('it is ready', isDone, PATIENCE_MS);
-    if (service.child.exitCode !== null) return;
+    return starting;
+  };
+  const rowOf = async ({ ledger }: Backends) => (await ledger.copies.read())!;
+  /** Starts it unless it runs. @returns it with its parts, when three copies trade */
+  const trading = async (): Promise<Backends & { readonly service: Service }> => {
+    const running = service?.child.exitCode === null ? service : await start('--copies', '3');
     const { redisUrl, queueRedisUrl } = findEmbedded(dataDir)!;
     const servers = { REDIS_URL: redisUrl, QUEUE_REDIS_URL: queueRedisUrl };
     const config = requireFor('settlement', readConfig({ ...settings, ...servers }));
     backends = openBackends('all', config, pino({ level: 'silent' }));
-    await backends.engineOpened;
+    const opened = backends;
+    const { engine } = opened;
+    await opened.engineOpened;
+    await eventually(
+      'three copies count',
+      async () => (await rowOf(opened)).members.length === 3,
+      PATIENCE_MS,
+    );
+    const isKnown = (await engine.markets.bySymbol(M)) !== undefined;
+    if (!isKnown) await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 1_000n });
+    return { ...opened, service: running };
   };
   /** Processes of the servers by their names in Postgres. */
   const processes = (): Map<string, ProcessIdentity> => {
@@ -68,12 +85,8 @@ describe('the all-in-one with copies of its engine', function () {
     backends!.engine.orders.place({ wallet: ALICE, request: limit(M, 'sell', 10, 1, { clientOrderId }) });
 
   it('trades on when the primary is killed, and takes it back as a copy', async () => {
-    await start('--copies', '3');
-    const { engine, ledger } = backends!;
-    const row = async () => (await ledger.copies.read())!;
-    await eventually('three copies count', async () => (await row()).members.length === 3);
-    await publishPlain(engine, M);
-    await fund(engine, ALICE, { ETH: 1_000n });
+    const { engine, ledger, service: running } = await trading();
+    const row = () => rowOf(backends!);
     expect((await sell('first')).outcome).to.equal('placed');
     const { server } = await row();
     process.kill(processes().get(server)!.pid, 'SIGKILL');
@@ -89,7 +102,7 @@ describe('the all-in-one with copies of its engine', function () {
     const wanted = ['copies 3', 'copies_configured 3', 'failover_timestamp_seconds \\d'].map(
       (value) => new RegExp(`^redbook_engine_${value}`, 'm'),
     );
-    const metrics = async (): Promise<string> => (await fetch(`${service.url}/metrics`)).text();
+    const metrics = async (): Promise<string> => (await fetch(`${running.url}/metrics`)).text();
     await eventually('the metrics count three copies', async () => {
       const text = await metrics();
       return wanted.every((line) => line.test(text));
@@ -97,18 +110,18 @@ describe('the all-in-one with copies of its engine', function () {
     expect(await metrics()).to.match(/^redbook_engine_round_seconds_count\{outcome="whole"\} [1-9]/m);
   });
 
-  it('stops its servers, and keeps the engine from a start without its copies', async () => {
+  it('finds its orders when it starts again, and does not start without its copies', async () => {
+    const { service: first } = await trading();
+    await eventually('an order is answered', async () => (await sell('kept')) !== undefined, PATIENCE_MS);
     const servers = [...processes().values()];
-    expect(await service.end('SIGTERM')).to.equal(0);
+    expect(await first.end('SIGTERM')).to.equal(0);
     expect(servers.map(isAlive)).to.deep.equal([false, false, false, false]);
-    await start();
-    expect(service.child.exitCode).to.equal(2);
-    expect(service.output()).to.match(/has 3 copies: start it with --copies 3, or name another folder in D/);
-  });
-
-  it('finds its orders when it starts again', async () => {
-    await start('--copies', '3');
-    expect((await backends!.engine.orders.find(ALICE, 'second')).outcome).to.equal('claimed');
-    expect(await service.end('SIGINT')).to.equal(0);
+    const alone = await start();
+    expect(alone.child.exitCode).to.equal(2);
+    expect(alone.output()).to.match(/has 3 copies: start it with --copies 3, or name another folder in D/);
+    await backends!.close();
+    const { engine, service: second } = await trading();
+    expect((await engine.orders.find(ALICE, 'kept')).outcome).to.equal('claimed');
+    expect(await second.end('SIGINT')).to.equal(0);
   });
 });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { readConfig, requireFor } from '../../src/config.ts';
 import type { CopiesRow } from '../../src/ledger/index.ts';
@@ -96,27 +97,47 @@ export async function startCopies({ given, more = () => ({}), tls }: CopiesStart
 
 const folderOf = (folder: string, at: number): string => join(folder, `copy-${at}`);
 
+/** Runs `work` with an administrator's connection to a server, past the way that all others take. */
+export async function asAdmin<T>({ url }: RedisServer, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = openRedis(url);
+  redis.on('error', () => undefined); // each command fails with the error
+  try {
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
 /** Keepers and copies no longer reach a server, while all other clients do. @returns what undoes it */
 export async function hideFromKeepers(server: RedisServer): Promise<() => Promise<void>> {
   const users = ['replica', 'engine-settlement'];
-  const redis = openRedis(server.url);
-  for (const user of users) await redis.call('ACL', 'SETUSER', user, 'off');
-  await redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
-  await redis.call('CLIENT', 'KILL', 'USER', 'engine-settlement');
-  redis.disconnect();
-  return async () => {
-    const again = openRedis(server.url);
-    for (const user of users) await again.call('ACL', 'SETUSER', user, 'on');
-    again.disconnect();
-  };
+  const switchTo = (state: 'on' | 'off') =>
+    asAdmin(server, async (redis) => {
+      for (const user of users) await redis.call('ACL', 'SETUSER', user, state);
+      if (state === 'on') return;
+      await redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
+      await redis.call('CLIENT', 'KILL', 'USER', 'engine-settlement');
+    });
+  await switchTo('off');
+  return () => switchTo('on');
 }
 
 /** No copy gets anything from a server any more, until it is started again. */
-export async function cutReplication(server: RedisServer): Promise<void> {
-  const redis = openRedis(server.url);
-  await redis.call('ACL', 'SETUSER', 'replica', 'off');
-  await redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
-  redis.disconnect();
+export const cutReplication = (server: RedisServer): Promise<void> =>
+  asAdmin(server, async (redis) => {
+    await redis.call('ACL', 'SETUSER', 'replica', 'off');
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
+  });
+
+/** A copy gets nothing from any server any more, and all others reach it. @returns what undoes it */
+export async function cutOff(copy: RedisServer): Promise<() => Promise<void>> {
+  const sayPassword = (password: string) =>
+    asAdmin(copy, async (redis) => {
+      await redis.config('SET', 'masterauth', password);
+      await redis.call('CLIENT', 'KILL', 'TYPE', 'master');
+    });
+  await sayPassword(`not ${PASSWORD}`);
+  return () => sayPassword(PASSWORD);
 }
 
 export interface CopiesStage {

@@ -78,9 +78,9 @@ const seedSql = ({
   where n > ${wallets * 2};
 
   update orders set witness = order_witness(orders) where witness is null;
+  set session_replication_role = replica;
   update engine_cursor set sequence = (select max(sequence) from seeded), orders = (select count(*) from orders),
     movements = (select count(*) from movements), entries = (select count(*) from ledger_entries), head = '';
-  set session_replication_role = replica;
   truncate chain_heads, chain_links;
   insert into chain_heads (sequence, head) select sequence, head from engine_cursor;
   reset session_replication_role;

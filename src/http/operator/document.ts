@@ -125,7 +125,7 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
   'GET /withdrawals': {
     id: 'listWithdrawals',
     tag: 'Money',
-    summary: 'Lists withdrawals by state, oldest first',
+    summary: 'Lists withdrawals of a state, in the order in which they came into it',
     description: 'Waits until settlement has all that was answered before.',
     reply: contract.withdrawalsSchema,
     codes: ['SETTLEMENT_STALLED'],
@@ -244,6 +244,7 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     summary: 'Lists the balances of all accounts at a time, and their sums by asset',
     reply: reports.balancesSchema,
     alsoAs: REPORT_TEXT,
+    codes: ['UNKNOWN_ASSET'],
   },
   'GET /fees': {
     id: 'sumFees',
@@ -265,6 +266,7 @@ const OPERATIONS_OF_OPERATORS: Readonly<Record<string, Described>> = {
     summary: 'Lists deposits and withdrawals in a span of time',
     reply: reports.movementsOfSpanSchema,
     alsoAs: REPORT_TEXT,
+    codes: ['UNKNOWN_ASSET'],
   },
   'GET /entries': {
     id: 'exportEntries',

@@ -206,14 +206,14 @@ async function* batchesAfter(ask: Ask, first: number): AsyncGenerator<LinkedBatc
   for (;;) {
     const page = await ask<{ sequence: bigint; links: string; is_seam: boolean }>(
       `select sequence, links,
-         exists (select from adoptions where adoptions.sequence = chain_links.sequence) as is_seam
+         by_earlier or exists (select from adoptions where adoptions.sequence = chain_links.sequence) as is_seam
        from chain_links where sequence > $1 order by sequence limit $2`,
       [before, BATCHES_OF_PAGE],
     );
     for (const { sequence, links, is_seam: isSeam } of page) {
       const last = Number(sequence);
       const width = links.length / (last - before);
-      // Events of a seam were written together, and have no links.
+      // Events of a seam, or of a release that does not know the chain, have no links.
       const widths = isSeam ? [0] : [LINK_CHARACTERS, OLD_LINK_CHARACTERS];
       yield { last, links, width: widths.find((one) => one === width) };
       before = last;

@@ -34,7 +34,11 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
         select place, account, asset, -atoms from booked)
       select concat_ws(' ', name, account, asset) as subject, 'the sum of its entries' as expected,
         concat(sum(atoms), ' atoms more') as found
-      from changes join points using (place) group by name, account, asset having sum(atoms) <> 0`,
+      from changes join points using (place) group by name, account, asset having sum(atoms) <> 0
+      union all
+      select name, 'the last event with entries before their end', concat('event ', sequence)
+      from points
+      where sequence <> 0 and not exists (select from ledger_entries where ledger_entries.sequence = points.sequence)`,
   },
   {
     name: 'closings end with their months',

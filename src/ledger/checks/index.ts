@@ -115,8 +115,9 @@ async function queried(ask: Ask, onCheck: (name: string) => void): Promise<Check
   for (const { name, meaning, sql } of QUERIES) {
     onCheck(name);
     const rows = await ask<Violation & { count: bigint }>(
-      `select subject, expected, found, count(*) over () as count from (${sql}) as violation
-       order by subject limit ${MAX_VIOLATIONS}`,
+      `select coalesce(subject, 'unknown') as subject, coalesce(expected, 'none') as expected,
+         coalesce(found, 'none') as found, count(*) over () as count
+       from (${sql}) as violation order by subject limit ${MAX_VIOLATIONS}`,
     );
     const count = Number(rows[0]?.count ?? 0n);
     const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));

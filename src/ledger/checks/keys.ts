@@ -19,7 +19,8 @@ export const KEY_CHECKS: readonly LedgerQuery[] = [
           (select string_agg(format('%s=%s/day', key, value), ' ' order by key collate "C") from jsonb_each_text(caps)),
           'sha256:' || encode(digest, 'hex')) as made
         from operator_keys)
-      select 'key ' || name as subject, coalesce(after, 'no such key') as expected, concat(made, ' at ', created_at) as found
+      select 'key ' || name as subject, coalesce(after || ' at ' || ${timeOf('time_ms')}, 'no such key') as expected,
+        concat(made, ' at ', created_at) as found
       from keys left join lateral (select after, time_ms from acts where act = 'key create' and subject = name
         order by made = after desc, time_ms desc limit 1) as creation on true
       where after is null or after not in (made, array_to_string(rights, ','))

@@ -45,7 +45,7 @@ export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'guards are in place',
     meaning:
-      'functions, triggers, unique indexes and constraints are those of the migrations, and no table has another trigger or rule',
+      'functions, triggers, unique indexes and constraints are those of the migrations and in force, and no table has another trigger or rule',
     sql: `
       with ${OWN_TABLES}, found as (${SCHEMA_OBJECTS})
       select name as subject, 'the text of this release, ' || due.digest as expected,
@@ -55,6 +55,9 @@ export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
       union all
       select name, 'nothing of this name', digest from found
       where name ~ '^(trigger|rule|policy) ' and substring(name from ' on (.*)$') in (${GUARDED.map((name) => `'${name}'`).join(', ')})
-        and not exists (select from (values ${DUE}) as due (known) where known = name)`,
+        and not exists (select from (values ${DUE}) as due (known) where known = name)
+      union all
+      select 'engine_cursor earlier_may_settle', 'false', 'true: an operator went back to 0.1.0; the next migrate ends it'
+      from engine_cursor where earlier_may_settle`,
   },
 ];

@@ -1,6 +1,7 @@
 /**
  * Measures what copies add to an order: the same orders in turn on an engine of one server and on one with three
- * copies. All servers and the driver share this machine, so the ratios tell more than the times.
+ * copies. All servers and the driver share this machine, so the ratios tell more than the times. On machines of their
+ * own, the processor time of the process and of the primary limits the orders, so it stands beside them.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -58,6 +59,9 @@ interface Taken {
   readonly perSecond: number;
   /** Median milliseconds of a round of the copies. */
   readonly roundMs: number;
+  /** Processor time of an order, in microseconds. */
+  readonly process: number;
+  readonly primary: number;
 }
 
 async function openExchange(servers: readonly RedisServer[], closing: (() => void)[]): Promise<Exchange> {
@@ -99,8 +103,9 @@ async function openExchange(servers: readonly RedisServer[], closing: (() => voi
 }
 
 /** Half of the orders rest, and the other half fill them. */
-async function take({ engine, roundsMs }: Exchange, inFlight: InFlight): Promise<Taken> {
+async function take({ engine, primary, roundsMs }: Exchange, inFlight: InFlight): Promise<Taken> {
   roundsMs.length = 0;
+  const [processBefore, primaryBefore] = [process.cpuUsage(), await processorSeconds(primary)];
   const tookMs: number[] = [];
   let next = 0;
   const begunMs = performance.now();
@@ -114,7 +119,10 @@ async function take({ engine, roundsMs }: Exchange, inFlight: InFlight): Promise
   };
   await Promise.all(Array.from({ length: inFlight }, work));
   const seconds = (performance.now() - begunMs) / 1_000;
+  const { user, system } = process.cpuUsage(processBefore);
   return {
+    process: (user + system) / ORDERS[inFlight],
+    primary: (((await processorSeconds(primary)) - primaryBefore) * 1e6) / ORDERS[inFlight],
     tookMs,
     perSecond: ORDERS[inFlight] / seconds,
     roundMs: roundsMs.length > 0 ? median(roundsMs) : 0,
@@ -148,6 +156,10 @@ function rowsOf(inFlight: InFlight, { one, copied }: Pair): Measured[] {
   const [before, now, roundMs] = [middle(one, p50), middle(copied, p50), middle(copied, (t) => t.roundMs)];
   const name = `${inFlight} in flight`;
   const perSecond = ({ perSecond: figure }: Taken): number => figure;
+  const spent = (of: 'process' | 'primary'): Measured => ({
+    ...{ name: `${name}: ${of}, an order`, unit: 'µs', figure: middle(copied, (taken) => taken[of]) },
+    reference: { name: 'one server', figure: middle(one, (taken) => taken[of]) },
+  });
   const [ordersBefore, ordersNow] = [middle(one, perSecond), middle(copied, perSecond)];
   const added: Measured = {
     ...{ name: `${name}: added to the median order`, unit: 'ms', figure: now - before },
@@ -167,6 +179,8 @@ function rowsOf(inFlight: InFlight, { one, copied }: Pair): Measured[] {
       reference: { name: 'one server', figure: ordersBefore },
       ...(inFlight === 512 && { target: { relation: '>=', bound: 0.9, isReported: true } }),
     },
+    spent('process'),
+    spent('primary'),
   ];
 }
 

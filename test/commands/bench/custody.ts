@@ -52,6 +52,7 @@ export async function benchCustody(): Promise<Table> {
   const exchange = await openExchange(PRESENT);
   const ledger = openLedger({ databaseUrl: exchange.databaseUrl });
   try {
+    await ledger.migrate();
     const digest = createHash('sha256').update(KEY).digest();
     await ledger.keys.add({ name: 'bench', rights: ['credit'], caps: {}, digest });
     const { url } = await exchange.start('operator-api');

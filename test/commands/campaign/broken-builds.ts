@@ -7,6 +7,7 @@ import { column, formatCounted, renderTable } from '../../../src/terminal/table.
 import type { Planted } from '../../planted/planted.ts';
 import { withPlanted } from '../../planted/release.ts';
 import { type CampaignOptions, OF_CAMPAIGN, type Result, runCampaign } from './campaign.ts';
+import { COPIES } from './faults/copies.ts';
 import { FAULTS } from './faults/index.ts';
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
@@ -60,15 +61,18 @@ type ProofOptions = Pick<
   'machine' | 'seed' | 'folder' | 'traders' | 'perSecond' | 'bulk' | 'say' | 'replicas'
 >;
 
+/** Returns the name of the campaign's fault under which a planted one shows. */
+export const underOf = ({ options }: Planted): string => options.get('under') ?? 'kill settlement';
+
 /** The options of a planted fault name the fault of the campaign under which it shows, and its rounds. */
 export const prove = (fault: Planted, options: ProofOptions): Promise<Proof> =>
   withPlanted(fault, async (release) => {
     const { name, options: own } = fault;
-    const under = own.get('under') ?? 'kill settlement';
+    const under = underOf(fault);
     const folder = join(options.folder, name.replaceAll(/\W+/g, '-'));
     const results = await runCampaign({
       ...{ ...options, folder, release, rounds: Number(own.get('rounds') ?? 1), isHasty: true },
-      faults: FAULTS.filter((one) => one.name === under),
+      faults: [...FAULTS, ...COPIES].filter((one) => one.name === under),
     });
     rmSync(folder, { recursive: true, force: true });
     const violations = results.flatMap((result) => result.violations.map(({ invariant }) => invariant));

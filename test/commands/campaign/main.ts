@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
 import { keepBuilds, newSeed, refuse, say, wholeNumber } from '../command.ts';
-import { documentOf, hasViolations, type Proof, proofsTable, prove, tableOf } from './broken-builds.ts';
+import {
+  documentOf,
+  hasViolations,
+  type Proof,
+  proofsTable,
+  prove,
+  tableOf,
+  underOf,
+} from './broken-builds.ts';
 import { runCampaign } from './campaign.ts';
 import { COPIES, WITH_COPIES } from './faults/copies.ts';
 import { FAULTS } from './faults/index.ts';
@@ -89,10 +97,12 @@ async function run(): Promise<number> {
   return hasViolations(results) ? 1 : 0;
 }
 
-/** Runs the campaign against builds that are broken on purpose. `--faults` names some of them. */
+/** Runs the campaign against builds that are broken on purpose. `--faults` names some of them, `--copies` those of copies. */
 async function proveHarness(): Promise<number> {
   const proofs: Proof[] = [];
-  for (const broken of chosenOf(plantedFor('campaign'))) {
+  const ofCopies = new Set(COPIES.map(({ name }) => name));
+  const all = plantedFor('campaign').filter((one) => !values.copies || ofCopies.has(underOf(one)));
+  for (const broken of chosenOf(all)) {
     say(`--- ${broken.name}`);
     proofs.push(await prove(broken, options));
   }

@@ -1,8 +1,9 @@
 /** Checks of docker-compose.yml on a real engine. Each check performs an operation and reports what it observed. */
 
+import { blockOf } from '../../support/guide.ts';
 import type { Seen } from './client.ts';
 import { type Cluster, NETWORK_ID } from './cluster.ts';
-import { blockOf, type Ended } from './engine.ts';
+import type { Ended } from './engine.ts';
 import {
   basic,
   byStatus,
@@ -189,7 +190,7 @@ export const CHECKS: readonly Check[] = [
   check('upgrade: up -d --build', 'another source, under load', async (cluster) => {
     const before = await cluster.containers();
     const event = eventOf(await cluster.operator('status'));
-    change(cluster, 'one');
+    change(cluster, 'one', 901);
     let up: Ended | undefined;
     const result = await cluster.underLoad(async () => {
       up = await cluster.up('--build');
@@ -205,7 +206,7 @@ export const CHECKS: readonly Check[] = [
   check('upgrade without an interruption', "the guide's commands under load", async (cluster) => {
     const { checkout, engine } = cluster;
     const before = await cluster.containers();
-    change(cluster, 'two');
+    change(cluster, 'two', 902);
     const script = blockOf(checkout.read(GUIDE), '**Upgrade.**', 'sh');
     let upgrade: Ended | undefined;
     const result = await cluster.underLoad(async () => {
@@ -272,9 +273,14 @@ const balancerId = async ({ engine }: Cluster): Promise<string> =>
 const SCRIPT = 'lua/place_orders.lua';
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'];
 
-/** Changes a script, so that the next build is another release. */
-function change({ checkout }: Cluster, release: string): void {
+/** Changes a script and adds a migration, so that the next build is another release. */
+function change({ checkout }: Cluster, release: string, migration: number): void {
   checkout.write(SCRIPT, `${checkout.read(SCRIPT)}\n-- release ${release}\n`);
+  const up = `(knex: Knex) => knex.raw('create table release_${release} (number int)')`;
+  checkout.write(
+    `migrations/${migration}_release_${release}.ts`,
+    `import type { Knex } from 'knex';\nexport const up = ${up};\n`,
+  );
 }
 
 /** Returns the conditions of an upgrade: another container for each process, which has the new script, and the books. */

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { blockOf } from './engine.ts';
+import { blockOf } from '../../support/guide.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 

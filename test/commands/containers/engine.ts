@@ -61,17 +61,6 @@ function close(folder: string): void {
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
 }
 
-/**
- * Returns the first block of code in `language` that follows `heading` in a guide.
- * @throws Error if the guide has no such block
- */
-export function blockOf(text: string, heading: string, language: 'sh' | 'js'): string {
-  const from = text.indexOf(heading);
-  const [, block] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm').exec(text.slice(from)) ?? [];
-  if (from < 0 || block === undefined) throw new Error(`no ${language} block after “${heading}”`);
-  return block;
-}
-
 const MAX_COMMAND_MS = 600_000;
 
 export interface Ended {

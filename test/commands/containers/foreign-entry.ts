@@ -1,6 +1,7 @@
 /** Adds an entry to the engine's stream by hand, and removes it by the runbook's commands as an operator types them. */
 
-import { blockOf, type Ended } from './engine.ts';
+import { blockOf } from '../../support/guide.ts';
+import type { Ended } from './engine.ts';
 import { check, judged, loaded, reconciles } from './figures.ts';
 
 /** Only the engine's own users may add: the operator's `admin` may not. */

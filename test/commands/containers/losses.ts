@@ -2,9 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { blockOf } from '../../support/guide.ts';
 import type { LoadResult } from './client.ts';
 import { type Cluster, PROJECT } from './cluster.ts';
-import { blockOf, type Ended } from './engine.ts';
+import type { Ended } from './engine.ts';
 import {
   type Check,
   check,

@@ -19,7 +19,7 @@ function promtool(args: readonly string[], input = ''): void {
 }
 
 describe('promtool', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   // Prometheus expects the rules next to its configuration.
   const folder = mkdtempSync(join(tmpdir(), 'redbook-promtool-'));
   before(() => writeSettings(folder));

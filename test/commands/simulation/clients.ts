@@ -29,6 +29,8 @@ export interface Promises {
   readonly orders: Map<string, { readonly operation: PlaceOperation; readonly answer: PlaceAnswer }>;
   /** Movements that were answered as done. */
   readonly movements: (MoveOperation | EndOperation)[];
+  /** Orders that a list or a look for an id has shown. */
+  readonly shown: Set<string>;
   /** Ids that were answered as cancelled, with the number of losses before. */
   readonly cancelled: Map<string, number>;
   /** Time at which the switch of a wallet is due as answered last; null: off. */
@@ -47,6 +49,7 @@ export class Clients {
   readonly requests: Request[] = [];
   readonly promises: Promises = {
     ...{ orders: new Map(), movements: [], cancelled: new Map(), switches: new Map() },
+    shown: new Set(),
     unsure: new Set(),
     unnamed: new Map(),
   };
@@ -253,7 +256,7 @@ export class Clients {
     if (answer.outcome === 'unchecked') return;
     const id = answer.outcome === 'placed' ? answer.order.id : answer.orderId;
     this.promises.orders.set(id, { operation, answer });
-    if (journal.losses !== losses || journal.lost.has(id)) return;
+    if (journal.mayLose && (journal.losses !== losses || journal.lost.has(id))) return;
     const placed = journal.placed(id);
     if (placed === undefined) throw new Violation('every acknowledged order is present', id);
     const { order } = placed;
@@ -277,8 +280,12 @@ export class Clients {
   #moved(operation: MoveOperation | EndOperation, losses: number): void {
     const { do: kind, reference } = operation;
     this.promises.movements.push(operation);
-    if (this.#journal.losses === losses && !this.#journal.hasMovement(kind, reference))
+    if (this.#isSteadySince(losses) && !this.#journal.hasMovement(kind, reference))
       throw new Violation('every acknowledged movement is present', `${kind} ${reference}`);
+  }
+
+  #isSteadySince(losses: number): boolean {
+    return !this.#journal.mayLose || this.#journal.losses === losses;
   }
 
   async #cancel(operation: Operation & { readonly do: 'cancel' | 'void' }, service: Service): Promise<void> {
@@ -315,7 +322,7 @@ export class Clients {
     const journal = this.#journal;
     for (const id of ids) {
       this.promises.cancelled.set(id, losses);
-      if (journal.losses === losses && !journal.isClosed(id))
+      if (this.#isSteadySince(losses) && !journal.isClosed(id))
         throw new Violation('every acknowledged cancel is present', id);
     }
   }
@@ -325,6 +332,7 @@ export class Clients {
     const isSteady = this.#steady();
     const before = journal.orderIdOf(wallet, clientOrderId);
     const found = await service.find(wallet, clientOrderId);
+    if (found !== null) this.promises.shown.add(found);
     if (!isSteady()) return;
     const now = journal.orderIdOf(wallet, clientOrderId);
     if (found === null ? before !== undefined : found !== now)
@@ -336,6 +344,7 @@ export class Clients {
     const isSteady = this.#steady();
     const before = journal.idsOf(wallet);
     const listed = await service.list(wallet);
+    for (const id of listed) this.promises.shown.add(id);
     if (!isSteady()) return;
     const missing = before.filter((id) => !listed.has(id));
     if (missing.length > 0) throw new Violation('a list has every order', missing.join(' '));

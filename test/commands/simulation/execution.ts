@@ -15,6 +15,8 @@ import { WALLETS } from './wallets.ts';
 import { MARKETS, type World } from './world.ts';
 
 const MAX_ROUNDS = 2_000;
+/** Turns of one process without any other. */
+const MAX_TURNS = 60;
 /** Rounds between looks for settled events that the engine lacks, after which only an operator can go on. */
 const LOOK_EVERY_ROUNDS = 50;
 /** Longer than every switch of a history. */
@@ -41,7 +43,8 @@ export class Rest {
    * @throws Violation
    */
   async reach(hasSwitches: boolean): Promise<void> {
-    const { clients, processes, time } = this.#parts;
+    const { clients, processes, time, world } = this.#parts;
+    world.replication?.mend();
     const ask = (operation: Operation): void => {
       const { name, service } = processes.get(API_NAMES[0]!);
       clients.start(operation, name, service);
@@ -76,12 +79,17 @@ export class Rest {
 
   /** Runs whatever waits. @returns whether anything did */
   async #drain(): Promise<boolean> {
-    const { processes, time } = this.#parts;
+    const { processes, time, world } = this.#parts;
     const execution = this.#execution;
-    let isBusy = false;
+    let isBusy = world.replication?.work() ?? false;
+    if (world.replication !== undefined) {
+      await execution.unblock();
+      // An order of a keeper fails when anything is written meanwhile, so each process goes on alone.
+      for (const name of processes.actors.keys()) isBusy = (await execution.work(name)) || isBusy;
+    }
     for (const link of [...processes.links.values()]) {
       time.actor = link.actor;
-      if (processes.connect(link)) isBusy = true;
+      if (await processes.connect(link)) isBusy = true;
       for (let left = link.late.length; await execution.late(link); left = link.late.length) {
         // A statement that waits for a lock is asked again after those of other links, one of which has the lock.
         if (link.late.length === left) break;
@@ -102,10 +110,18 @@ export class Rest {
     if (journal.isBehind || (journal.isLost && !(await this.#isRebuilt()))) return false;
     const settled = (await world.cursor()).sequence;
     if (journal.isLost) journal.forgetAfter(settled);
+    if (world.replication?.areEqual() === false || (await this.#lackCopies())) return false;
     return (
       settled === journal.last?.sequence &&
       [...processes.actors.values()].every(({ isSettling }) => !isSettling)
     );
+  }
+
+  async #lackCopies(): Promise<boolean> {
+    const { replication } = this.#parts.world;
+    if (replication === undefined) return false;
+    const { members, joining } = await this.#parts.world.copiesRow();
+    return members.length < replication.servers.length || joining.length > 0;
   }
 
   async #isRebuilt(): Promise<boolean> {
@@ -154,6 +170,7 @@ export class Rest {
     const { last, isLost } = world.journal;
     return JSON.stringify({
       ...{ waiting, open, cursor: await world.cursor(), last: `${last?.epoch}-${last?.sequence}`, isLost },
+      ...{ copies: await world.copiesRow(), servers: world.replication?.shown() },
       links: [...processes.links.values()].map(({ name, queue, late, blocked }) => [
         ...[name, queue.map(({ label }) => label), late.map(({ label }) => label), blocked?.label],
       ]),
@@ -247,6 +264,8 @@ export class Execution {
       }
       case 'wake':
         return this.wake(decision[1]);
+      case 'work':
+        return this.work(decision[1]);
       case 'crash':
         time.actor = decision[1];
         clients.loseActor(decision[1]);
@@ -276,14 +295,14 @@ export class Execution {
         processes.cut(link, decision[2]!);
         return true;
       case 'connect':
-        return processes.connect(link);
+        return processes.connect(link, decision[2]);
       case 'abandon':
-        if (!link.isOpen || link.queue.length === 0) return false;
+        if (!link.isOpen || processes.ofRedis(link) === undefined) return false;
         link.abandon(new Error('Command timed out'));
         return true;
       default:
         // Postgres ends a statement that waits for a lock.
-        if (link.blocked === undefined || !link.isOpen) return false;
+        if (link.blocked === undefined || !link.isOpen || processes.ofRedis(link)) return false;
         processes.cut(link, 0);
         return true;
     }
@@ -296,6 +315,7 @@ export class Execution {
         return time.fire(decision[1]);
       case 'pass':
         this.pass(decision[1]);
+        if (world.replication !== undefined) await this.unblock();
         return true;
       case 'step clock':
         time.serverMs += decision[1];
@@ -324,9 +344,29 @@ export class Execution {
         await world.failOver();
         processes.changeServer(0);
         return true;
+      case 'copy':
+        if (world.replication?.step(decision[1], decision[2]) !== true) return false;
+        await this.unblock();
+        return true;
       default:
         return false;
     }
+  }
+
+  /** One process goes on until it waits for another, or for time to pass. */
+  async work(actor: string): Promise<boolean> {
+    const { processes, time } = this.#parts;
+    for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+      let isBusy = false;
+      for (const link of [...processes.links.values()].filter((one) => one.actor === actor)) {
+        isBusy = this.deliver(link) || (await this.serve(link, true)) || isBusy;
+        await this.quiet();
+      }
+      for (const number of time.due(actor)) isBusy = time.fire(number) || isBusy;
+      if (!isBusy) return turn > 0;
+      await this.quiet();
+    }
+    return true;
   }
 
   /** All clocks go on. */
@@ -338,14 +378,14 @@ export class Execution {
 
   /** @returns false when the connection has nothing to run */
   async serve(link: Link, delivers: boolean): Promise<boolean> {
-    if (!link.isOpen || link.queue.length === 0 || link.blocked !== undefined) return false;
+    if (!link.canServe) return false;
     const { label } = link.queue[0]!;
     await link.serve();
     this.commands += 1;
     const outcome = link.replies.at(-1)?.outcome;
     this.#trace.update(`${label}: ${outcome === undefined ? 'waits' : wordOf(outcome)}\n`);
     if (delivers) this.deliver(link);
-    await this.#unblock(link);
+    await this.unblock(link);
     return true;
   }
 
@@ -357,8 +397,8 @@ export class Execution {
     return true;
   }
 
-  /** Statements whose lock is free by now have run. */
-  async #unblock(served?: Link): Promise<void> {
+  /** Whatever waits no longer has run: a statement whose lock is free, or a command that waits for copies. */
+  async unblock(served?: Link): Promise<void> {
     for (const link of this.#parts.processes.links.values())
       if (link !== served && link.blocked !== undefined && link.isOpen && (await link.unblock()))
         this.#trace.update(`${link.name} goes on\n`);
@@ -366,12 +406,12 @@ export class Execution {
 
   /** Runs the oldest of what was under way when the connection broke. */
   async late(link: Link): Promise<boolean> {
-    if (link.late.length === 0) return false;
+    if (!link.canRunLate) return false;
     const served = await link.runLate();
     this.commands += 1;
     this.#trace.update(`late ${served?.sent.label}: ${served && wordOf(served.outcome)}\n`);
     if (link.late.length === 0 && link.isDead) this.#parts.processes.links.delete(link.name);
-    await this.#unblock(link);
+    await this.unblock(link);
     return true;
   }
 

@@ -47,7 +47,7 @@ export class History {
     const { world, seed, sabotage } = options;
     this.#options = options;
     this.#dice = random(seed);
-    this.#flavour = flavourOf(this.#dice);
+    this.#flavour = flavourOf(this.#dice, world.replication !== undefined);
     const activity = new Activity();
     const { note: onActivity } = activity;
     this.#parts = {
@@ -63,7 +63,8 @@ export class History {
   async run(): Promise<HistoryResult> {
     const { world, time, clients, processes } = this.#parts;
     await world.reset();
-    await world.markFilter(this.#flavour.marked);
+    if (world.replication === undefined) await world.markFilter(this.#flavour.marked);
+    world.replication?.draw(this.#dice);
     if (this.#flavour.switches) world.switches.watch(PATIENT_WALLET);
     time.install();
     let violation: Violation | undefined;

@@ -44,6 +44,8 @@ export class Journal {
   /** Set while the server lacks events that Postgres has, until an operator has emptied it. */
   isBehind = false;
   lastId = '';
+  /** False where nothing that was answered or shown may be lost. */
+  mayLose = true;
   #fold = nothing();
   readonly #markets: readonly Market[];
   readonly #switches: Switches;
@@ -107,6 +109,19 @@ export class Journal {
       this.#add(event);
       this.lastId = entry[0].toString();
     }
+  }
+
+  /** Events of a primary that was replaced: nobody may be told of them. */
+  appendInVain(found: readonly StreamEntry[]): void {
+    for (const entry of found) this.#lose(readEvent(entry, (number) => this.#markets[number]!));
+  }
+
+  #lose(event: EngineEvent): void {
+    if (event.kind === 'order_placed') {
+      if (this.#fold.placed.has(event.order.id))
+        throw new Violation('an order id is given once', event.order.id);
+      this.lost.add(event.order.id);
+    } else if ('amountAtoms' in event) this.lost.add(`${event.kind} ${event.reference}`);
   }
 
   #follow({ epoch, sequence, timeMs }: EngineEvent): void {
@@ -200,8 +215,19 @@ export class Journal {
     this.#fold = nothing();
     for (const event of events) {
       if (event.sequence <= sequence) this.#add(event);
-      else if (event.kind === 'order_placed') this.lost.add(event.order.id);
-      else if ('amountAtoms' in event) this.lost.add(`${event.kind} ${event.reference}`);
+      else this.#lose(event);
     }
+  }
+
+  /** The next epoch begins on a server whose last event is this one. */
+  takeOver(lastId: string): void {
+    const [epoch, sequence] = lastId.split('-').map(Number);
+    const known = this.events.findLast((event) => event.sequence === sequence);
+    if (known?.epoch !== epoch)
+      throw new Violation(
+        'each epoch goes on from events in force',
+        `${lastId}, and ${known?.epoch}-${sequence}`,
+      );
+    this.failOver(sequence!);
   }
 }

@@ -8,6 +8,8 @@ export type Outcome = { readonly value: unknown } | { readonly error: unknown };
 /** A command or statement that was sent. */
 export interface Sent {
   readonly label: string;
+  /** False while the server hangs. */
+  mayRun?(): boolean;
   /** Has the real server run it. @returns `blocked` while it waits for a lock of another connection */
   run(): Promise<Outcome | 'blocked'>;
   /** Ends the wait of a blocked statement, once its lock is free. */
@@ -73,6 +75,16 @@ export class Link {
     });
   }
 
+  /** True while there is a command that the server could run now. */
+  get canServe(): boolean {
+    return this.isOpen && this.blocked === undefined && mayRun(this.queue[0]);
+  }
+
+  /** True while the server could run something that was under way when the connection broke. */
+  get canRunLate(): boolean {
+    return mayRun(this.late[0]);
+  }
+
   /** Has the server run the oldest command. The reply waits. */
   async serve(): Promise<void> {
     const sent = this.queue.shift();
@@ -101,7 +113,8 @@ export class Link {
 
   /** The client gives up its oldest command, which stays on its way. */
   abandon(error: Error): void {
-    const sent = this.queue.find(({ isAbandoned }) => !isAbandoned);
+    const waiting = this.blocked === undefined ? this.queue : [this.blocked, ...this.queue];
+    const sent = waiting.find(({ isAbandoned }) => !isAbandoned);
     if (sent === undefined) return;
     sent.isAbandoned = true;
     this.#onActivity();
@@ -135,3 +148,5 @@ export class Link {
       if (!one.isAbandoned) one.answer({ error: this.lost() });
   }
 }
+
+const mayRun = (sent: Sent | undefined): boolean => sent !== undefined && (sent.mayRun?.() ?? true);

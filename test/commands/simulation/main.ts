@@ -1,6 +1,7 @@
 /**
  * Simulated histories of settlement, rebuild, epochs, claims and batches, on a Redis and a Postgres of their own:
  *   npm run simulation -- --histories 20000 --seed 7
+ *   npm run simulation -- --copies 3             an engine with copies, and the faults of their machines
  *   npm run simulation -- --broken               every build that is broken on purpose
  *   npm run simulation -- --replay FILE          a history that failed
  * Exit code 0 means that no invariant broke, or with --broken that each broken build was found.
@@ -11,6 +12,7 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
+import { addTests, withPlanted } from '../../planted/release.ts';
 import { newSeed, wholeNumber, withServers } from '../command.ts';
 import { type Failure, replay } from './simulate.ts';
 import { type Task, TaskRunner, type UsedSeconds } from './tasks.ts';
@@ -24,27 +26,37 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '1000' },
     seed: { type: 'string', default: newSeed() },
     steps: { type: 'string', default: '200' },
+    copies: { type: 'string', default: '1' },
     workers: { type: 'string', default: String(availableParallelism()) },
     builds: { type: 'string', default: '' },
     replay: { type: 'string' },
     broken: { type: 'boolean', default: false },
   },
 });
-const [histories, seed, steps, workers] = [
+const [histories, seed, steps, workers, copies] = [
   wholeNumber('histories', values.histories),
   wholeNumber('seed', values.seed),
   wholeNumber('steps', values.steps),
   wholeNumber('workers', values.workers, 1),
+  wholeNumber('copies', values.copies, 1),
 ];
 
 if (values.replay !== undefined) process.exitCode = (await replayFile(values.replay)) ? 0 : 1;
-else process.exitCode = (await (values.broken ? findBroken() : run())) ? 0 : 1;
+else
+  process.exitCode = (await (!values.broken ? run() : copies > 1 ? findBrokenCopies() : findBroken()))
+    ? 0
+    : 1;
 
 async function run(): Promise<boolean> {
   const begun = performance.now();
   const tasks: Task[] = [];
   for (let done = 0; done < histories; done += HISTORIES_OF_A_TASK)
-    tasks.push({ seed: seed + done, steps, histories: Math.min(HISTORIES_OF_A_TASK, histories - done) });
+    tasks.push({
+      seed: seed + done,
+      steps,
+      copies,
+      histories: Math.min(HISTORIES_OF_A_TASK, histories - done),
+    });
   const sum = { histories: 0, decisions: 0, commands: 0, node: 0, redis: 0, postgres: 0 };
   let failure: Failure | undefined;
   await runInWorkers(tasks, workers, (result) => {
@@ -58,6 +70,16 @@ async function run(): Promise<boolean> {
   if (failure === undefined) console.log(`no invariant broke in ${histories} histories from seed ${seed}`);
   else tell(failure);
   return failure === undefined;
+}
+
+/** Tasks of all histories. */
+function tasksOf(given: Pick<Task, 'steps' | 'copies' | 'isRaw'>): Task[] {
+  const tasks: Task[] = [];
+  for (let done = 0; done < histories; done += HISTORIES_OF_A_TASK) {
+    const left = Math.min(HISTORIES_OF_A_TASK, histories - done);
+    tasks.push({ ...given, seed: seed + done, histories: left });
+  }
+  return tasks;
 }
 
 type Sum = UsedSeconds & Readonly<Record<'histories' | 'decisions' | 'commands', number>>;
@@ -83,7 +105,7 @@ function tell(failure: Failure): void {
       `  ${decision.map((part) => (typeof part === 'object' ? JSON.stringify(part) : part)).join(', ')}`,
     );
   console.log(
-    `whole:    npm run simulation -- --histories 1 --seed ${failure.seed} --steps ${failure.steps}`,
+    `whole:    npm run simulation -- --histories 1 --seed ${failure.seed} --steps ${failure.steps} --copies ${failure.copies}`,
   );
   console.log(`shortest: npm run simulation -- --replay ${file}`);
 }
@@ -92,7 +114,8 @@ async function replayFile(file: string): Promise<boolean> {
   return withServers(async () => {
     const runner = new TaskRunner();
     try {
-      const { violation } = await replay(await runner.world(), JSON.parse(readFileSync(file, 'utf8')));
+      const failure: Failure = JSON.parse(readFileSync(file, 'utf8'));
+      const { violation } = await replay(await runner.world(failure.copies), failure);
       console.log(violation?.message ?? 'no invariant broke');
       return violation === undefined;
     } finally {
@@ -103,7 +126,7 @@ async function replayFile(file: string): Promise<boolean> {
 
 async function findBroken(): Promise<boolean> {
   const builds = plantedFor('simulation').filter(({ name }) => name.includes(values.builds));
-  const tasks = builds.map(({ name }) => ({ seed, histories, steps, fault: name }));
+  const tasks = builds.map(({ name }) => ({ seed, histories, steps, copies, fault: name }));
   let missed = 0;
   await runInWorkers(tasks, workers, ({ failure, histories: count }, { fault }) => {
     if (failure === undefined) missed += 1;
@@ -116,4 +139,28 @@ async function findBroken(): Promise<boolean> {
   });
   console.log(`${builds.length - missed} of ${builds.length} broken builds were found`);
   return missed === 0;
+}
+
+/** Builds whose sources are broken, one after the other. */
+async function findBrokenCopies(): Promise<boolean> {
+  const builds = plantedFor('simulated-copies').filter(({ name }) => name.includes(values.builds));
+  let missed = 0;
+  for (const build of builds) {
+    const found = await withPlanted(build, (folder) => failureIn(folder));
+    if (found === undefined) missed += 1;
+    console.log(`${build.name}: ${found ?? `NOT FOUND in ${histories} histories`}`);
+  }
+  console.log(`${builds.length - missed} of ${builds.length} broken builds were found`);
+  return missed === 0;
+}
+
+async function failureIn(folder: string): Promise<string | undefined> {
+  addTests(folder);
+  let found: Failure | undefined;
+  const note = ({ failure }: { readonly failure: Failure | undefined }): boolean => {
+    if (failure !== undefined && failure.seed < (found?.seed ?? Number.POSITIVE_INFINITY)) found = failure;
+    return found === undefined;
+  };
+  await runInWorkers(tasksOf({ steps, copies, isRaw: true }), workers, note, folder);
+  return found && `found in history ${found.seed - seed + 1}, ${found.message.slice(0, 120)}`;
 }

@@ -6,9 +6,11 @@
 
 import type { Random } from '../../support/seed.ts';
 import type { Clients, Request } from './clients.ts';
+import type { CopyServer } from './copy-server.ts';
 import type { Link } from './link.ts';
 import { type Operation, Operations, type PlaceOperation } from './operations.ts';
 import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES, type Processes, SETTLER_NAMES } from './processes.ts';
+import type { CopyStep, Replication } from './replication.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { World } from './world.ts';
 
@@ -130,6 +132,50 @@ class OldLook implements Plot {
   }
 }
 
+/** The primary is lost while copies lack what it has done, and comes back after its successor has begun. */
+class Succession implements Plot {
+  weights = weighed([[REQUESTS], 8], [SETTLER_NAMES, 4]);
+  readonly #parts: SchedulerParts;
+  readonly #replication: Replication;
+  readonly #lost: CopyServer;
+  readonly #fault: CopyStep;
+  #phase: 'lag' | 'silence' | 'return' = 'lag';
+  #left: number;
+
+  constructor(parts: SchedulerParts, replication: Replication) {
+    this.#parts = parts;
+    this.#replication = replication;
+    this.#lost = replication.inForce;
+    this.#fault = parts.dice.pick(['kill', 'pause', 'hide']);
+    this.#left = 10 + parts.dice.below(40);
+  }
+
+  goesOn(): boolean {
+    this.#left -= 1;
+    const hasSuccessor = this.#replication.inForce !== this.#lost;
+    if (this.#phase === 'lag' && this.#left <= 0) {
+      this.#phase = 'silence';
+      this.#left = 80;
+      this.weights = weighed([[REQUESTS], 0.1], [SETTLER_NAMES, 4]);
+    } else if (this.#phase === 'silence' && hasSuccessor) {
+      this.#phase = 'return';
+      this.#left = 50;
+      this.weights = weighed([[REQUESTS], 4], [SETTLER_NAMES, 2]);
+    }
+    return this.#left > 0;
+  }
+
+  urge(add: Add): void {
+    const { name, isHidden } = this.#lost;
+    if (this.#phase === 'silence') {
+      if (this.#lost.mayRun() && !isHidden) add(10, 'copy', this.#fault, name);
+      else add(12, 'pass', this.#parts.dice.pick([210, 500]));
+    } else if (this.#phase === 'return')
+      for (const step of ['start', 'go on', 'show', 'mend'] as const)
+        if (this.#replication.allows(step, name)) add(3, 'copy', step, name);
+  }
+}
+
 /** Returns the plot of a process that has the answer of Postgres about an id of which the engine has no order. */
 function oldLook(parts: SchedulerParts): Plot | undefined {
   const { clients, processes, world } = parts;
@@ -146,7 +192,9 @@ function oldLook(parts: SchedulerParts): Plot | undefined {
 
 /** Returns the plot that a decision begins, if any. */
 function plotAfter(decision: Decision, parts: SchedulerParts): Plot | undefined {
-  const { dice, flavour } = parts;
+  const { dice, flavour, world } = parts;
+  if (decision[0] === 'copy' && decision[1] === 'cut')
+    return dice.chance(0.8) ? new Succession(parts, world.replication!) : undefined;
   if (decision[0] === 'lose redis') return dice.chance(0.7) ? new HeldBatch(parts) : undefined;
   if (decision[0] === 'replica lags') return dice.chance(0.5) ? new ForgottenEpoch(parts) : undefined;
   if (!flavour.clocks || decision[0] !== 'run') return undefined;
@@ -207,7 +255,15 @@ export interface Flavour {
   readonly marked: number;
 }
 
-export const flavourOf = (dice: Random): Flavour => ({
+/** Copies have their own faults; the others are those of an engine on one server. */
+export const flavourOf = (dice: Random, hasCopies: boolean): Flavour => {
+  const drawn = drawFlavour(dice);
+  if (!hasCopies) return drawn;
+  const without = { switches: false, losses: false, failovers: false, clocks: false, filters: 0, marked: 0 };
+  return Object.assign(drawn, without, { waits: 0 });
+};
+
+const drawFlavour = (dice: Random): Flavour => ({
   switches: dice.chance(0.3),
   losses: dice.chance(0.4),
   failovers: dice.chance(0.15),
@@ -230,7 +286,8 @@ export type Decision =
   | readonly ['late', link: string]
   /** The link breaks; of what was sent, the first `kept` commands still reach the server. */
   | readonly ['cut', link: string, kept: number]
-  | readonly ['connect', link: string]
+  /** The connection is made again. One that looks for the primary does not reach some copies, one bit each. */
+  | readonly ['connect', link: string, unreachable: number]
   /** The client gives up its oldest command, which stays under way. */
   | readonly ['abandon', link: string]
   /** Postgres ends a statement that waits for a lock. */
@@ -245,6 +302,8 @@ export type Decision =
   | readonly ['start', actor: string, operation: Operation]
   | readonly ['repeat', actor: string, request: number]
   | readonly ['wake', actor: string]
+  /** The process goes on until it waits. */
+  | readonly ['work', actor: string]
   /** The process ends and is started again. */
   | readonly ['crash', actor: string, kept: number]
   /** The engine's server starts again on its data. */
@@ -255,7 +314,8 @@ export type Decision =
   /** A replica follows no further than to here. */
   | readonly ['replica lags']
   /** The server ends, and that replica takes its place. */
-  | readonly ['fail over'];
+  | readonly ['fail over']
+  | readonly ['copy', step: CopyStep, server: string];
 
 export interface Weighed {
   readonly decision: Decision;
@@ -323,6 +383,7 @@ export class Scheduler {
       if (weight > 0) found.push({ decision, weight });
     };
     for (const link of processes.links.values()) this.#possibleOf(link, add);
+    this.#possibleCopies(add);
     for (const number of time.due()) add(time.isInterval(number) ? 0.1 : 4, 'timer', number);
     this.#possibleRequests(add);
     this.#possibleFaults(add);
@@ -336,30 +397,56 @@ export class Scheduler {
   }
 
   #possibleOf(link: Link, add: Add): void {
-    const { dice, flavour, processes } = this.#parts;
+    const { dice, flavour, processes, world } = this.#parts;
     const { name } = link;
     const weight = this.#weightOf(link.actor);
-    const isRedis = processes.ofRedis(link) !== undefined;
-    if (link.late.length > 0) add(1, 'late', name);
+    const redis = processes.ofRedis(link);
+    const isRedis = redis !== undefined;
+    if (link.canRunLate) add(1, 'late', name);
     if (link.replies.length > 0) add(12 * weight, 'deliver', name);
-    if (link.blocked !== undefined && link.isOpen) add(0.1 * flavour.faults, 'lock timeout', name);
+    if (link.blocked !== undefined && link.isOpen && !isRedis)
+      add(0.1 * flavour.faults, 'lock timeout', name);
     if (!link.isOpen) {
-      if (!link.isDead && isRedis) add(6, 'connect', name);
+      const unreachable = world.replication !== undefined && dice.chance(0.1) ? dice.below(8) : 0;
+      if (redis?.mayConnect) add(6, 'connect', name, unreachable);
       return;
     }
-    if (link.queue.length === 0 || link.blocked !== undefined) return;
+    if (link.blocked !== undefined || link.queue.length === 0) return;
+    // A client gives a server up that hangs.
+    if (!link.canServe) {
+      if (dice.chance(0.5)) add(1, 'abandon', name);
+      else add(1, 'cut', name, 0);
+      return;
+    }
     add(link.replies.length > 0 ? 0 : 12 * weight, 'serve', name);
     add(2 * weight, 'run', name);
     add(0.05 * flavour.faults, 'cut', name, dice.below(link.queue.length + 1));
     if (isRedis) add(0.08 * flavour.faults, 'abandon', name);
   }
 
+  /** Steps of the copies. Processes that keep them and ask them take few decisions for many commands. */
+  #possibleCopies(add: Add): void {
+    const { dice, processes, time, world } = this.#parts;
+    if (world.replication === undefined) return;
+    add(2, 'pass', dice.pick([210, 500, 900]));
+    world.replication.possible((weight, step, server) => add(weight, 'copy', step, server));
+    const busy = new Set<string>();
+    for (const link of processes.links.values())
+      if (link.canServe || link.replies.length > 0) busy.add(link.actor);
+    for (const { name, kind } of processes.actors.values())
+      if (busy.has(name) || time.due(name).length > 0)
+        add((kind === 'settlement' ? 12 : 8) * this.#weightOf(name), 'work', name);
+  }
+
   #possibleRequests(add: Add): void {
     const { clients, dice, flavour, processes, world } = this.#parts;
     const api = dice.pick(API_NAMES);
-    if (clients.requests.length < MAX_REQUESTS && clients.running() < MAX_RUNNING)
-      add(6 * this.#weightOf(REQUESTS), 'start', api, this.#operations.next());
-    for (const { number } of clients.unknown()) add(2, 'repeat', api, number);
+    // An answer that waits for copies takes more decisions.
+    const [most, frequency] = world.replication === undefined ? [MAX_RUNNING, 6] : [2 * MAX_RUNNING, 20];
+    if (clients.requests.length < MAX_REQUESTS && clients.running() < most)
+      add(frequency * this.#weightOf(REQUESTS), 'start', api, this.#operations.next());
+    const eagerness = processes.get(api).service.isOpen() ? 2 : 0.2;
+    for (const { number } of clients.unknown()) add(eagerness, 'repeat', api, number);
     for (const { name, kind, isSettling } of processes.actors.values())
       if (kind === 'settlement' && !isSettling) add(flavour.settlement * this.#weightOf(name), 'wake', name);
     if (clients.running('filter') < 2)
@@ -372,6 +459,10 @@ export class Scheduler {
   #possibleFaults(add: Add): void {
     const { dice, flavour, world } = this.#parts;
     const { faults, losses, failovers, clocks } = flavour;
+    if (world.replication !== undefined) {
+      add(0.08 * faults, 'crash', dice.pick(ACTOR_NAMES), dice.below(3));
+      return;
+    }
     if (clocks) {
       add(0.2, 'step clock', dice.pick(CLOCK_STEPS_MS));
       add(0.2, 'step own clock', dice.pick(ACTOR_NAMES), dice.pick(CLOCK_STEPS_MS));

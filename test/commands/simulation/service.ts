@@ -14,6 +14,9 @@ import { type Engine, openEngine } from '../../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import { type Figures, type MarketData, openMarketData } from '../../../src/market-data/index.ts';
 import type { OrderRequest } from '../../../src/order/request.ts';
+import { type HostPort, serverName } from '../../../src/redis/address.ts';
+import { CopiesKeeper } from '../../../src/roles/copies-keeper.ts';
+import { openCopies } from '../../../src/roles/engine-copies.ts';
 import { keepEngineOpen } from '../../../src/roles/engine-gate.ts';
 import { startDueCancels } from '../../../src/workers/due-cancels.ts';
 import { createSettlementWorker } from '../../../src/workers/settlement.ts';
@@ -26,6 +29,8 @@ const LOG = { info: silent, warn: silent, error: silent, debug: silent, fatal: s
 /** Small, so that a history has several batches and reads ahead. */
 const BATCH = { batchSize: 3, heldWeight: 10 };
 const PATIENCE_MS = 3_000;
+/** Short, so that another primary is named and copies leave within a history. */
+const COPIES = { minCopies: 2, downAfterMs: 800, copyLateMs: 1_000 };
 const MAX_LISTED = 1_000;
 /** As the endpoint has it. */
 const MAX_LOOKS = 2;
@@ -48,9 +53,18 @@ export type PlaceAnswer =
   | { readonly outcome: 'claimed'; readonly orderId: string }
   | { readonly outcome: 'unchecked' };
 
+/** Connections of a process of an engine that has copies. */
+export interface CopyConnections {
+  readonly roundsRedis: SimulatedRedis;
+  readonly servers: readonly HostPort[];
+  /** Makes a keeper's connection to a server; absent where the process is none. */
+  readonly keeps: ((server: HostPort) => SimulatedRedis) | undefined;
+}
+
 export interface ServiceOptions {
   readonly world: World;
   readonly redis: SimulatedRedis;
+  readonly copies: CopyConnections | undefined;
   readonly makePool: (config: pg.PoolConfig) => pg.Pool;
   readonly filterBytes: number;
   readonly sabotage: Sabotage | undefined;
@@ -63,17 +77,20 @@ export class Service {
   readonly #marketData: MarketData;
   #settlement: ReturnType<typeof createSettlementWorker> | undefined;
 
-  constructor({ world, redis, makePool, filterBytes, sabotage }: ServiceOptions) {
+  constructor({ world, redis, copies: connections, makePool, filterBytes, sabotage }: ServiceOptions) {
     const ledger = openLedger({ databaseUrl: world.databaseUrl, makePool });
+    const copies = connections && openCopiesOf(redis, connections, ledger);
     this.#engine = openEngine({
       ...{ redis, ...LIMITS, load: world.load, claimFilterBytes: filterBytes },
-      epochs: { note: (begun) => ledger.epochs.note(begun) },
+      epochs: copies?.epochs ?? { note: (begun) => ledger.epochs.note(begun) },
+      rounds: copies?.rounds,
     });
     // The schema is there; a migration has a connection of its own.
     this.#ledger = { ...ledger, migrate: async () => undefined };
     sabotage?.(this.#parts, makePool);
     this.#marketData = openMarketData(this.#parts);
-    keepEngineOpen({ redis, engine: this.#engine, ledger: this.#ledger, logger: LOG });
+    const { checkPrimary } = copies ?? {};
+    keepEngineOpen({ redis, engine: this.#engine, ledger: this.#ledger, logger: LOG, checkPrimary });
   }
 
   isOpen = (): boolean => this.#engine.lifecycle.isOpen();
@@ -166,4 +183,18 @@ export class Service {
   get #parts(): Parts {
     return { engine: this.#engine, ledger: this.#ledger };
   }
+}
+
+/** Opens what the process needs for copies, and begins to keep them where it is a keeper. */
+function openCopiesOf(engineRedis: SimulatedRedis, connections: CopyConnections, ledger: Ledger) {
+  const { roundsRedis, servers, keeps: connect } = connections;
+  const copies = openCopies({
+    ...{ engineRedis, roundsRedis, register: ledger.copies, minCopies: COPIES.minCopies },
+    at: { url: `redis+copies://${servers.map(serverName).join()}` },
+    metrics: { observeRound: silent },
+  });
+  const { rounds } = copies;
+  if (connect)
+    new CopiesKeeper({ ...COPIES, servers, connect, register: ledger.copies, rounds, logger: LOG });
+  return copies;
 }

@@ -54,6 +54,8 @@ export interface SimulationOptions {
 
 export interface Failure {
   readonly seed: number;
+  /** Number of the engine's copies; 1: it is on one server. */
+  readonly copies: number;
   readonly steps: number;
   readonly message: string;
   /** Decisions of the shortest history that was found. */
@@ -89,7 +91,9 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     commands += result.commands;
     if (result.violation === undefined) continue;
     const shortest = await shrink(result, (replay) => run(seed, replay), maxReplays);
-    const failure = { seed, steps, message: shortest.violation!.message, decisions: shortest.decisions };
+    const { message } = shortest.violation!;
+    const copies = world.replication?.servers.length ?? 1;
+    const failure = { seed, copies, steps, message, decisions: shortest.decisions };
     return { histories: done + 1, decisions, commands, failure };
   }
   return { histories, decisions, commands, failure: undefined };

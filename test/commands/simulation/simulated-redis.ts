@@ -1,6 +1,8 @@
 /** A connection to the engine's Redis whose commands wait for the scheduler. The commands themselves are real. */
 
-import { type Command, Redis } from 'ioredis';
+import { Command, Redis } from 'ioredis';
+import type { HostPort } from '../../../src/redis/address.ts';
+import { leadsTo } from '../../../src/redis/found-server.ts';
 import { loadScript, type Script, scriptOf } from '../../../src/redis/lua.ts';
 import { Link, type LinkOptions, type Outcome } from './link.ts';
 
@@ -16,82 +18,159 @@ export const onSimulatedClock = (script: Script): Script =>
 
 export const loadOnSimulatedClock = (name: string): Script => onSimulatedClock(loadScript(name));
 
-/** The server, as all connections share it. */
+/** What a server knows of one connection. */
+export interface Session {
+  /** Ends the wait of a command that blocks the connection. */
+  waiting?: (() => Outcome | 'blocked') | undefined;
+}
+
+/** A server that runs the commands of connections, one at a time. */
 export interface SimulatedServer {
-  /** The real connection that all commands run on, one at a time. */
-  readonly redis: Redis;
-  /** Identity of the server in the reply to INFO. */
-  runId: string;
-  /** Unix milliseconds of the server's clock. */
-  nowMs: number;
-  /** Called before a command runs, in the same packet. */
-  beforeCommand(): void;
-  /**
-   * Called right after a command was sent to the real server, in the same packet.
-   * @param mayAppend false for a command that appends no event
-   */
-  afterCommand(label: string, mayAppend: boolean): Promise<unknown>;
+  /** False while it hangs. */
+  mayRun(): boolean;
+  /** @returns `blocked` while the command waits; `session.waiting` tells when it no longer does */
+  run(command: Command, session: Session): Promise<Outcome | 'blocked'>;
+}
+
+/** A server that a connection has found. */
+export interface Found {
+  readonly server: SimulatedServer;
+  /** Absent where there is but one. */
+  readonly endpoint?: HostPort;
+  /** False while the connection does not reach the server. */
+  readonly reaches?: () => boolean;
+}
+
+/** The way of a connection to its server, which it looks for each time. */
+export interface ServerFinder {
+  /** False while no look could find one. */
+  isThere(): boolean;
+  /** @param unreachable servers that do not answer, one bit each */
+  find(unreachable: number): Promise<Found | undefined>;
 }
 
 const closed = (): Error => new Error('Connection is closed.');
 
+/** True for the reply after which the client connects anew. */
+const isWrongServer = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith('READONLY');
+
 export class SimulatedRedis extends Redis {
   readonly link: Link;
-  readonly #server: SimulatedServer;
+  readonly #finder: ServerFinder;
+  #found: Found | undefined;
+  #session: Session = {};
 
-  constructor(link: LinkOptions, server: SimulatedServer) {
+  /** It connects when the scheduler says so. */
+  constructor(link: LinkOptions, finder: ServerFinder) {
     super({ lazyConnect: true, enableReadyCheck: false });
     this.link = new Link({ ...link, lost: closed });
-    this.#server = server;
-    this.status = 'ready';
-    // Writers cork the stream of a ready connection; here there is none.
-    this.stream = { writableCorked: 1 } as unknown as Redis['stream'];
+    this.link.isOpen = false;
+    this.#finder = finder;
+    this.status = 'connecting';
   }
 
   override sendCommand(command: Command): Promise<unknown> {
-    return this.link.ask(labelOf(command), () => this.#run(command));
+    const [found, session] = [this.#found!, this.#session];
+    this.link.send({
+      label: labelOf(command),
+      mayRun: () => found.server.mayRun() && found.reaches?.() !== false,
+      run: () => found.server.run(command, session),
+      unblocked: async () => session.waiting!(),
+      answer: (outcome) => this.#answer(command, outcome),
+    });
+    return command.promise;
   }
 
-  async #run(command: Command): Promise<Outcome> {
-    const { stream } = this.#server.redis;
-    stream.cork();
-    this.#server.beforeCommand();
-    const reply = this.#send(command).then(
-      (value): Outcome => ({ value: this.#ofThisServer(command.name, value) }),
-      (error: unknown): Outcome => ({ error }),
-    );
-    const observed = this.#server.afterCommand(labelOf(command), mayAppend(command));
-    stream.uncork();
-    const [outcome] = await Promise.all([reply, observed]);
-    return outcome;
+  #answer(command: Command, outcome: Outcome): void {
+    if ('value' in outcome) command.resolve(outcome.value);
+    else {
+      command.reject(outcome.error as Error);
+      if (isWrongServer(outcome.error)) this.disconnect(true);
+    }
   }
 
-  #ofThisServer(command: string, value: unknown): unknown {
-    const { runId, nowMs } = this.#server;
-    if (command === 'info') return String(value).replace(/^run_id:\w+/m, `run_id:${runId}`);
-    if (command === 'time') return [Math.floor(nowMs / 1_000), (nowMs % 1_000) * 1_000];
-    return value;
+  /** True while the connection is broken, and a server is there. */
+  get mayConnect(): boolean {
+    return !this.link.isOpen && !this.link.isDead && this.#finder.isThere();
   }
 
-  /** A simulated restart leaves the file of the real server as it is. */
-  #send(command: Command): Promise<unknown> {
-    if (command.name === 'bgrewriteaof')
-      return Promise.resolve('Background append only file rewriting started');
-    return this.#server.redis.sendCommand(command) as Promise<unknown>;
+  /** @param but a session that does not count */
+  leadsTo(server: SimulatedServer, but?: Session): boolean {
+    return this.link.isOpen && this.#found?.server === server && this.#session !== but;
+  }
+
+  /** What was sent still reaches the server. */
+  override disconnect(reconnect?: boolean): void {
+    if (reconnect) queueMicrotask(() => this.breakOff(this.link.queue.length, false));
   }
 
   /** The connection breaks, as the client sees it. */
   breakOff(kept: number, isCrash: boolean): void {
+    const wasOpen = this.link.isOpen;
     this.status = 'reconnecting';
     this.link.cut(kept, isCrash);
-    if (!isCrash) this.emit('close');
+    if (!isCrash && wasOpen) this.emit('close');
   }
 
-  comeBack(): void {
+  /** @returns false when it finds no server */
+  async comeBack(unreachable: number): Promise<boolean> {
+    const found = await this.#finder.find(unreachable);
+    if (found === undefined) return false;
+    this.#found = found;
+    this.#session = {};
+    // Writers cork the stream of a ready connection; here there is none.
+    const stream = { writableCorked: 1 };
+    if (found.endpoint !== undefined) leadsTo(stream, found.endpoint);
+    this.stream = stream as unknown as Redis['stream'];
+    this.link.blocked = undefined;
     this.link.isOpen = true;
     this.status = 'ready';
     this.emit('ready');
+    return true;
   }
+}
+
+/** A connection whose commands run at once. */
+export class DirectRedis extends Redis {
+  readonly #server: SimulatedServer;
+
+  constructor(server: SimulatedServer) {
+    super({ lazyConnect: true });
+    this.#server = server;
+  }
+
+  override async sendCommand(command: Command): Promise<unknown> {
+    const outcome = await this.#server.run(command, {});
+    if (outcome === 'blocked') throw new Error(`${command.name} waits`);
+    if ('error' in outcome) throw outcome.error;
+    return outcome.value;
+  }
+}
+
+/**
+ * Runs a command on a real connection.
+ * @param observe reads something right after it, in the same packet
+ */
+export async function runReal(
+  redis: Redis,
+  command: Pick<Command, 'name' | 'args'>,
+  observe: () => Promise<unknown> = async () => undefined,
+): Promise<Outcome> {
+  const { stream } = redis;
+  stream.cork();
+  // The command that was sent is answered when its reply is delivered.
+  const { replyEncoding = null } = command as { readonly replyEncoding?: BufferEncoding | null };
+  const own = new Command(command.name, [...command.args], { replyEncoding });
+  const sent = redis.sendCommand(own) as Promise<unknown>;
+  const reply = sent.then(
+    (value): Outcome => ({ value }),
+    (error: unknown): Outcome => ({ error }),
+  );
+  const observed = observe();
+  stream.uncork();
+  const [outcome] = await Promise.all([reply, observed]);
+  return outcome;
 }
 
 /** Scripts by the first argument of their calls: their digests, and their sources after NOSCRIPT. */
@@ -105,7 +184,8 @@ export function rememberScript(script: Script): void {
 const scriptOfCall = ({ name, args }: Command): Script | undefined =>
   name.startsWith('eval') ? scripts.get(String(args[0])) : undefined;
 
-const labelOf = (command: Command): string => scriptOfCall(command)?.name ?? command.name;
+export const labelOf = (command: Command): string => scriptOfCall(command)?.name ?? command.name;
 
-const mayAppend = (command: Command): boolean =>
+/** Returns false for a command that appends no event. */
+export const mayAppend = (command: Command): boolean =>
   scriptOfCall(command)?.source.includes("'XADD'") ?? command.name.startsWith('eval');

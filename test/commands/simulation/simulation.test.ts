@@ -12,6 +12,8 @@ const STEPS = 200;
 const QUICK = ['settles in two processes at once', 'trims events that are not settled'];
 /** As many as 8 s of processor time allow, with fewer decisions than those of the command. */
 const [HISTORIES, FEW_STEPS] = [150, 40];
+/** Histories of an engine with copies, of some 400 ms each. */
+const [COPIES_HISTORIES, COPIES_STEPS] = [12, 250];
 
 describe('simulated histories', function () {
   this.timeout(600_000);
@@ -26,6 +28,35 @@ describe('simulated histories', function () {
     world = await openWorld(servers);
   });
   after(() => world.close());
+
+  describe('of an engine with copies', () => {
+    let copies: World;
+
+    before(async () => {
+      copies = await openWorld({ ...servers, copies: 3 });
+    });
+    after(() => copies.close());
+
+    it('repeats a history by its seed', async () => {
+      const run = (seed: number) => new History({ world: copies, seed, steps: COPIES_STEPS }).run();
+      const first = await run(1);
+      await run(2);
+      const second = await run(1);
+      expect(second.trace).to.equal(first.trace);
+    });
+
+    it(`breaks no invariant in ${COPIES_HISTORIES} histories, with primaries that are replaced`, async () => {
+      let epochs = 0;
+      for (let seed = 1; seed <= COPIES_HISTORIES; seed += 1) {
+        const { failure } = await simulate({
+          ...{ world: copies, histories: 1, seed, steps: COPIES_STEPS, maxReplays: 100 },
+        });
+        expect(failure, JSON.stringify(failure)).to.equal(undefined);
+        epochs += copies.journal.losses;
+      }
+      expect(epochs).to.be.above(0);
+    });
+  });
 
   it('repeats a history by its seed', async () => {
     const run = (seed: number) => new History({ world, seed, steps: STEPS }).run();

@@ -58,8 +58,12 @@ export interface Task {
   readonly seed: number;
   readonly histories: number;
   readonly steps: number;
+  /** Number of the engine's copies; 1: it is on one server. */
+  readonly copies: number;
   /** Name of the fault that is planted, if any. */
   readonly fault?: string | undefined;
+  /** True to leave a failing history as long as it is. */
+  readonly isRaw?: boolean;
 }
 
 export interface TaskResult {
@@ -76,33 +80,41 @@ const MAX_REPLAYS = 400;
 
 /** Runs tasks one after the other, on a Redis and a database of its own. */
 export class TaskRunner {
-  #world: World | undefined;
+  readonly #worlds = new Map<number, World>();
 
-  async run({ seed, histories, steps, fault: name }: Task): Promise<TaskResult> {
+  async run({ seed, histories, steps, copies, fault: name, isRaw }: Task): Promise<TaskResult> {
     const fault = plantedFor('simulation').find((one) => one.name === name);
-    const world = fault === undefined ? await this.world() : await openWorld(await freshServers(), fault);
+    const world =
+      fault === undefined ? await this.world(copies) : await openWorld(await freshServers(copies), fault);
     try {
       const processors = await ProcessorTime.of(world);
       const options = { world, histories, seed, steps, fault };
-      const simulated = await simulate({ ...options, maxReplays: fault === undefined ? MAX_REPLAYS : 0 });
+      const simulated = await simulate({
+        ...options,
+        maxReplays: fault !== undefined || isRaw ? 0 : MAX_REPLAYS,
+      });
       return { ...simulated, used: await processors.seconds() };
     } finally {
       if (fault !== undefined) await world.close();
     }
   }
 
-  async world(): Promise<World> {
-    this.#world ??= await openWorld(await freshServers());
-    return this.#world;
+  async world(copies: number): Promise<World> {
+    const known = this.#worlds.get(copies);
+    if (known !== undefined) return known;
+    const world = await openWorld(await freshServers(copies));
+    this.#worlds.set(copies, world);
+    return world;
   }
 
   async close(): Promise<void> {
-    await this.#world?.close();
+    for (const world of this.#worlds.values()) await world.close();
   }
 }
 
-async function freshServers(): Promise<Parameters<typeof openWorld>[0]> {
+async function freshServers(copies: number): Promise<Parameters<typeof openWorld>[0]> {
   return {
+    copies,
     redisUrl: await loneRedis(),
     databaseUrl: await freshDatabase(),
     freshDatabase: freshLedgerDatabase,

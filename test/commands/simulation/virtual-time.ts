@@ -106,9 +106,11 @@ export class VirtualTime {
     return timer;
   }
 
-  /** Numbers of the timers that are due, oldest first. */
-  due(): number[] {
-    const due = [...this.#timers.values()].filter(({ dueMs }) => dueMs <= this.elapsedMs);
+  /** Numbers of the timers that are due, oldest first: all, or those of a process. */
+  due(actor?: string): number[] {
+    const due = [...this.#timers.values()].filter(
+      (timer) => timer.dueMs <= this.elapsedMs && (actor ?? timer.actor) === timer.actor,
+    );
     return due.sort((a, b) => a.dueMs - b.dueMs || a.number - b.number).map(({ number }) => number);
   }
 

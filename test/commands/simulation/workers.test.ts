@@ -10,7 +10,7 @@ import { ROOT } from '../../support/program.ts';
 
 const PARENT = `
   import { runInWorkers } from './test/commands/simulation/workers.ts';
-  await runInWorkers([{ seed: 1, histories: 1, steps: 40 }], 1, () => true);`;
+  await runInWorkers([{ seed: 1, histories: 1, steps: 40, copies: 1 }], 1, () => true);`;
 
 /** The process itself, and not the program that starts it. */
 function isWorker(pid: number): boolean {

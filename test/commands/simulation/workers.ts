@@ -2,24 +2,28 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { canSignalDeath } from '../../../src/embedded/run/supervise.ts';
+import { ROOT } from '../../support/program.ts';
 import type { Task, TaskResult } from './tasks.ts';
 
-const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
+const WORKER = relative(ROOT, fileURLToPath(new URL('worker.ts', import.meta.url)));
 
 /**
  * Runs tasks, each in the next worker that is free.
  * @param onResult returns false to begin no further task
+ * @param folder of the sources and the tests
  */
 export async function runInWorkers(
   tasks: readonly Task[],
   count: number,
   onResult: (result: TaskResult, task: Task) => boolean,
+  folder = ROOT,
 ): Promise<void> {
   const waiting = [...tasks];
   const work = async (): Promise<void> => {
-    const child = forkWorker();
+    const child = forkWorker(folder);
     const died = once(child, 'exit').then(([code, signal]) => {
       throw new Error(`a worker ended with ${code ?? signal}`);
     });
@@ -35,11 +39,11 @@ export async function runInWorkers(
 }
 
 /** The kernel ends a worker whose parent is killed. A history that never rests would not let it notice that by itself. */
-function forkWorker(): ChildProcess {
-  const options = { serialization: 'advanced' } as const;
-  if (!canSignalDeath()) return fork(WORKER, options);
+function forkWorker(folder: string): ChildProcess {
+  const [worker, options] = [join(folder, WORKER), { cwd: folder, serialization: 'advanced' } as const];
+  if (!canSignalDeath()) return fork(worker, options);
   const execArgv = ['--pdeathsig', 'KILL', process.execPath, ...process.execArgv];
-  return fork(WORKER, { ...options, execPath: 'setpriv', execArgv });
+  return fork(worker, { ...options, execPath: 'setpriv', execArgv });
 }
 
 async function ask(child: ChildProcess, task: Task): Promise<TaskResult> {

@@ -1,16 +1,16 @@
 /**
- * The servers of a simulation: one real Redis and one real Postgres. Each history begins with the same contents: two
+ * The servers of a simulation: one real Redis and one real Postgres. The engine's copies are databases of that Redis. Each history begins with the same contents: two
  * markets and three wallets with funds, settled. The database is made anew from a template every few hundred histories.
  */
 
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import pg from 'pg';
 import type { Cursor } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import type { StreamEntry } from '../../../src/engine/event-codec.ts';
-import { openEngine } from '../../../src/engine/index.ts';
+import { giveList, openEngine } from '../../../src/engine/index.ts';
 import { claimFilterKey, KEYS } from '../../../src/engine/keys.ts';
 import { openLedger } from '../../../src/ledger/index.ts';
 import type { Script } from '../../../src/redis/lua.ts';
@@ -18,8 +18,10 @@ import { limit, movement, spec } from '../../engine/fixture.ts';
 import { WRITTEN_TABLES } from '../../ledger/tables.ts';
 import { openRedis } from '../../support/redis-server.ts';
 import { Journal } from './journal.ts';
+import { type Entry, ReplicatedData } from './replicated-data.ts';
+import { Replication } from './replication.ts';
 import { type RewriteSql, Sessions } from './simulated-postgres.ts';
-import { CLOCK_KEY, loadOnSimulatedClock, rememberScript, type SimulatedServer } from './simulated-redis.ts';
+import { CLOCK_KEY, loadOnSimulatedClock, rememberScript } from './simulated-redis.ts';
 import { Switches } from './switches.ts';
 import { BEGINNING_MS } from './virtual-time.ts';
 import { WALLETS } from './wallets.ts';
@@ -35,7 +37,9 @@ const EVENTS_KEY = KEYS.events;
 const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;
 /** All tables that a history writes. */
-const WRITTEN = [...WRITTEN_TABLES, 'engine_epochs'];
+const WRITTEN = [...WRITTEN_TABLES, 'engine_epochs', 'engine_copies'];
+/** Any offset: a history begins in the middle of a stream. */
+const FIRST_OFFSET = 1_000;
 
 export interface WorldOptions {
   readonly redisUrl: string;
@@ -46,6 +50,8 @@ export interface WorldOptions {
   /** Loads the scripts; a broken build gives altered ones. */
   readonly load?: ((name: string) => Script) | undefined;
   readonly rewriteSql?: RewriteSql | undefined;
+  /** Number of the engine's copies; without copies by default. */
+  readonly copies?: number | undefined;
 }
 
 const SCRIPTS = readdirSync(new URL('../../../lua/', import.meta.url))
@@ -56,13 +62,13 @@ const SCRIPTS = readdirSync(new URL('../../../lua/', import.meta.url))
 type Contents = readonly { readonly key: Buffer; readonly value: Buffer }[];
 
 /** Connects by the socket file of the server where it has one: a command costs a third less than over its port. */
-async function connectTo(redisUrl: string): Promise<Redis> {
-  const redis = openRedis(redisUrl);
+async function connectTo(redisUrl: string, db = 0): Promise<Redis> {
+  const redis = openRedis(redisUrl, undefined, { db });
   const [, file] = (await redis.config('GET', 'unixsocket')) as [string, string];
   if (file === '') return redis;
   const [, folder] = (await redis.config('GET', 'dir')) as [string, string];
   redis.disconnect();
-  return openRedis(redisUrl, undefined, { path: resolve(folder, file) });
+  return openRedis(redisUrl, undefined, { db, path: resolve(folder, file) });
 }
 
 /** Makes all tables as they were at the beginning. A function has its statements planned once a connection. */
@@ -70,8 +76,10 @@ const RESTORE = `
   create function saved.restore() returns void language plpgsql set session_replication_role = replica as $$
   begin ${WRITTEN.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`).join(' ')} end $$`;
 
-export class World implements SimulatedServer {
+export class World {
   readonly redis: Redis;
+  /** Absent where the engine is on one server. */
+  readonly replication: Replication | undefined;
   readonly load: (name: string) => Script;
   runId = FIRST_RUN_ID;
   /** Unix milliseconds of the server's clock; written before the next command. */
@@ -96,9 +104,12 @@ export class World implements SimulatedServer {
   #writtenMs = 0;
   #histories = 0;
 
-  private constructor(options: WorldOptions, redis: World['redis']) {
+  private constructor(options: WorldOptions, redises: readonly Redis[]) {
     this.#options = options;
-    this.redis = redis;
+    this.redis = redises[0]!;
+    const restore = (pipeline: ChainableCommander): void => this.#restore(pipeline);
+    const stores = redises.map((redis) => new ReplicatedData(redis, restore));
+    this.replication = stores.length > 1 ? new Replication(this, stores) : undefined;
     this.sessions = new Sessions('', undefined);
     const load = options.load ?? loadOnSimulatedClock;
     this.load = (name) => {
@@ -113,7 +124,9 @@ export class World implements SimulatedServer {
   }
 
   static async open(options: WorldOptions): Promise<World> {
-    const world = new World(options, await connectTo(options.redisUrl));
+    const numbers = Array.from({ length: options.copies ?? 1 }, (_none, number) => number);
+    const redises = await Promise.all(numbers.map((number) => connectTo(options.redisUrl, number)));
+    const world = new World(options, redises);
     await world.#setUp();
     await world.#remakeDatabase();
     return world;
@@ -124,8 +137,10 @@ export class World implements SimulatedServer {
     const ledger = openLedger({ databaseUrl: this.#template });
     try {
       await this.redis.flushall();
+      this.runId = this.#firstRunId;
       await this.#writeClock();
       await this.#begin(ledger);
+      if (this.replication !== undefined) await this.#beginCopies();
     } finally {
       await ledger.close();
     }
@@ -166,11 +181,23 @@ export class World implements SimulatedServer {
     this.#entries = await this.redis.xrangeBuffer(EVENTS_KEY, '-', '+');
   }
 
+  /** All servers are members, and have everything. */
+  async #beginCopies(): Promise<void> {
+    const names = this.replication!.servers.map(({ name }) => name);
+    await giveList(this.redis, { version: 1, names });
+    await this.redis.hset(KEYS.copies, 'verified', `${this.#firstRunId} 0`);
+    await this.#onDatabase(
+      this.#template,
+      `insert into engine_copies (server, epoch, begun_on, members)
+       select '${names[0]}', max(epoch), '${names[0]}', '{${names.join()}}' from engine_epochs`,
+    );
+  }
+
   /** Brings both servers back to the beginning. */
   async reset(): Promise<void> {
     if (this.#histories > 0 && this.#histories % HISTORIES_OF_A_DATABASE === 0) await this.#remakeDatabase();
     this.#histories += 1;
-    this.runId = FIRST_RUN_ID;
+    this.runId = this.#firstRunId;
     this.nowMs = BEGINNING_MS;
     this.hasSteppedClock = false;
     this.#tookOver = undefined;
@@ -179,12 +206,42 @@ export class World implements SimulatedServer {
     this.journal = new Journal(this.markets, this.switches);
     this.journal.append(this.#entries);
     const pipeline = this.redis.pipeline().flushdb();
-    for (const { key, value } of this.#contents) pipeline.restore(key, 0, value);
+    this.#restore(pipeline);
     if (!this.hasScripts) for (const name of SCRIPTS) pipeline.script('LOAD', this.load(name).source);
     this.hasScripts = true;
     this.#writtenMs = 0;
     await pipeline.exec();
     await (await this.sessions.monitor()).query({ name: 'restore', text: 'select saved.restore()' });
+    if (this.replication === undefined) return;
+    this.journal.mayLose = false;
+    const { lastId: lastEventId } = this.journal;
+    const beginning: Entry = { offset: FIRST_OFFSET, nowMs: BEGINNING_MS, lastEventId };
+    this.replication.reset(beginning, this.journal.last!.epoch);
+  }
+
+  #restore(pipeline: ChainableCommander): void {
+    for (const { key, value } of this.#contents) pipeline.restore(key, 0, value);
+  }
+
+  get #firstRunId(): string {
+    return this.replication?.servers[0]?.runId ?? FIRST_RUN_ID;
+  }
+
+  /** Returns what Postgres says of the copies. */
+  async copiesRow(): Promise<{ readonly members: readonly string[]; readonly joining: readonly string[] }> {
+    const { rows } = await (await this.sessions.monitor()).query({
+      name: 'copies',
+      text: 'select server, version, members, joining from engine_copies',
+    });
+    return rows[0] ?? { members: [], joining: [] };
+  }
+
+  /** Returns connections to the data of each server that must have everything. */
+  async engines(): Promise<Redis[]> {
+    if (this.replication === undefined) return [this.redis];
+    const servers = this.replication.servers;
+    for (const { store, data } of servers) await store.bring(data);
+    return servers.map(({ store }) => store.redis);
   }
 
   /** Marks a share of the claim filter's blocks, whose ids all look used from now on. */
@@ -297,6 +354,7 @@ export class World implements SimulatedServer {
 
   async close(): Promise<void> {
     await this.sessions.close();
+    for (const { store } of this.replication?.servers ?? []) store.redis.disconnect();
     this.redis.disconnect();
     const name = new URL(this.databaseUrl || this.#template).pathname.slice(1);
     if (this.databaseUrl !== '')

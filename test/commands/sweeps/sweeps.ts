@@ -53,7 +53,10 @@ async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: numbe
      select ${columns.map(({ name }) => own[name] ?? `one.${name}`)}
      from orders one, generate_series(${sequence + 1}, ${sequence + count - 1}) as number`,
   );
-  await query(databaseUrl, `update engine_cursor set sequence = sequence + ${count - 1}`);
+  await query(
+    databaseUrl,
+    `update engine_cursor set sequence = sequence + ${count - 1}, earlier_may_settle = true`,
+  );
 }
 
 async function settle(engine: Engine, ledger: Ledger): Promise<void> {

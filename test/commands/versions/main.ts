@@ -1,7 +1,7 @@
 /**
- * `npm run tool -- versions [--only PATTERN] [--spec FILES]`: runs the engine's tests on each Redis and Valkey, and the
- * ledger's on each Postgres, of which Debian or npm has a package. Prints a table of what ran. Exit status 0 if every
- * test passed. Needs root, apt and mmdebstrap for Redis and Valkey.
+ * `npm run tool -- versions [--only PATTERN] [--spec FILES]`: runs the tests of the engine and of its copies on each Redis
+ * and Valkey, and the ledger's on each Postgres, of which Debian or npm has a package. Prints a table of what ran. Exit
+ * status 0 if every test passed. Needs root, apt and mmdebstrap for Redis and Valkey.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -24,7 +24,7 @@ const { values } = parseArgs({
   options: {
     /** Runs only the servers whose names match this pattern. */
     only: { type: 'string', default: '' },
-    /** Files or folders of tests, separated by commas, in place of `test/engine` or `test/ledger`. */
+    /** Files or folders of tests, separated by commas, in place of those of the server. */
     spec: { type: 'string' },
   },
 });
@@ -87,6 +87,11 @@ async function openPostgres(major: number, folder: string): Promise<Opened> {
   };
 }
 
+const OF_ENGINE = [
+  ...['test/engine', 'test/http/foreign-event.test.ts', 'test/books/foreign-event.test.ts'],
+  ...['test/roles/copies.test.ts', 'test/roles/copies-keeper.test.ts'],
+].join();
+
 const SERVERS: readonly Server[] = [
   ...[14, 15, 16, 17, 18].map((major) => ({
     name: `Postgres ${major}`,
@@ -104,7 +109,7 @@ const SERVERS: readonly Server[] = [
   ).map(([name, release, program]) => ({
     name,
     source: `Debian ${release}`,
-    spec: 'test/engine',
+    spec: OF_ENGINE,
     open: (folder: string) => openRedis(release, program, folder),
   })),
 ];

@@ -3,84 +3,25 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Copies, cutReplication, hideFromKeepers } from '../../../support/copies.ts';
+import { cutReplication, hideFromKeepers } from '../../../support/copies.ts';
 import { eventually } from '../../../support/eventually.ts';
-import type { RedisServer } from '../../../support/redis-server.ts';
 import { APPENDED, copiesRowOf, moment, PATIENCE_MS } from '../cluster.ts';
-import { type Fault, type Injected, LIMITS, type Scene } from './fault.ts';
+import {
+  type CopiesScene,
+  CUT_OFF_MS,
+  faultOf,
+  MAX_MOMENT_MS,
+  nextOrder,
+  ON_COPIES,
+} from './copies-scene.ts';
+import { COPIES_THAT_LACK } from './copies-that-lack.ts';
+import type { Fault } from './fault.ts';
 import { KILLS } from './kills.ts';
 
-const MAX_MOMENT_MS = 700;
 const HANG_MS = 20_000;
 const SHORT_HANG_MS = 4_000;
-const CUT_OFF_MS = 1_500;
 const BREAKS = 10;
 const MAX_CUT_BYTES = 20_000;
-/** An order that takes longer is a violation: the keepers of a campaign wait 2.5 s, and copies leave after 3 s. */
-const NEXT_ORDER_WITHIN_MS = 60_000;
-
-/** A scene of an engine with copies. */
-interface CopiesScene extends Scene {
-  readonly copies: Copies;
-  /** Name of the primary when the fault begins. */
-  readonly first: string;
-  serverOf(name: string): RedisServer;
-  /** Waits until another server than this one is the named primary, and returns its name. */
-  replaced(name: string): Promise<string>;
-}
-
-/** Does the harm. @returns what undoes it, if it does not end by itself */
-type Harm = (scene: CopiesScene) => Injected;
-
-/** Waits until an order is answered that was asked for after this call, and notes the time that it took. */
-async function nextOrder({ driver, note, violation }: Scene): Promise<void> {
-  const [{ model }, begunMs] = [driver, performance.now()];
-  const { lastIntent } = model;
-  const what = 'next answered order';
-  try {
-    await eventually(what, () => model.lastAccepted > lastIntent, NEXT_ORDER_WITHIN_MS);
-    note(`${((performance.now() - begunMs) / 1_000).toFixed(1)} s to the ${what}`);
-  } catch {
-    violation(what, `none within ${NEXT_ORDER_WITHIN_MS} ms`);
-  }
-}
-
-/** The cluster of these faults. Its two settlements are two keepers. */
-const ON_COPIES: Pick<Fault, 'plan' | 'shares'> = {
-  plan: async (base) => ({
-    plan: { ...base, hasCopies: true, replicas: { settlement: 2, stream: 1, ...base.replicas } },
-  }),
-  shares: 'copies',
-};
-
-const faultOf = (name: string, harm: Harm, more: Partial<Fault> = {}): Fault => ({
-  name,
-  rounds: 20,
-  shortRounds: 1,
-  restEvery: 10,
-  seconds: 20,
-  mayBreak: LIMITS,
-  forgetsLimits: true,
-  ...ON_COPIES,
-  ...more,
-  async inject(scene) {
-    const { cluster } = scene;
-    const copies = cluster.copies!;
-    await moment(scene.dice, MAX_MOMENT_MS);
-    const heal = await harm({
-      ...scene,
-      copies,
-      first: (await copiesRowOf(cluster)).server,
-      serverOf: (server) => copies.servers.get(server)!,
-      async replaced(before) {
-        const isReplaced = async (): Promise<boolean> => (await copiesRowOf(cluster)).server !== before;
-        await eventually('another primary is named', isReplaced, PATIENCE_MS);
-        return (await copiesRowOf(cluster)).server;
-      },
-    });
-    return async () => heal?.();
-  },
-});
 
 const otherThan = async ({ cluster, dice, first }: CopiesScene): Promise<string> =>
   dice.pick((await copiesRowOf(cluster)).members.filter((name) => name !== first));
@@ -190,4 +131,5 @@ export const COPIES: readonly Fault[] = [
   emptyCopy,
   twice,
   randomBytes,
+  ...COPIES_THAT_LACK,
 ];

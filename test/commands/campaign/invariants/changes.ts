@@ -26,7 +26,7 @@ const CHANGED = `
     from (select $1 as wallet, * from trades where $1 in (taker_wallet, maker_wallet) and sequence > $2) as own
   )
   select id, count(*) as changes,
-    array(select trade_id::text from fills where fills.id = changes.id order by trade_id) as fills
+    array(select trade_id::text from fills where fills.id = changes.id order by fills.trade_id) as fills
   from changes where sequence > $2 group by id`;
 
 export async function changesAreToldOnce({ cluster, followers }: Rest): Promise<string[]> {
