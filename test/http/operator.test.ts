@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { pino } from 'pino';
 import request, { type Response } from 'supertest';
+import { entriesSchema } from '../../src/contract/reports.ts';
 import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
@@ -411,6 +412,7 @@ describe('the routes for operators', () => {
       const entries = await get(`/entries?${QUERY}&wallet=${ALICE}`);
       expect(entries.body).to.deep.equal(await fixture.ask('ledger', 'export', ...SPAN, '--wallet', ALICE));
       expect(entries.body.entries).to.have.length.above(3);
+      expect(entriesSchema.safeParse(entries.body).error).to.equal(undefined);
       const [{ entryId: after }] = entries.body.entries;
       const rest = await get(`/entries?${QUERY}&wallet=${ALICE}&after=${after}&format=csv`);
       const resumed = await fixture.run('ledger', 'export', ...SPAN, '--wallet', ALICE, '--after', after);
