@@ -248,7 +248,10 @@ describe('ledger check', () => {
       `${asReplica} delete from engine_epochs; delete from epoch_starts where epoch in (0, 99)`,
     );
     const { violations } = checks.find(({ name }) => name === 'epochs rise')!;
-    expect(violations.map(({ subject }) => subject)).to.deep.equal(['engine_epochs 99']);
+    expect(violations.map(({ subject }) => subject)).to.deep.equal([
+      'engine_cursor epoch',
+      'engine_epochs 99',
+    ]);
   });
 
   it('reports balances of a day that end at an event without entries', async () => {
