@@ -151,6 +151,7 @@ describe('the routes for operators', () => {
     );
     const large = await post('/movements', { movements: [movement('x'.repeat(300_000))] });
     expect([large.status, large.body.code]).to.deep.equal([413, 'EXPRESS_ERR_BODY_TOO_LARGE']);
+    expect(large.body.error).to.equal('the body is larger than 256 KB');
   });
 
   it('keep the cap of a key to the atom, on two replicas at once and for repeated requests', async () => {

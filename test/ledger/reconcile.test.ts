@@ -133,6 +133,10 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
     sql: 'delete from markets',
     seenBy: ['orders fit ids and markets', 'settings follow from their changes'],
   },
+  'the cursor is of an earlier epoch': {
+    sql: 'update engine_cursor set epoch = (select max(epoch) - 1 from epoch_starts)',
+    seenBy: ['epochs rise'],
+  },
   'trade ids are out of order': {
     sql: `update trades set trade_id = 9007199254740991 where trade_id = (select min(trade_id) from trades);
       update ledger_entries set transaction_id = 'trade-9007199254740991'

@@ -12,6 +12,9 @@ const USUAL: BodyLimits = { bytes: 16 * 1024, members: 128 };
 /** Fatal: invalid UTF-8 must not become U+FFFD in a client order id. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+const tooLarge = ({ bytes }: BodyLimits): Refusal =>
+  new Refusal('EXPRESS_ERR_BODY_TOO_LARGE', `the body is larger than ${bytes / 1024} KB`);
+
 /**
  * Reads the body, a JSON object. A request without a body has an empty one, whatever its content type, so that the
  * schema names the missing fields.
@@ -21,7 +24,7 @@ export async function readBody(request: IncomingMessage, limits = USUAL): Promis
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (chunked === undefined && (length === undefined || length === '0')) return {};
   checkType(request);
-  if (Number(length) > limits.bytes) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
+  if (Number(length) > limits.bytes) throw tooLarge(limits);
   // Node is still parsing the packet with the head, which usually contains the whole body too.
   await undefined;
   const bytes = readWhole(request, limits) ?? (await readBytes(request, limits));
@@ -52,7 +55,7 @@ function isJsonType(contentType = ''): boolean {
 function readWhole(request: IncomingMessage, limits: BodyLimits): Buffer | null {
   if (!request.complete) return null;
   const bytes: Buffer | null = request.read();
-  if (bytes !== null && bytes.length > limits.bytes) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
+  if (bytes !== null && bytes.length > limits.bytes) throw tooLarge(limits);
   return bytes;
 }
 
@@ -65,7 +68,7 @@ async function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size <= limits.bytes) chunks.push(chunk);
-      else reject(new Refusal('EXPRESS_ERR_BODY_TOO_LARGE'));
+      else reject(tooLarge(limits));
     });
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
     request.on('error', () => reject(new Refusal('EXPRESS_ERR_BODY_ABORTED')));

@@ -64,7 +64,10 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none'
       from (select epoch from engine_cursor union select epoch from epoch_starts) as with_events
       where epoch > 0 and exists (select from engine_epochs)
-        and not exists (select from engine_epochs where engine_epochs.epoch = with_events.epoch)`,
+        and not exists (select from engine_epochs where engine_epochs.epoch = with_events.epoch)
+      union all
+      select 'engine_cursor epoch', 'at least epoch ' || last.epoch, engine_cursor.epoch::text
+      from engine_cursor join (select max(epoch) as epoch from epoch_starts) as last on engine_cursor.epoch < last.epoch`,
   },
   {
     name: 'no row is missing',

@@ -195,6 +195,11 @@ export class Clients {
         return service.rebuildFilter();
       case 'rebuild':
         return service.rebuild();
+      case 'reconcile': {
+        const [difference] = await service.reconcile();
+        if (difference !== undefined) throw new Violation('reconcile holds', difference);
+        return;
+      }
     }
   }
 

@@ -55,6 +55,10 @@ export class Rest {
     for (const market of MARKETS) ask({ do: 'candles', market, timeframe: '1h' });
     ask({ do: 'figures' });
     await this.#untilRest();
+    if (world.replication !== undefined) {
+      ask({ do: 'reconcile' });
+      await this.#untilRest();
+    }
     if (!hasSwitches) return;
     const restMs = time.serverMs;
     this.#execution.pass(AFTER_SWITCHES_MS);

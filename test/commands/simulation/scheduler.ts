@@ -445,7 +445,8 @@ export class Scheduler {
     const [most, frequency] = world.replication === undefined ? [MAX_RUNNING, 6] : [2 * MAX_RUNNING, 20];
     if (clients.requests.length < MAX_REQUESTS && clients.running() < most)
       add(frequency * this.#weightOf(REQUESTS), 'start', api, this.#operations.next());
-    const eagerness = processes.get(api).service.isOpen() ? 2 : 0.2;
+    const mayWait = world.replication !== undefined && !processes.get(api).service.isOpen();
+    const eagerness = mayWait ? 0.2 : 2;
     for (const { number } of clients.unknown()) add(eagerness, 'repeat', api, number);
     for (const { name, kind, isSettling } of processes.actors.values())
       if (kind === 'settlement' && !isSettling) add(flavour.settlement * this.#weightOf(name), 'wake', name);

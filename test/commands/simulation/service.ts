@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { rebuildClaimFilter } from '../../../src/books/claim-filter.ts';
 import { moveFundsOnce } from '../../../src/books/movements.ts';
 import { rebuildEngine } from '../../../src/books/rebuild.ts';
+import { reconcile } from '../../../src/books/reconcile/index.ts';
 import { endWithdrawal } from '../../../src/books/withdrawals.ts';
 import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
@@ -175,6 +176,14 @@ export class Service {
     this.#marketData.candles(market, timeframe, { limit: MAX_LISTED });
 
   figures = (): Promise<Figures> => this.#marketData.figures();
+
+  /** @returns names of the checks that found a difference */
+  async reconcile(): Promise<string[]> {
+    const { checks } = await reconcile(this.#parts, { patienceMs: PATIENCE_MS });
+    return checks
+      .filter(({ count }) => count > 0)
+      .map(({ name, differences }) => `${name}: ${JSON.stringify(differences)}`);
+  }
 
   rebuild = async (): Promise<void> => void (await rebuildEngine(this.#parts));
   rebuildFilter = async (): Promise<void> =>

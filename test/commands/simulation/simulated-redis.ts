@@ -6,8 +6,8 @@ import { leadsTo } from '../../../src/redis/found-server.ts';
 import { loadScript, type Script, scriptOf } from '../../../src/redis/lua.ts';
 import { Link, type LinkOptions, type Outcome } from './link.ts';
 
-/** Hash with the clock of the simulated server: what TIME replies, in two fields. */
-export const CLOCK_KEY = '{redbook}:simulated-clock';
+/** Hash with the clock of the simulated server: what TIME replies, in two fields. Reconcile takes it for a key of queues. */
+export const CLOCK_KEY = '{redbook}:settlement:simulated-clock';
 
 const TIME_CALL = "redis.call('TIME')";
 const CLOCK_CALL = `redis.call('HMGET', '${CLOCK_KEY}', 'seconds', 'microseconds')`;

@@ -1,6 +1,7 @@
 /**
- * The servers of a simulation: one real Redis and one real Postgres. The engine's copies are databases of that Redis. Each history begins with the same contents: two
- * markets and three wallets with funds, settled. The database is made anew from a template every few hundred histories.
+ * The servers of a simulation: one real Redis and one real Postgres. The engine's copies are databases of that Redis. Each
+ * history begins with the same contents: two markets and three wallets with funds, settled. The database is made anew
+ * from a template every few hundred histories.
  */
 
 import { readdirSync } from 'node:fs';
@@ -37,7 +38,8 @@ const EVENTS_KEY = KEYS.events;
 const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;
 /** All tables that a history writes. */
-const WRITTEN = [...WRITTEN_TABLES, 'engine_epochs', 'engine_copies'];
+const OTHER_TABLES = ['engine_epochs', 'engine_copies', 'daily_balances'];
+const WRITTEN = [...WRITTEN_TABLES, ...OTHER_TABLES];
 /** Any offset: a history begins in the middle of a stream. */
 const FIRST_OFFSET = 1_000;
 
