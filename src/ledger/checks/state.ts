@@ -58,9 +58,6 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         from engine_epochs window places as (order by epoch)) as begun
       where begun_at < previous or begun_at > now() + interval '5 minutes'
       union all
-      select 'engine_cursor epoch', 'at least ' || last.epoch, engine_cursor.epoch::text
-      from engine_cursor join (select max(epoch) as epoch from epoch_starts) as last on last.epoch > engine_cursor.epoch
-      union all
       select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none'
       from (select epoch from engine_cursor union select epoch from epoch_starts) as with_events
       where epoch > 0 and exists (select from engine_epochs)
