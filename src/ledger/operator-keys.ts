@@ -1,5 +1,6 @@
 /** Keys of the routes for operators, and the amounts that they reserve under their caps. */
 
+import { Refusal } from '../domain/errors.ts';
 import type { OperatorKey, OperatorRight } from '../domain/operator-rights.ts';
 import type { Pools } from './pools.ts';
 import { type Ask, askOnce, inTransaction, prepared } from './queries.ts';
@@ -145,10 +146,33 @@ const lockDays = (ask: Ask, key: string, rows: readonly HeldRow[]) =>
     [...new Set(rows.map(({ asset }) => asset))],
   ]);
 
+/** Longest wait for the transactions of other requests, in milliseconds. Each takes some milliseconds. */
+const LINE_MS = 5_000;
+
+/**
+ * Runs work one after the other. Transactions of a key lock the same row, so those that waited for it would hold every
+ * connection.
+ */
+function inLine(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const cameMs = performance.now();
+    const done = last.then(() => {
+      if (performance.now() - cameMs < LINE_MS) return work();
+      throw new Refusal('SERVICE_UNAVAILABLE', 'too many movements wait for the caps of keys');
+    });
+    last = done.catch(() => undefined);
+    return done;
+  };
+}
+
 export type CapRegister = ReturnType<typeof capRegister>;
 
 /** Amounts that keys with caps move. Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
 export function capRegister({ public: pool }: Pick<Pools, 'public'>) {
+  const line = inLine();
+  const transact = <T>(work: (ask: Ask) => Promise<T>): Promise<T> =>
+    line(() => inTransaction(pool, 'begin', work));
   return {
     /**
      * Reserves amounts, one after the other, as far as the caps of the day allow. An amount that is reserved already
@@ -157,7 +181,7 @@ export function capRegister({ public: pool }: Pick<Pools, 'public'>) {
      */
     reserve(key: string, amounts: readonly CappedAmount[]): Promise<boolean[]> {
       const wanted = inOrder(amounts);
-      return inTransaction(pool, 'begin', async (ask) => {
+      return transact(async (ask) => {
         const days = await lockDays(ask, key, wanted);
         const [day] = days.map((one) => one.day);
         const moved = new Map(days.map(({ asset, atoms }) => [asset, BigInt(atoms)]));
@@ -197,7 +221,7 @@ export function capRegister({ public: pool }: Pick<Pools, 'public'>) {
     async release(key: string, amounts: readonly CappedAmount[]): Promise<void> {
       if (amounts.length === 0) return;
       const rows = inOrder(amounts);
-      await inTransaction(pool, 'begin', async (ask) => {
+      await transact(async (ask) => {
         await lockDays(ask, key, rows);
         const ended = await ask<HeldRow & { day: string }>(RELEASE, [key, ...columnsOf(rows)]);
         for (const { asset, atoms, day } of ended) await ask(ADD, [key, day, asset, `${-atoms}`]);

@@ -187,6 +187,18 @@ describe('the routes for operators', () => {
     expect(await sumOf(BOB)).to.equal('100.000001');
   });
 
+  it('answer each of 300 movements that come at once under one cap', async () => {
+    const crowd = await keyOf('crowd', 'credit', '--cap', 'USDC=100/day');
+    const wallet = WALLET('8');
+    const asked = Array.from({ length: 300 }, (_none, at) =>
+      book([movement(`crowd-${at}`, { wallet, amount: '1' })], crowd, at % 2),
+    );
+    const statuses = (await Promise.all(asked)).map((results) => results?.[0]?.status);
+    const count = (wanted: number): number => statuses.filter((status) => status === wanted).length;
+    expect([count(201), count(403)]).to.deep.equal([100, 200]);
+    expect(await sumOf(wallet)).to.equal('100');
+  });
+
   it('hold and release a wallet, and show its account and statement', async () => {
     const { order } = await fixture.place({ wallet: ALICE, price: '100', size: '1' });
     const shown = (await get(`/wallets/${ALICE.toUpperCase().replace('0X', '0x')}`)).body;
