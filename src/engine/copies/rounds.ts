@@ -67,7 +67,7 @@ export class CopyRounds {
   #rounds = 0;
   /** Number of copies that the last list named besides the primary. */
   #others = 1;
-  #trouble: string | undefined;
+  #trouble: string | undefined = 'no round was whole yet';
 
   constructor({ redis, minCopies, observe = () => undefined }: RoundsOptions) {
     this.#redis = redis;
@@ -81,7 +81,7 @@ export class CopyRounds {
     if (redis.status === 'ready') void this.#identify().catch(() => redis.disconnect(true));
   }
 
-  /** Returns why the last round was not whole; undefined after one that was. */
+  /** Returns why the last round was not whole, or that none was yet; undefined after one that was. */
   get trouble(): string | undefined {
     return this.#trouble;
   }

@@ -187,11 +187,14 @@ for (const { of, obtain } of SERVERS)
         const info = connection.info.bind(connection);
         connection.info = async () => (await info()).replace(/^redis_version:.*/m, 'redis_version:8.0.0');
         const newer = new CopyRounds({ redis: connection, minCopies: 2 });
+        // A process is not ready before its first round is whole.
+        expect(newer.trouble).to.be.a('string');
         const troubles = new Set<string>();
         await eventually('a round is whole', async () => {
           const round = await newer.prove().catch((error: Error) => troubles.add(error.message) && undefined);
           return round?.list.version === version;
         });
+        expect(newer.trouble).to.equal(undefined);
         connection.disconnect();
         expect([...troubles].filter((trouble) => !trouble.endsWith('their primary is away'))).to.deep.equal(
           [],
