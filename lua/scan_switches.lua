@@ -15,7 +15,12 @@ local wallets, next_cursor = {}, '0'
 if ARGV.of == 'cut_offs' then
   local page = redis.call('HSCAN', KEYS.cut_offs, ARGV.cursor, 'COUNT', ARGV.count)
   next_cursor = page[1]
-  for at = 1, #page[2], 2 do wallets[#wallets + 1] = string.sub(page[2][at], 1, 20) end
+  for at = 1, #page[2], 2 do
+    local field = page[2][at]
+    local wallet = string.sub(field, 1, 20)
+    -- A field that the engine does not write is told as if it were a wallet of which nothing else is known.
+    wallets[#wallets + 1] = field == noted_switch(wallet) and wallet or field
+  end
 else
   local from, count = tonumber(ARGV.cursor), tonumber(ARGV.count)
   wallets = redis.call('ZRANGE', ARGV.of == 'leases' and KEYS.leases or KEYS.switches, from, from + count - 1)

@@ -352,6 +352,15 @@ const REDIS: Readonly<Record<string, Corruption>> = {
   'a cut-off of events to come': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
     redis.hset(CUT_OFFS, bytesOf(STRANGER) as unknown as string, Buffer.alloc(15, 1)),
   ),
+  'a stray field of the cut-offs': inEngine(
+    /dead-man switch of 0x.* a stray field/,
+    ({ fixture: { redis } }) =>
+      redis.hset(CUT_OFFS, Buffer.concat([bytesOf(MAKER), Buffer.from('more')]) as unknown as string, '1'),
+  ),
+  'an empty field of the cut-offs': inEngine(
+    /dead-man switch of 0x.* a stray field/,
+    ({ fixture: { redis } }) => redis.hset(CUT_OFFS, bytesOf(STRANGER) as unknown as string, ''),
+  ),
   'all dead-man switches deleted': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
     redis.del(SWITCHES),
   ),

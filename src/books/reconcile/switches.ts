@@ -3,6 +3,7 @@
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 
+const WALLET_BYTES = 20;
 const STAMP_BYTES = 8;
 /** A stamp and the time at which the switch was due. */
 const CUT_OFF_BYTES = STAMP_BYTES + 7;
@@ -22,6 +23,9 @@ export async function checkDeadManSwitches({ engine }: Pick<Audited, 'engine'>):
       );
       for (const { wallet, due, noted, hasLease, cutOff } of page.switches) {
         const subject = `dead-man switch of 0x${wallet.toString('hex')}`;
+        const isEmpty = of === 'cut_offs' && noted === '' && cutOff.length === 0;
+        if (isEmpty || wallet.length !== WALLET_BYTES)
+          comparison.equal(subject, 'a field of a wallet', 'a stray field');
         comparison.equal(subject, `due at ${noted || NONE}`, `due at ${due || NONE}`);
         comparison.equal(
           subject,
