@@ -124,7 +124,9 @@ export function walkBook(market: Market, asked: Asked, amounts: OrderAmounts, ot
     const offered = sizeSteps > own ? sizeSteps - own : 0n;
     const met = least(wanted, offered);
     if (met > 0n) walk = afterFill(market, walk, priceTicks, met);
-    if (own > 0n && wanted > met) return { ...walk, ownTicks: priceTicks };
+    // An amount that buys nothing of the first level has still met an own order that stands there alone.
+    const isAlone = offered === 0n && walk.steps === 0n;
+    if (own > 0n && (wanted > met || isAlone)) return { ...walk, ownTicks: priceTicks };
     if (amounts.sizeSteps === null && wanted < offered) return { ...walk, isOutOfBudget: true };
     if (amounts.sizeSteps !== null && walk.steps === amounts.sizeSteps) return walk;
   }
