@@ -194,7 +194,7 @@ describe('the desk of operators', () => {
     await endWithdrawal(stage, LEFT_OPEN, { kind: 'confirmed', txid: '0x1' }, ACT);
     tolerate(/409/);
     await giveReason(page, 'too late');
-    await page.getByRole('alert').filter({ hasText: 'was used for another movement' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'was confirmed before' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('No withdrawal is pending.').waitFor();
     await show(page, 'Acts');

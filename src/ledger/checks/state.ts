@@ -60,7 +60,8 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       union all
       select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none'
       from (select epoch from engine_cursor union select epoch from epoch_starts) as with_events
-      where epoch > 0 and exists (select from engine_epochs)
+      -- Epochs before the first noted one are of a release that noted none.
+      where epoch >= (select min(epoch) from engine_epochs)
         and not exists (select from engine_epochs where engine_epochs.epoch = with_events.epoch)
       union all
       select 'engine_cursor epoch', 'at least epoch ' || last.epoch, engine_cursor.epoch::text
