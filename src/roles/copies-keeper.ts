@@ -244,7 +244,7 @@ export class CopiesKeeper {
     return true;
   }
 
-  /** The joining copy becomes a member after a whole round that waited for it. */
+  /** The joining copy becomes a member after a whole round that waited for it, once its own file has everything. */
   async #letJoin(row: CopiesRow): Promise<void> {
     const { register, rounds, copyLateMs } = this.#options;
     const [name] = row.joining;
@@ -254,7 +254,9 @@ export class CopiesKeeper {
       round.epoch === row.epoch &&
       round.runId === this.#before?.runId &&
       round.list.version === row.version;
-    if (isProved) return this.#changed(row, 'joined', name!, register.join(row, name!));
+    // What was copied to it before it was listed needed no note. A later copy changes the note that rounds ask for.
+    const isWhole = isProved && !(await lookAt(this.#named(name!)!.redis)).isFileBehind;
+    if (isWhole) return this.#changed(row, 'joined', name!, register.join(row, name!));
     const inStepAt = this.#named(name!)?.inStepAt ?? 0;
     if (performance.now() - inStepAt > copyLateMs)
       await this.#changed(row, 'left', name!, register.leave(row, name!));
