@@ -28,9 +28,13 @@ describe('equivalence of the engine and the reference', function () {
   ): Promise<Outcomes> => runEquivalence({ redis, seed, operations, limits: { maxMakers, maxLiveOrders } });
 
   it('holds over 3,000 operations with every outcome', async () => {
-    const outcomes = await run(3_000, 10, 10);
-    // Rare outcomes vary: half of what is usual is enough.
-    expect(outcomes.missing(1_500), outcomes.table()).to.deep.equal([]);
+    // Rare outcomes vary: half of what is usual is enough, and one run of some fifty lacks one of them.
+    for (let runs = 1; ; runs += 1) {
+      const outcomes = await run(3_000, 10, 10, runSeed() + runs - 1);
+      const missing = outcomes.missing(1_500);
+      if (missing.length === 0) return;
+      expect(runs, `runs without ${missing.join(', ')}\n${outcomes.table()}`).to.be.below(3);
+    }
   });
 
   it('holds with low limits of makers and of live orders', async () => {
