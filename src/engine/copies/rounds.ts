@@ -44,17 +44,6 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** What the copies of a primary have, by its word. */
-interface Acknowledged {
-  /** Number of copies that have it on their disks. */
-  readonly acknowledged: number;
-  readonly role: ReplicationRole;
-  /** Number of times that the primary was copied whole. */
-  readonly fullCopies: string;
-  /** The last note of a keeper that all listed copies have in their files what was copied whole. */
-  readonly verified: string | null;
-}
-
 interface RoundsOptions {
   /** A connection for rounds alone, because WAIT blocks it. */
   readonly redis: Redis;
@@ -188,13 +177,13 @@ export class CopyRounds {
     this.#rounds += 1;
     // The state is read before the write, so what it shows lies before the first offset.
     const first = redis.pipeline();
-    first.hgetBuffer(KEYS.engine, 'state').hmget(KEYS.copies, ...LIST_FIELDS);
+    first.hgetBuffer(KEYS.engine, 'state').hmget(KEYS.copies, ...LIST_FIELDS, 'verified');
     first.role().hset(KEYS.copies, 'round', this.#rounds);
     const [replies, seen] = await Promise.all([
       repliesOf(first.exec()),
       this.#wait(this.#others, untilMs - performance.now()),
     ]);
-    const [version, names] = replies[1] as (string | null)[];
+    const [version, names, verified] = replies[1] as (string | null)[];
     const list = readList(version, names);
     const { offset } = readRole(replies[2]);
     const own = serverName(endpoint);
@@ -206,10 +195,10 @@ export class CopyRounds {
     for (;;) {
       const lacking = others.filter((name) => (now.role.replicas.get(name) ?? -1) < offset);
       // A server that was copied whole acknowledges before its own file has anything, so a keeper verifies it.
-      const isVerified = now.verified === `${runId} ${now.fullCopies}`;
+      const isVerified = verified === `${runId} ${now.fullCopies}`;
       if (lacking.length === 0 && now.acknowledged >= others.length && isVerified) break;
       const leftMs = untilMs - performance.now();
-      if (leftMs < 1)
+      if (leftMs < 1 || !isVerified)
         throw unknown(isVerified ? `${lacking.join(', ')} does not confirm` : 'one was just copied whole');
       now = await this.#wait(now.role.replicas.size + 1, Math.min(LOOK_AGAIN_MS, leftMs));
     }
@@ -217,15 +206,17 @@ export class CopyRounds {
   }
 
   /** Waits for a number of copies, and looks at all of them. */
-  async #wait(count: number, maxMs: number): Promise<Acknowledged> {
+  async #wait(
+    count: number,
+    maxMs: number,
+  ): Promise<{ acknowledged: number; role: ReplicationRole; fullCopies: string }> {
     const waitMs = Math.max(1, Math.floor(maxMs));
     const asksDisks = this.#waitsForDisks;
     const pipeline = this.#redis.pipeline().wait(count, waitMs);
     // A copy that reads a write together with the question tells of its disk as it was before. After WAIT it tells anew;
     // WAITAOF alone would wait for a second.
     if (asksDisks) pipeline.call('WAITAOF', 1, count, LOOK_AGAIN_MS);
-    // The note is read last: what was acknowledged before it is in files that were verified then or earlier.
-    const asked = pipeline.role().info('stats').hget(KEYS.copies, 'verified').exec();
+    const asked = pipeline.role().info('stats').exec();
     const replies = await repliesOf(asked).catch((error) => {
       if (!asksDisks || !/NOPERM|unknown command/.test(String(error.cause))) throw error;
       return undefined;
@@ -236,12 +227,11 @@ export class CopyRounds {
       return this.#wait(count, maxMs);
     }
     const [onDisks] = asksDisks ? (replies.splice(1, 1) as [[own: number, copies: number]]) : [];
-    const [waited, role, stats, verified] = replies as [number, unknown, string, string | null];
+    const [waited, role, stats] = replies as [number, unknown, string];
     const found = {
       acknowledged: onDisks === undefined ? waited : onDisks[0] === 1 ? onDisks[1] : -1,
       role: readRole(role),
       fullCopies: fullCopiesIn(stats),
-      verified,
     };
     if (!found.role.isPrimary) throw unknown('this server is no primary');
     return found;

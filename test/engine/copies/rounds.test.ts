@@ -25,8 +25,6 @@ import { obtainValkey } from '../../support/valkey-binary.ts';
 import { ALICE, codeOf, fund, limit, place, publishPlain } from '../fixture.ts';
 
 const M = 'ETH/USD';
-/** Within the time that a round may take. */
-const NOTED_AFTER_MS = 150;
 
 const SERVERS = [
   { of: 'the copies', obtain: async () => undefined },
@@ -246,15 +244,8 @@ for (const { of, obtain } of SERVERS)
       await eventually('it answers', async () => (await lookAt(copy)).epoch > 0);
       expect((await lookAt(copy)).sequence < told).to.equal(isFileBehind);
       await copy.replicaof(host, port);
-      await eventually('its file is written', async () => {
-        const seen = await lookAt(copy);
-        return seen.isConnected && !seen.isFileBehind;
-      });
-      // A keeper notes it some time later, and answers wait for that.
-      const waiting = place(engine, ALICE, limit(M, 'sell', 10, 1));
-      await sleep(NOTED_AFTER_MS);
       await verify();
-      await waiting;
+      await place(engine, ALICE, limit(M, 'sell', 10, 1));
     });
 
     it('refuse orders of keepers that know less than the server', async () => {
