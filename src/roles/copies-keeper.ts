@@ -255,8 +255,8 @@ export class CopiesKeeper {
       round.runId === this.#before?.runId &&
       round.list.version === row.version;
     // What was copied to it before it was listed needed no note. A later copy changes the note that rounds ask for.
-    const isWhole = isProved && !(await lookAt(this.#named(name!)!.redis)).isFileBehind;
-    if (isWhole) return this.#changed(row, 'joined', name!, register.join(row, name!));
+    if (isProved && !(await lookAt(this.#named(name!)!.redis)).isFileBehind)
+      return this.#changed(row, 'joined', name!, register.join(row, name!));
     const inStepAt = this.#named(name!)?.inStepAt ?? 0;
     if (performance.now() - inStepAt > copyLateMs)
       await this.#changed(row, 'left', name!, register.leave(row, name!));
