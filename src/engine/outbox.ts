@@ -90,7 +90,7 @@ interface UnsettledPage {
 const weightAfter = (cursor: Cursor, events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => (event.sequence === cursor.sequence ? sum : sum + weightOf(event)), 0);
 
-/** What limits the decoding of a page of a reading. */
+/** Limits of the decoding of a page of a reading. */
 interface ReadingPart {
   readonly after: Cursor;
   /** Weight of the events after the cursor with which the reading ends. */

@@ -254,7 +254,7 @@ export class CopiesKeeper {
       round.epoch === row.epoch &&
       round.runId === this.#before?.runId &&
       round.list.version === row.version;
-    // What was copied to it before it was listed needed no note. A later copy changes the note that rounds ask for.
+    // No note covers a whole copy from before the server was listed. A later one changes the note that rounds ask for.
     if (isProved && !(await lookAt(this.#named(name!)!.redis)).isFileBehind)
       return this.#changed(row, 'joined', name!, register.join(row, name!));
     const inStepAt = this.#named(name!)?.inStepAt ?? 0;

@@ -24,7 +24,7 @@ interface Corruption {
   readonly named: RegExp;
 }
 
-/** What no reconcile can find wrong, with the reason. */
+/** Fields that no reconcile can find wrong, each with the reason. */
 const UNSEEN: Readonly<Record<string, string>> = {
   '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
   '{redbook}:engine unsettled:ready_at': 'the same, for the index of unsettled events',

@@ -66,7 +66,7 @@ const REDATED = [
   .map(([table, column]) => `update ${table} set ${column} = ${column} - ${DAY_MS};`)
   .join(' ');
 
-/** What an insider changes. Everything is restored, except definitions, which `back` restores. */
+/** A change by an insider. Everything is restored, except definitions, which `back` restores. */
 interface Corruption {
   readonly sql?: string;
   readonly redis?: (books: CorruptedBooks) => Promise<unknown>;
@@ -132,7 +132,7 @@ const entryOf = (owner: string, at: Buffer): Buffer => Buffer.concat([bytesOf(ow
 const lastEntry = async ({ fixture: { redis } }: CorruptedBooks): Promise<Buffer> =>
   (await redis.zrangeBuffer(INDEX, '0', '-1')).at(-1)!;
 
-/** What only Postgres says: times, fees, makers, orders. */
+/** Facts that only Postgres has: times, fees, makers, orders. */
 const HISTORY: Readonly<Record<string, Corruption>> = {
   'the time of a deposit twenty days back in movements': {
     sql: `update movements set time_ms = time_ms - 20 * ${DAY_MS} where sequence = ${FIRST}`,
@@ -183,7 +183,7 @@ const HISTORY: Readonly<Record<string, Corruption>> = {
   },
 };
 
-/** What tells of earlier reconciles, of settlement and of the engine's epochs, and the chain itself. */
+/** Records of earlier reconciles, of settlement and of the engine's epochs, and the chain itself. */
 const RECORDS: Readonly<Record<string, Corruption>> = {
   'an earlier reconcile that failed made to hold': {
     sql: `update reconciliations set differences = 0, failed_checks = '{}',
@@ -235,7 +235,7 @@ const RECORDS: Readonly<Record<string, Corruption>> = {
   },
 };
 
-/** What guards the tables. */
+/** Functions, triggers and constraints that guard the tables. */
 const GUARDS: Readonly<Record<string, Corruption>> = {
   'order_witness() that returns what stands there, and an order of another size': {
     sql: `create or replace function order_witness(orders) returns bytea language sql stable parallel safe as
@@ -335,7 +335,7 @@ const BOTH_STORES: Readonly<Record<string, Corruption>> = {
   },
 };
 
-/** What only Redis says. */
+/** Facts that only Redis has. */
 const REDIS: Readonly<Record<string, Corruption>> = {
   'a dead-man switch deleted': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
     redis.zrem(SWITCHES, bytesOf(MAKER)),

@@ -75,6 +75,8 @@ describe('the keepers of the copies', function () {
     return { name, pid: stage.copies.servers.get(name)!.pid() };
   };
   const members = async (): Promise<readonly string[]> => (await stage.row()).members;
+  const untilLeft = (name: string): Promise<void> =>
+    eventually('it left', async () => !(await members()).includes(name), PATIENCE_MS);
 
   it('let no server join whose clock is more than a second from that of the primary', async function () {
     if (clock === undefined) this.skip();
@@ -123,7 +125,7 @@ describe('the keepers of the copies', function () {
     await stage.whole();
     const { name, pid } = await aCopy();
     process.kill(pid, 'SIGSTOP');
-    await eventually('it left', async () => !(await members()).includes(name), PATIENCE_MS);
+    await untilLeft(name);
     let hasBegun = false;
     const undo = instead(stage, 'startJoining', async (startJoining, row, server) => {
       const begun = await startJoining(row, server);
@@ -151,7 +153,7 @@ describe('the keepers of the copies', function () {
     const { name } = await aCopy();
     const server = stage.copies.servers.get(name)!;
     const mend = await cutOff(server);
-    await eventually('it left', async () => !(await members()).includes(name), PATIENCE_MS);
+    await untilLeft(name);
     await asAdmin(server, async (redis) => {
       // The server writes its file slowly, as if its data were large. As a primary of its own it is copied whole next.
       await redis.config('SET', 'rdb-key-save-delay', SLOW_KEY_MICROS);

@@ -35,7 +35,7 @@ const SCRIPTS = [
 
 interface Recorder {
   readonly url: string;
-  /** What each client has sent, one item for each connection. */
+  /** Bytes that clients have sent, one item for each connection. */
   readonly clients: Buffer[][];
   close(): void;
 }

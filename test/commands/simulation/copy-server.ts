@@ -15,7 +15,7 @@ import { labelOf, mayAppend, type Session, type SimulatedServer } from './simula
 const WRITES = new Set(['eval', 'evalsha', 'hset', 'hincrby', 'set', 'setrange', 'del']);
 const SCRIPT_THAT_OPENS = 'open_epoch';
 
-/** What a replica has told its primary. */
+/** Acknowledgement of a replica, as its primary knows it. */
 interface Acknowledged {
   readonly offset: number;
   /** Offset that is on its disk; servers before 7.2 do not tell it. */
@@ -66,7 +66,7 @@ export class CopyServer implements SimulatedServer {
   /** The data that are under way to it as a whole. */
   arriving: Entry | undefined;
   data: Entry = NOTHING;
-  /** What a start would bring back. */
+  /** Data that a start would bring back. */
   disk: Entry = NOTHING;
   /** True after it was copied whole, until its file is written anew. */
   isFileBehind = false;
@@ -143,7 +143,7 @@ export class CopyServer implements SimulatedServer {
     return { value: 'OK' };
   }
 
-  /** What it has received is on its disk, unless its file is behind as a whole. */
+  /** Writes all that it has received to its disk, unless its file is behind as a whole. */
   flush(): void {
     if (!this.isFileBehind) this.disk = this.data;
   }

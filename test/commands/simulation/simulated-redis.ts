@@ -18,7 +18,7 @@ export const onSimulatedClock = (script: Script): Script =>
 
 export const loadOnSimulatedClock = (name: string): Script => onSimulatedClock(loadScript(name));
 
-/** What a server knows of one connection. */
+/** State that a server keeps of one connection. */
 export interface Session {
   /** Ends the wait of a command that blocks the connection. */
   waiting?: (() => Outcome | 'blocked') | undefined;
@@ -100,7 +100,7 @@ export class SimulatedRedis extends Redis {
     return this.link.isOpen && this.#found?.server === server && this.#session !== but;
   }
 
-  /** What was sent still reaches the server. */
+  /** Ends the connection. Commands that were sent still reach the server. */
   override disconnect(reconnect?: boolean): void {
     if (reconnect) queueMicrotask(() => this.breakOff(this.link.queue.length, false));
   }
