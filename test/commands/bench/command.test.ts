@@ -27,11 +27,17 @@ interface Said {
   readonly err: string;
 }
 
+const missed = { name: 'order', unit: 'µs', figure: 2 };
+const reportedTarget = { relation: '<=', bound: 1, isReported: true } as const;
+
 async function run(...args: string[]): Promise<Said> {
   const [out, err] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })];
-  const code = await bench(args, out, err, {
+  const code = await bench(['--against', MISSING, ...args], out, err, {
     engine: async (older) => tableOf('engine', 'of a test', [against(older)]),
     memory: async () => tableOf('memory', 'of a test', [{ name: 'order', unit: 'bytes', figure: 1_234 }]),
+    http: async () => tableOf('http', 'of a test', [{ ...missed, target: { relation: '<=', bound: 1 } }]),
+    reads: async () => tableOf('reads', 'of a test', [{ ...missed, target: reportedTarget }]),
+    streams: () => Promise.reject(new Error('no wallet may have so many orders')),
   });
   return { code, out: out.read() ?? '', err: err.read() ?? '' };
 }
@@ -50,8 +56,8 @@ describe('bench: the command', () => {
   });
 
   it('writes one JSON document with the requested tables, in the requested order', async () => {
-    const { code, out } = await run('memory', 'engine', '--json', '--against', MISSING);
-    expect(code).to.equal(0);
+    const { code, out } = await run('memory', 'engine', '--json');
+    expect(code, 'a row that could not be measured').to.equal(1);
     expect(JSON.parse(out)).to.deep.equal({
       against: MISSING,
       tables: [
@@ -74,13 +80,25 @@ describe('bench: the command', () => {
   });
 
   it('prints each table with figure, reference, ratio, target and verdict', async () => {
-    const { out } = await run('engine', '--against', MISSING);
+    const { out } = await run('engine');
     expect(out).to.match(/^\nengine: of a test\n\n +figure +reference +of +ratio +target\n/);
     expect(out).to.match(/orders +30\.0 \/s +- +no-such-revision +>= 2x +not measured/);
     const table = tableOf('engine', '', [
       against({ revision: 'older', folder: '/', remove: () => undefined }),
     ]);
     expect(renderFigures(table)).to.match(/orders +30\.0 \/s +10\.0 \/s +older +3\.00x +>= 2x +held/);
+  });
+
+  it('ends with 1 when a judged row is not held, and with 0 when only a reported one is not', async () => {
+    expect((await run('http', 'memory')).code).to.equal(1);
+    expect((await run('memory', 'reads')).code).to.equal(0);
+  });
+
+  it('makes the other tables and ends with 1 when one fails', async () => {
+    const { code, out, err } = await run('streams', 'memory');
+    expect(code).to.equal(1);
+    expect(err).to.include('streams failed: Error: no wallet may have so many orders');
+    expect(out).to.include('memory: of a test');
   });
 
   it('compares a target with the ratio if there is a reference, else with the figure', () => {

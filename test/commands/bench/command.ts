@@ -1,6 +1,6 @@
 /**
  * The command line of the bench. Each table is printed as soon as it is measured; with `--json`, all tables are printed
- * as one document at the end.
+ * as one document at the end. A table that fails does not end the run.
  */
 
 import type { Writable } from 'node:stream';
@@ -10,7 +10,7 @@ import { benchCopies } from './copies.ts';
 import { benchCustody } from './custody.ts';
 import { benchEngine } from './engine.ts';
 import { benchFairness } from './fairness.ts';
-import { renderFigures, type Table } from './figures.ts';
+import { isHeld, renderFigures, type Table } from './figures.ts';
 import { benchHttp } from './http.ts';
 import { benchMarketData } from './market-data.ts';
 import { benchMemory } from './memory.ts';
@@ -71,7 +71,7 @@ function readArguments(args: readonly string[], out: Writable, err: Writable): A
 
 /**
  * @param benches functions that measure the tables, by table name
- * @returns the exit code
+ * @returns the exit code: 1 if a judged row is not held or is missing
  */
 export async function bench(
   args: readonly string[],
@@ -91,12 +91,16 @@ export async function bench(
   try {
     const tables: Table[] = [];
     for (const name of asked.names) {
-      const table = await benches[name]!(older);
-      tables.push(table);
-      if (!asked.json) out.write(renderFigures(table));
+      try {
+        tables.push(await benches[name]!(older));
+        if (!asked.json) out.write(renderFigures(tables.at(-1)!));
+      } catch (error) {
+        err.write(`\n${name} failed: ${error instanceof Error ? error.stack : error}\n`);
+      }
     }
     if (asked.json) out.write(`${JSON.stringify({ against: older.revision, tables }, undefined, 2)}\n`);
-    return 0;
+    const isWhole = tables.length === asked.names.length;
+    return isWhole && tables.every(({ rows }) => rows.every(isHeld)) ? 0 : 1;
   } finally {
     process.off('exit', older.remove);
     older.remove();

@@ -59,6 +59,10 @@ export function judge(measured: Measured): Row {
   return { ...measured, ratio, verdict: verdictOf(reference === undefined ? figure : ratio, target) };
 }
 
+/** True unless a row that is judged misses its target or was not measured. */
+export const isHeld = ({ target, verdict }: Row): boolean =>
+  target === undefined || target.isReported === true || verdict === 'held';
+
 export const tableOf = (name: string, title: string, rows: readonly Measured[]): Table => ({
   name,
   title,

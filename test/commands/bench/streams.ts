@@ -23,6 +23,8 @@ const CONNECT_AT_ONCE = 50;
 const SAME_TICK_MS = 500;
 const LOOK_MS = 500;
 const LEVELS = 250;
+/** An engine lets 256 commands of one wallet wait. */
+const LEVELS_AT_ONCE = 50;
 const DEEP = 10n ** 16n;
 const MAKER = `0x${'a'.repeat(40)}`;
 const TAKER = `0x${'c'.repeat(40)}`;
@@ -55,16 +57,15 @@ export async function fillMarket(engine: Engine, symbol: string): Promise<void> 
       await engine.funds.move({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
     }
   }
-  const makers = Array.from({ length: LEVELS }, (_none, index) => (index + 1) / 100).flatMap((away) => [
-    place(engine, symbol, { wallet: MAKER, side: 'buy', size: '1234.5678', price: (2000 - away).toFixed(2) }),
-    place(engine, symbol, {
-      wallet: MAKER,
-      side: 'sell',
-      size: '1234.5678',
-      price: (2000 + away).toFixed(2),
-    }),
-  ]);
-  await Promise.all(makers);
+  const size = '1234.5678';
+  for (let level = 1; level <= LEVELS; level += LEVELS_AT_ONCE) {
+    const levels = Array.from({ length: LEVELS_AT_ONCE }, (_none, index) => (level + index) / 100);
+    const makers = levels.flatMap((away) => [
+      place(engine, symbol, { wallet: MAKER, side: 'buy', size, price: (2000 - away).toFixed(2) }),
+      place(engine, symbol, { wallet: MAKER, side: 'sell', size, price: (2000 + away).toFixed(2) }),
+    ]);
+    await Promise.all(makers);
+  }
 }
 
 /**
