@@ -24,6 +24,7 @@ import { pageRoutes } from './page/index.ts';
 import { refusalReply } from './replies/error.ts';
 import {
   addHeader,
+  followConnection,
   type MessageClasses,
   send,
   sendPublic,
@@ -193,6 +194,7 @@ function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines)
   return (incoming, outgoing) => {
     const request = incoming as Request;
     const response = outgoing as Response;
+    followConnection(request.socket, response);
     observe(request, response);
     if (spans === undefined || PROBES.some(({ path }) => path === request.url))
       return answer(request, response);

@@ -34,12 +34,8 @@ export class UnsentReplies {
   check(wallet: string): void {
     let [ofWallet, inAll] = [0, 0];
     for (const reply of this.#replies) {
-      // A reply queued behind another on its connection gets no event when the connection closes.
-      if (reply.response.req.socket.destroyed) this.#replies.delete(reply);
-      else {
-        inAll += reply.bytes;
-        if (reply.wallet === wallet) ofWallet += reply.bytes;
-      }
+      inAll += reply.bytes;
+      if (reply.wallet === wallet) ofWallet += reply.bytes;
     }
     if (ofWallet > MAX_UNSENT_BYTES.ofWallet) throw tooManyReads();
     if (inAll > MAX_UNSENT_BYTES.inAll) throw tooBusy();

@@ -9,6 +9,7 @@
 
 export { addHeader, hasHeader, replaceHeader, writeHead } from './head.ts';
 export { createMessageClasses, type MessageClasses, useMessageClasses } from './message-classes.ts';
+export { followConnection } from './queued-replies.ts';
 export { send } from './send.ts';
 export { type ChunkedReply, sendChunks } from './send-chunks.ts';
 export { sendPublic } from './send-public.ts';
