@@ -204,15 +204,9 @@ describe('books: adopt', function () {
     await trade(exchange, dice, 'left');
     await lose(sequence);
     expect(await exchange.refuse('ledger', 'adopt')).to.equal('NOTHING_LOST');
-    await query(
-      exchange.oldUrl,
-      `update engine_cursor set digest = 'another', sequence = sequence + 1, earlier_may_settle = true`,
-    );
+    await query(exchange.oldUrl, `update engine_cursor set digest = 'another', sequence = sequence + 1`);
     expect(await exchange.refuse('ledger', 'adopt')).to.equal('OTHER_HISTORY');
-    await query(
-      exchange.oldUrl,
-      'update engine_cursor set sequence = sequence + 1000000, earlier_may_settle = true',
-    );
+    await query(exchange.oldUrl, 'update engine_cursor set sequence = sequence + 1000000');
     expect(await exchange.refuse('ledger', 'adopt')).to.equal('ENGINE_BEHIND');
   });
 

@@ -307,10 +307,7 @@ describe('books: rebuild of an engine of another format', function () {
 
   it('rejects it when it is older than Postgres', async () => {
     const { sequence } = await fixture.ledger.settlement.cursor();
-    await query(
-      fixture.databaseUrl,
-      `update engine_cursor set sequence = ${sequence + 1}, earlier_may_settle = true`,
-    );
+    await query(fixture.databaseUrl, `update engine_cursor set sequence = ${sequence + 1}`);
     await setFormat('3');
     const before = await dump(fixture.redis);
     expect(await codes()).to.equal('ENGINE_BEHIND');

@@ -34,7 +34,7 @@ const idOf = (expression: string): string => `lpad(to_hex(${expression}), 34, '0
 const HISTORY = `
 begin;
 insert into markets (symbol, number, version, record) values ('ETH/USDC', 0, 1, '{}'), ('BTC/USDC', 1, 1, '{}');
-update engine_cursor set epoch = 1, sequence = 1000000, earlier_may_settle = true;
+update engine_cursor set epoch = 1, sequence = 1000000;
 insert into orders (id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,
   fill_count, status, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base, quote,
   base_atoms_per_step, quote_atoms_per_lot)

@@ -7,7 +7,7 @@ import { writeBatch } from '../../src/ledger/write-batch.ts';
 import type { Progress } from '../../src/order/fields.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 
-/** Heads that the first release with a chain wrote, and digests of the links. They follow from the seed of the events. */
+/** Heads, and digests of the links, that follow from the seed of the events. */
 const KNOWN = [
   [1, 't2rkfSPSE+2i6Ou897OvH7oVPm7HzIwDD4zWMOu2ASo=', 'f155ae8aa30b12a6'],
   [400, '5gcaES5EuNZH+nDAZGGZmiJJaXNcOuPNzZV8T6EdPHY=', 'a15fe593d4a3e880'],
@@ -16,7 +16,7 @@ const KNOWN = [
 const EVENTS = 600;
 
 describe('ledger: the chain of events', () => {
-  it('has the heads and links of earlier releases after the same events in the same batches', () => {
+  it('has the known heads and links after the same events in the same batches', () => {
     const events = seededEvents(2811).next(EVENTS);
     const orders = new Map<string, Progress>();
     let [from, head] = [0, ''];

@@ -71,44 +71,6 @@ describe('migrations', () => {
     expect(applied.map(({ name }) => name).slice(-2)).to.deep.equal(['998_notes', '999_more']);
   });
 
-  it('refuse an earlier settlement, until an operator allows it, and chain what it settled', async () => {
-    const databaseUrl = await freshDatabase();
-    const ledger = openLedger({ databaseUrl });
-    await ledger.migrate();
-    const events = seededEvents(3);
-    await ledger.settlement.settle(events.next(200));
-    const failing = async (): Promise<string[]> =>
-      (await ledger.checks.run()).checks.filter(({ count }) => count > 0).map(({ name }) => name);
-
-    // An earlier release writes the same rows, no links, and leaves the head as it is.
-    const settleAsEarlier = async (allows: boolean): Promise<void> => {
-      const [{ head } = { head: '' }] = await query<{ head: string }>(
-        databaseUrl,
-        'select head from engine_cursor',
-      );
-      const { sequence } = await ledger.settlement.settle(events.next(200));
-      await query(
-        databaseUrl,
-        `begin; set local session_replication_role = replica;
-         delete from chain_links where sequence = ${sequence};
-         update engine_cursor set sequence = sequence - 200, head = '${head}'; commit`,
-      );
-      if (allows) await query(databaseUrl, 'update engine_cursor set earlier_may_settle = true');
-      await query(databaseUrl, 'update engine_cursor set sequence = sequence + 200');
-    };
-    await settleAsEarlier(true);
-    expect(await failing()).to.include('chain of events');
-    await ledger.migrate();
-    expect(await failing()).to.deep.equal([]);
-    await ledger.settlement.settle(events.next(200));
-    await ledger.migrate();
-    expect(await failing()).to.deep.equal([]);
-
-    const error = await settleAsEarlier(false).catch((refused: Error) => refused.message);
-    expect(error).to.include('a later release settles into this database');
-    await ledger.close();
-  });
-
   it('of a later release that take something away are rejected by name', async () => {
     const databaseUrl = await freshDatabase();
     const gone = { '998_breaking_notes': 'alter table orders drop column leverage', '999_more': 'select 1' };

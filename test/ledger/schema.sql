@@ -86,7 +86,6 @@ create table chain_heads (
 create table chain_links (
   sequence bigint not null,
   links text collate "C" not null,
-  by_earlier boolean default false not null,
   constraint chain_links_pkey PRIMARY KEY (sequence)
 );
 
@@ -144,7 +143,6 @@ create table engine_cursor (
   movements bigint default 0 not null,
   entries bigint default 0 not null,
   head text collate "C" default ''::text not null,
-  earlier_may_settle boolean default false not null,
   constraint engine_cursor_only_row_check CHECK (only_row),
   constraint engine_cursor_pkey PRIMARY KEY (only_row)
 );
@@ -402,14 +400,6 @@ begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.refuse_earlier()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'a later release settles into this database' using errcode = 'restrict_violation';
-end $function$;
-
 CREATE OR REPLACE FUNCTION public.stamp_hold()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -478,7 +468,6 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON operator_acts 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON reconciliations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON setting_changes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER refuse_earlier BEFORE UPDATE ON engine_cursor FOR EACH ROW WHEN (new.sequence > old.sequence AND new.head = old.head AND NOT new.earlier_may_settle) EXECUTE FUNCTION refuse_earlier();
 CREATE TRIGGER stamp BEFORE INSERT ON reconciliations FOR EACH ROW EXECUTE FUNCTION stamp_reconciliation();
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON holds FOR EACH ROW EXECUTE FUNCTION stamp_hold();
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON wallet_terms FOR EACH ROW EXECUTE FUNCTION stamp_terms();
@@ -489,7 +478,6 @@ comment on column candles.quote_atoms is 'Price x size.';
 comment on column candles.timeframe is '1m, 1h or 1D';
 comment on column cap_reservations.holders is 'Requests that have asked the engine, or will, to move this amount.';
 comment on column cap_reservations.is_moved is 'The engine has moved it: nothing gives it back.';
-comment on column chain_links.by_earlier is 'True for events that such a release settled: they have no links.';
 comment on column chain_links.sequence is 'The last event of the batch.';
 comment on column closings.digest is 'SHA-256 of the balances of the closing.';
 comment on column closings.sequence is 'The last booked event before the end; 0: none.';
@@ -499,7 +487,6 @@ comment on column engine_copies.members is 'Servers that have every answered ord
 comment on column engine_copies.named_at is 'When another server was named last.';
 comment on column engine_copies.server is 'The primary, by the name that REDIS_URL gives it: no epoch begins elsewhere.';
 comment on column engine_cursor.digest is 'SHA-256 of that event: the same place must always hold the same content.';
-comment on column engine_cursor.earlier_may_settle is 'True while a release may settle that does not continue the chain; the next migrate ends it.';
 comment on column engine_cursor.head is 'Head of the chain after that event, in base64.';
 comment on column engine_cursor.orders is 'Orders that were ever settled; no row of theirs is ever deleted.';
 comment on column engine_epochs.server is 'Run id of the engine''s Redis on which the epoch began.';

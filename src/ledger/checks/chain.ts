@@ -18,8 +18,6 @@ interface NotedHead {
 
 const MAX_VIOLATIONS = 100;
 const BATCHES_OF_PAGE = 1_000;
-/** Characters of a link of a batch that settlement wrote when each event had a head of its own. */
-const OLD_LINK_CHARACTERS = 4;
 const TAB = `E'\\t'`;
 
 /**
@@ -80,10 +78,10 @@ interface EventRow {
   time_ms: bigint;
 }
 
-/** Returns a line as settlement wrote it; null for one that it did not write. @param isOld for a batch of the old form */
-function contentOf({ line, text }: EventRow, isOld: boolean): string | null {
+/** Returns a line as settlement wrote it; null for one that it did not write. */
+function contentOf({ line, text }: EventRow): string | null {
   if (line === LINES.order) return digestOfOrder(text);
-  if (line === LINES.closed && !isOld) {
+  if (line === LINES.closed) {
     const [id, , , status, timeMs, , , reason] = text.split('/');
     return status === 'filled' ? null : closedText(id!, status!, timeMs!, reason);
   }
@@ -108,7 +106,6 @@ async function* eventsOf(
   rows: AsyncIterable<EventRow>,
   first: number,
   last: number,
-  isOld: () => boolean,
 ): AsyncGenerator<EventRows> {
   let event: EventRows = { sequence: first, lines: [] };
   for await (const row of rows) {
@@ -116,7 +113,7 @@ async function* eventsOf(
       yield event;
       event = { sequence: event.sequence + 1, lines: [] };
     }
-    const content = contentOf(row, isOld());
+    const content = contentOf(row);
     if (content !== null) event.lines.push(`${row.line}${content}\n`);
   }
   for (; event.sequence <= last; event = { sequence: event.sequence + 1, lines: [] }) yield event;
@@ -196,7 +193,7 @@ class HeadComparison {
 interface LinkedBatch {
   readonly last: number;
   readonly links: string;
-  /** Characters of each link; undefined if the row has not one link for each event. */
+  /** Characters of each link: 0 in a seam, undefined if the row has not one link for each event. */
   readonly width: number | undefined;
 }
 
@@ -206,16 +203,14 @@ async function* batchesAfter(ask: Ask, first: number): AsyncGenerator<LinkedBatc
   for (;;) {
     const page = await ask<{ sequence: bigint; links: string; is_seam: boolean }>(
       `select sequence, links,
-         by_earlier or exists (select from adoptions where adoptions.sequence = chain_links.sequence) as is_seam
+         exists (select from adoptions where adoptions.sequence = chain_links.sequence) as is_seam
        from chain_links where sequence > $1 order by sequence limit $2`,
       [before, BATCHES_OF_PAGE],
     );
     for (const { sequence, links, is_seam: isSeam } of page) {
       const last = Number(sequence);
-      const width = links.length / (last - before);
-      // Events of a seam, or of a release that does not know the chain, have no links.
-      const widths = isSeam ? [0] : [LINK_CHARACTERS, OLD_LINK_CHARACTERS];
-      yield { last, links, width: widths.find((one) => one === width) };
+      const width = isSeam ? 0 : LINK_CHARACTERS;
+      yield { last, links, width: links.length === width * (last - before) ? width : undefined };
       before = last;
     }
     if (page.length < BATCHES_OF_PAGE) return;
@@ -244,11 +239,6 @@ class ChainWalk {
     return this.#batch !== undefined;
   }
 
-  /** True if the batch of the next event has the old form. */
-  get isOld(): boolean {
-    return this.#batch?.width === OLD_LINK_CHARACTERS;
-  }
-
   /** Opens the batch of the next event. */
   async open(): Promise<void> {
     const { value: batch } = (await this.#batches.next()) as { value: LinkedBatch | undefined };
@@ -268,17 +258,12 @@ class ChainWalk {
     const width = this.#batch.width!;
     const at = (sequence - this.#before - 1) * width;
     const link = links.slice(at, at + width);
-    if (this.isOld) {
-      this.#head = headAfter(this.#head, sequence, lines.join(''));
-      this.#comparison.link(sequence, link, this.#head);
-    } else {
-      this.#comparison.link(sequence, link, this.#content.add(lines));
-      if (sequence < last) return;
-      this.#head = headAfter(this.#head, sequence, this.#content.digest());
-      this.#content = new BatchOfLines();
-    }
+    this.#comparison.link(sequence, link, this.#content.add(lines));
+    if (sequence < last) return;
+    this.#head = headAfter(this.#head, sequence, this.#content.digest());
+    this.#content = new BatchOfLines();
     this.#comparison.whole(sequence, this.#head);
-    if (sequence < last || sequence === end) return;
+    if (sequence === end) return;
     this.#before = last;
     await this.open();
   }
@@ -313,7 +298,7 @@ const CHAIN_CHECK = {
 export async function headOfSpan(ask: Ask, head: string, after: number, last: number): Promise<string> {
   const content = new BatchOfLines();
   const rows = cursorRows<EventRow>(ask, ROWS, [after]);
-  for await (const { lines } of eventsOf(rows, after + 1, last, () => false)) content.add(lines);
+  for await (const { lines } of eventsOf(rows, after + 1, last)) content.add(lines);
   return headAfter(head, last, content.digest());
 }
 
@@ -357,7 +342,7 @@ export async function checkChain(ask: Ask, noted: readonly NotedHead[]): Promise
   const walk = new ChainWalk(batchesAfter(ask, first), comparison, { sequence: first, head: begin.head });
   if (last > first) await walk.open();
   const rows = inTime(cursorRows<EventRow>(ask, ROWS, [first]), early);
-  for await (const event of eventsOf(rows, first + 1, last, () => walk.isOld)) await walk.add(event, last);
+  for await (const event of eventsOf(rows, first + 1, last)) await walk.add(event, last);
   if (walk.isWhole) comparison.missing();
   const { violations } = comparison;
   return [

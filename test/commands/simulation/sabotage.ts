@@ -2,8 +2,7 @@
 
 import type { Sabotage } from './service.ts';
 
-const MOVE =
-  'update engine_cursor set sequence = $1, epoch = $2, digest = $3, event_time_ms = $4, earlier_may_settle = true';
+const MOVE = 'update engine_cursor set sequence = $1, epoch = $2, digest = $3, event_time_ms = $4';
 
 function replace<Part extends object, Name extends keyof Part>(part: Part, name: Name, by: Part[Name]): void {
   part[name] = by;
@@ -19,7 +18,6 @@ export const SABOTAGE: Readonly<Record<string, Sabotage>> = {
       const last = events.at(-1);
       if (last === undefined || settled.sequence !== last.sequence) return settled;
       await pool.query(MOVE, [last.sequence, last.epoch, last.digest, last.timeMs]);
-      await pool.query('update engine_cursor set earlier_may_settle = false');
       return settled;
     });
   },

@@ -53,10 +53,7 @@ async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: numbe
      select ${columns.map(({ name }) => own[name] ?? `one.${name}`)}
      from orders one, generate_series(${sequence + 1}, ${sequence + count - 1}) as number`,
   );
-  await query(
-    databaseUrl,
-    `update engine_cursor set sequence = sequence + ${count - 1}, earlier_may_settle = true`,
-  );
+  await query(databaseUrl, `update engine_cursor set sequence = sequence + ${count - 1}`);
 }
 
 async function settle(engine: Engine, ledger: Ledger): Promise<void> {

@@ -1,0 +1,594 @@
+/** The tables of the ledger. Nothing is released yet: this migration is edited in place until the first release. */
+
+import type { Knex } from 'knex';
+
+/**
+ * The engine's place in the ledger, its epochs and its copies.
+ *
+ * Every change of the row of copies adds 1 to its version and names the version that it changes, so a process that was
+ * paused changes nothing. An engine without copies has no row.
+ */
+const ENGINE = `
+create table engine_cursor (
+  only_row      boolean primary key default true check (only_row),
+  epoch         bigint not null,
+  sequence      bigint not null,
+  digest        text,
+  event_time_ms bigint,
+  settled_at    timestamptz,
+  orders        bigint not null default 0,
+  trades        bigint not null default 0,
+  movements     bigint not null default 0,
+  entries       bigint not null default 0,
+  head          text collate "C" not null default ''
+);
+comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
+comment on column engine_cursor.digest is 'SHA-256 of that event: the same place must always hold the same content.';
+comment on column engine_cursor.orders is 'Orders that were ever settled; no row of theirs is ever deleted.';
+comment on column engine_cursor.head is 'Head of the chain after that event, in base64.';
+insert into engine_cursor (epoch, sequence) values (0, 0);
+
+-- A replica that lags, or a file that is cut back, makes the engine's Redis forget an epoch. Its number must not be
+-- given out again.
+create table engine_epochs (
+  epoch    integer primary key,
+  server   text collate "C" not null,
+  begun_at timestamptz not null default clock_timestamp()
+);
+comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
+comment on column engine_epochs.server is 'Run id of the engine''s Redis on which the epoch began.';
+
+create table epoch_starts (
+  epoch    integer primary key,
+  sequence bigint not null
+);
+comment on table epoch_starts is 'The first event of each epoch. An engine that lost events gives their sequences again.';
+
+create table engine_copies (
+  shard    smallint primary key default 0 check (shard = 0),
+  server   text collate "C" not null,
+  version  integer not null default 1,
+  epoch    integer not null default 0,
+  begun_on text collate "C" not null,
+  members  text[] collate "C" not null,
+  joining  text[] collate "C" not null default '{}',
+  named_at timestamptz
+);
+comment on table engine_copies is 'Servers of an engine that has copies; one row for each engine.';
+comment on column engine_copies.server is 'The primary, by the name that REDIS_URL gives it: no epoch begins elsewhere.';
+comment on column engine_copies.epoch is 'The last epoch that began while the engine had copies; begun_on is its server.';
+comment on column engine_copies.members is 'Servers that have every answered order, and may be named.';
+comment on column engine_copies.joining is 'Servers that answers wait for already, and that may not be named yet.';
+comment on column engine_copies.named_at is 'When another server was named last.';
+`;
+
+/** Settings of the engine, as they are and as they were. */
+const SETTINGS = `
+-- Settings of the engine as of the last settled event. A rebuilt engine has them from here.
+create table trading_switches (
+  only_row      boolean primary key default true check (only_row),
+  paused        boolean not null,
+  terms_version text
+);
+comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
+insert into trading_switches (paused) values (false);
+
+create table assets (
+  symbol text collate "C" primary key,
+  scale  smallint not null
+);
+comment on column assets.scale is 'Decimals of one atom of the asset.';
+
+create table markets (
+  symbol  text collate "C" primary key,
+  number  integer not null unique,
+  version bigint not null,
+  record  jsonb not null
+);
+comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
+
+create table wallet_terms (
+  wallet         text collate "C" primary key,
+  version        text not null,
+  accepted_at_ms bigint not null,
+  witness        bytea
+);
+
+create table holds (
+  wallet     text collate "C" primary key,
+  held_at_ms bigint not null,
+  witness    bytea
+);
+comment on table holds is 'Wallets on custody hold; a release removes the row.';
+
+create table market_versions (
+  market   text collate "C" not null,
+  sequence bigint not null,
+  fee_bps  integer not null,
+  record   jsonb not null,
+  time_ms  bigint not null,
+  primary key (market, sequence)
+);
+comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';
+
+create table setting_changes (
+  sequence bigint primary key,
+  kind     text collate "C" not null,
+  subject  text collate "C",
+  value    text,
+  time_ms  bigint not null
+);
+comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';
+comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
+`;
+
+/**
+ * Orders, trades and candles.
+ *
+ * Amounts are whole ticks, steps and atoms. Ids are `collate "C"`: compared byte by byte, which is exact and fastest.
+ * `fillfactor` leaves room beside a row that settlement changes, so that the change touches no index.
+ */
+const TRADING = `
+create table orders (
+  id                   text collate "C" primary key,
+  wallet               text collate "C" not null,
+  market               text collate "C" not null,
+  side                 text not null check (side in ('buy', 'sell')),
+  type                 text not null check (type in ('limit', 'market')),
+  time_in_force        text not null,
+  post_only            boolean not null,
+  leverage             double precision,
+  price_ticks          bigint,
+  size_steps           bigint not null,
+  filled_steps         bigint not null check (filled_steps between 0 and size_steps),
+  status               text not null,
+  reject_reason        text,
+  client_order_id      text collate "C",
+  created_at_ms        bigint not null,
+  updated_at_ms        bigint not null,
+  sequence             bigint not null,
+  updated_sequence     bigint not null,
+  closed_sequence      bigint,
+  base                 text not null,
+  quote                text not null,
+  base_atoms_per_step  bigint not null,
+  quote_atoms_per_lot  bigint not null,
+  fill_count           bigint not null default 0,
+  witness              bytea,
+  reason               text,
+  check ((closed_sequence is null) = (status in ('open', 'resting', 'partially_filled')))
+) with (fillfactor = 80);
+comment on column orders.sequence is 'Engine event that placed the order.';
+comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
+comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
+comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
+comment on column orders.witness is 'Digest of the row as settlement wrote it.';
+comment on column orders.reason is 'Why an order ended that was neither filled nor rejected; null: not recorded.';
+
+create unique index orders_client_order_id on orders (wallet, client_order_id) where client_order_id is not null;
+-- A page of live orders walks past no closed ones, and a page of closed orders past no live ones. A page of all orders
+-- is made of both.
+create index orders_live_newest on orders (wallet, sequence) where closed_sequence is null;
+create index orders_closed_newest on orders (wallet, sequence) where closed_sequence is not null;
+-- For lists of one market. The market comes first: Postgres, before it has statistics, would take an index on (wallet,
+-- sequence) for them and read all orders of the wallet.
+create index orders_live_of_market on orders (market, wallet, sequence) where closed_sequence is null;
+create index orders_closed_of_market on orders (market, wallet, sequence) where closed_sequence is not null;
+-- Orders that ended after their placement and were not filled: a trade tells of a fill. Its columns change only when an
+-- order ends, so other changes of a row touch no index.
+create index orders_ended on orders (wallet, closed_sequence)
+  where reason is not null and closed_sequence > sequence;
+-- Orders that were live at a time. Rows lie in the order of placing, so the ranges of a few pages are narrow.
+create index orders_by_time on orders using brin (created_at_ms, updated_at_ms) with (autosummarize = on);
+
+create table trades (
+  trade_id             bigint primary key,
+  sequence             bigint not null,
+  market               text collate "C" not null,
+  taker_side           text not null check (taker_side in ('buy', 'sell')),
+  price_ticks          bigint not null,
+  size_steps           bigint not null,
+  base_atoms           bigint not null,
+  notional_atoms       bigint not null,
+  fee_atoms            bigint not null,
+  taker_order_id       text collate "C" not null,
+  maker_order_id       text collate "C" not null,
+  taker_wallet         text collate "C" not null,
+  maker_wallet         text collate "C" not null,
+  time_ms              bigint not null,
+  base                 text not null,
+  quote                text not null,
+  base_atoms_per_step  bigint not null,
+  quote_atoms_per_lot  bigint not null
+);
+comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
+
+-- The fills of an order in the order of execution, from either end.
+create index trades_of_taker_order on trades (taker_order_id, trade_id);
+create index trades_of_maker_order on trades (maker_order_id, trade_id);
+create index trades_taker on trades (taker_wallet, market, trade_id);
+create index trades_maker on trades (maker_wallet, market, trade_id);
+-- By side and time, so that no filter of a client walks past more trades than it asks for. Times never run backwards,
+-- so this is the order of execution too.
+create index trades_public on trades (market, taker_side, time_ms, trade_id);
+
+-- Sums are numeric: a thousand of the largest orders in one minute pass what a bigint holds, and no request of a client
+-- may stop settlement.
+create table candles (
+  market         text collate "C" not null,
+  open_ms        bigint not null,
+  open_ticks     bigint not null,
+  high_ticks     bigint not null,
+  low_ticks      bigint not null,
+  close_ticks    bigint not null,
+  volume_steps   numeric not null,
+  quote_atoms    numeric not null,
+  first_trade_id bigint not null,
+  last_trade_id  bigint not null,
+  timeframe      text collate "C" not null,
+  primary key (market, timeframe, open_ms)
+) with (fillfactor = 80);
+comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
+comment on column candles.quote_atoms is 'Price x size.';
+comment on column candles.timeframe is '1m, 1h or 1D';
+`;
+
+/**
+ * Movements of funds, and the entries of all accounts.
+ *
+ * Every transaction of `ledger_entries` sums to zero in every asset. Its accounts are wallets, `house` (fees earned) and
+ * `custody` (the world outside: what was deposited is owed to it, so its balance is the negative of what the service
+ * holds).
+ */
+const MONEY = `
+create table movements (
+  sequence     bigint primary key,
+  kind         text not null check (kind in ('credited', 'debited', 'requested', 'confirmed', 'returned')),
+  wallet       text collate "C" not null,
+  asset        text collate "C" not null,
+  amount_atoms bigint not null,
+  reference    text collate "C" not null,
+  time_ms      bigint not null,
+  reverses     text collate "C",
+  txid         text collate "C",
+  unique (kind, reference)
+);
+comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
+comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
+comment on column movements.txid is 'Transaction that paid a confirmed withdrawal.';
+
+-- Deposits and withdrawals of a wallet, for its statement.
+create index movements_of_wallet on movements (wallet, sequence);
+create unique index movements_reverses on movements (kind, reverses) where reverses is not null;
+create unique index movements_withdrawals on movements (reference) where kind in ('debited', 'requested');
+create unique index movements_ends on movements (reference) where kind in ('confirmed', 'returned');
+create index movements_steps on movements (kind, sequence) where kind in ('requested', 'confirmed', 'returned');
+
+-- A list of the withdrawals that did not end costs no history.
+create table pending_withdrawals (
+  reference text collate "C" primary key,
+  sequence  bigint not null unique
+);
+comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
+
+create table ledger_entries (
+  sequence       bigint not null,
+  line           integer not null,
+  transaction_id text collate "C" not null,
+  kind           text not null
+    check (kind in ('trade', 'fee', 'credit', 'debit', 'request', 'confirm', 'return', 'adopt')),
+  account        text collate "C" not null,
+  asset          text collate "C" not null,
+  amount_atoms   bigint not null check (amount_atoms <> 0),
+  reference      text collate "C" not null,
+  time_ms        bigint not null,
+  primary key (sequence, line)
+);
+comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
+comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
+comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
+`;
+
+/**
+ * Seams of the ledger: events that no copy of it has, and the state of the engine that followed them.
+ *
+ * The tables are empty in a ledger that never lost an event, and small in all others.
+ */
+const ADOPTIONS = `
+create table adoptions (
+  sequence       bigint primary key,
+  after_sequence bigint not null,
+  last_trade_id  bigint not null,
+  time_ms        bigint not null,
+  check (sequence > after_sequence)
+);
+comment on table adoptions is 'Seams: events after after_sequence, up to sequence, are lost. Rows of these events were written as of the state of the engine.';
+comment on column adoptions.last_trade_id is 'The last trade id that the engine had given out by then.';
+
+create table adopted_balances (
+  account      text collate "C" not null,
+  sequence     bigint not null,
+  asset        text collate "C" not null,
+  line         integer not null,
+  amount_atoms bigint not null check (amount_atoms <> 0),
+  time_ms      bigint not null,
+  primary key (account, sequence, asset)
+);
+comment on table adopted_balances is 'What the lost events of a seam changed of each account, in sum.';
+
+create table adopted_fills (
+  order_id text collate "C" not null,
+  sequence bigint not null,
+  steps    bigint not null check (steps > 0),
+  time_ms  bigint not null,
+  primary key (order_id, sequence)
+);
+comment on table adopted_fills is 'Steps of an order that lost trades filled. A lost order whose size is unknown has one.';
+
+create table adopted_prices (
+  market      text collate "C" not null,
+  sequence    bigint not null,
+  price_ticks bigint not null,
+  time_ms     bigint not null,
+  primary key (market, sequence)
+);
+comment on table adopted_prices is 'The price of the last trade of a market, where the trade is lost.';
+`;
+
+/**
+ * Closings of months and balances of days.
+ *
+ * A statement starts from the nearest kept balances, so its cost follows the days since and not the history. Balances
+ * of days are thrown away once a closing holds the month.
+ */
+const CLOSINGS = `
+create table closings (
+  month     text collate "C" primary key check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
+  end_ms    bigint not null unique,
+  sequence  bigint not null,
+  digest    bytea not null,
+  closed_at timestamptz not null default clock_timestamp()
+);
+comment on table closings is 'Months (UTC) that were closed.';
+comment on column closings.sequence is 'The last booked event before the end; 0: none.';
+comment on column closings.digest is 'SHA-256 of the balances of the closing.';
+
+create table closing_balances (
+  month          text collate "C" not null,
+  account        text collate "C" not null,
+  asset          text collate "C" not null,
+  total_atoms    numeric not null,
+  reserved_atoms numeric not null,
+  primary key (month, account, asset)
+);
+comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
+
+create table daily_balances (
+  end_ms      bigint not null,
+  account     text collate "C" not null,
+  asset       text collate "C" not null,
+  total_atoms numeric not null,
+  sequence    bigint not null,
+  primary key (end_ms, account, asset)
+);
+comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';
+`;
+
+/**
+ * The chain of events.
+ *
+ * The head after a batch is the SHA-256 of the head before it and of digests of the rows that each event wrote. Ledger
+ * entries and candles are left out: they follow from trades and movements, and a reconcile recomputes them.
+ */
+const CHAIN = `
+create table chain_heads (
+  sequence bigint primary key,
+  head     text collate "C" not null
+);
+comment on table chain_heads is 'A head of every 10,000 events, and of closings. The first row is where the chain begins.';
+insert into chain_heads (sequence, head) values (0, '');
+
+create table chain_links (
+  sequence bigint primary key,
+  links    text collate "C" not null
+);
+comment on table chain_links is 'The beginning of the digest of each event, those of one batch in a row.';
+comment on column chain_links.sequence is 'The last event of the batch.';
+`;
+
+/**
+ * Acts of operators, their keys, and what each key has moved in a day.
+ *
+ * An amount is reserved before the engine is asked, in the transaction that compares it with the cap. It stays counted
+ * unless the engine refused it: an answer that was lost counts, so a cap is never passed.
+ */
+const OPERATORS = `
+create table operator_acts (
+  sequence bigint primary key,
+  name     text collate "C" not null,
+  operator text collate "C" not null,
+  reason   text not null,
+  wallet   text collate "C",
+  market   text collate "C",
+  asset    text collate "C",
+  subject  text collate "C",
+  before   text,
+  after    text,
+  time_ms  bigint not null
+);
+create index operator_acts_wallet on operator_acts (wallet, sequence) where wallet is not null;
+comment on table operator_acts is 'Each change that an operator made, by its event.';
+comment on column operator_acts.name is 'The command, like account hold.';
+comment on column operator_acts.operator is 'Name of the person or of the key.';
+comment on column operator_acts.subject is 'Reference, order id, month or key that the act was about.';
+comment on column operator_acts.before is
+  'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
+comment on column operator_acts.after is 'What there is since, in the same words.';
+
+create table operator_keys (
+  name       text collate "C" primary key,
+  digest     bytea not null unique,
+  rights     text[] not null,
+  caps       jsonb not null,
+  created_at timestamptz not null default clock_timestamp(),
+  revoked_at timestamptz
+);
+comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
+comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
+comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
+
+create table operator_key_days (
+  key   text collate "C" not null,
+  day   date not null,
+  asset text collate "C" not null,
+  atoms numeric not null default 0,
+  primary key (key, day, asset)
+);
+comment on table operator_key_days is 'Atoms that a key with a cap has moved or reserved in a day.';
+
+create table cap_reservations (
+  key       text collate "C" not null,
+  kind      text collate "C" not null,
+  reference text collate "C" not null,
+  asset     text collate "C" not null,
+  atoms     bigint not null,
+  day       date not null,
+  holders   integer not null,
+  is_moved  boolean not null default false,
+  primary key (key, kind, reference, asset, atoms)
+);
+comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';
+comment on column cap_reservations.holders is 'Requests that have asked the engine, or will, to move this amount.';
+comment on column cap_reservations.is_moved is 'The engine has moved it: nothing gives it back.';
+`;
+
+/** Results of reconciles, and the last backups. */
+const CHECKS = `
+-- Processes report these results long after the command has ended.
+create table reconciliations (
+  id            bigint generated always as identity primary key,
+  finished_at   timestamptz not null default clock_timestamp(),
+  sequence      bigint not null,
+  checks        integer not null,
+  differences   bigint not null,
+  failed_checks text[] not null,
+  witness       bytea,
+  results       jsonb
+);
+comment on table reconciliations is 'Results of \`ledger reconcile\`; the books held when there were no differences.';
+comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
+comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
+
+create table backups (
+  kind text collate "C" primary key,
+  at   timestamptz not null default clock_timestamp()
+);
+comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried.';
+`;
+
+const APPEND_ONLY = [
+  'adopted_balances',
+  'adopted_fills',
+  'adopted_prices',
+  'adoptions',
+  'chain_heads',
+  'chain_links',
+  'closing_balances',
+  'closings',
+  'epoch_starts',
+  'ledger_entries',
+  'market_versions',
+  'movements',
+  'operator_acts',
+  'reconciliations',
+  'setting_changes',
+  'trades',
+] as const;
+
+const REFUSALS = `
+create function refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end $$;
+${APPEND_ONLY.map(
+  (table) => `create trigger append_only before update or delete or truncate on ${table}
+  for each statement execute function refuse_change();`,
+).join('\n')}
+`;
+
+/**
+ * A witness is a digest of a row that has no second copy. `ledger reconcile` compares it, and sees what a hand in the
+ * database changed. Settlement writes the witnesses of orders. Triggers write the others, and only for events that the
+ * cursor does not contain yet.
+ */
+const WITNESSES = `
+create function digest_of(content text) returns bytea language sql stable parallel safe as
+  $$ select substring(sha256(convert_to(content, 'UTF8')) for 16) $$;
+
+create function witness_of(holds) returns bytea language sql stable parallel safe as
+  $$ select digest_of(row($1.wallet, $1.held_at_ms)::text) $$;
+create function witness_of(wallet_terms) returns bytea language sql stable parallel safe as
+  $$ select digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $$;
+create function witness_of(reconciliations) returns bytea language sql stable parallel safe as $$
+  select digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
+    $1.failed_checks)::text || coalesce($1.results::text, ''))
+$$;
+
+create function stamp_hold() returns trigger language plpgsql as $$
+begin
+  if new.held_at_ms >= (select coalesce(event_time_ms, 0) from engine_cursor) then
+    new.witness := witness_of(new);
+  end if;
+  return new;
+end $$;
+create trigger stamp before insert or update on holds for each row execute function stamp_hold();
+
+create function stamp_terms() returns trigger language plpgsql as $$
+begin
+  if new.accepted_at_ms >= (select coalesce(event_time_ms, 0) from engine_cursor) then
+    new.witness := witness_of(new);
+  end if;
+  return new;
+end $$;
+create trigger stamp before insert or update on wallet_terms for each row execute function stamp_terms();
+
+create function stamp_reconciliation() returns trigger language plpgsql as $$
+begin
+  new.witness := witness_of(new);
+  return new;
+end $$;
+create trigger stamp before insert on reconciliations for each row execute function stamp_reconciliation();
+
+-- The digest of all that never changes of an order, and a second copy of what does. The fields come in the order in
+-- which settlement writes them; a text of a client, which may hold anything, is the last of the digest. 22 characters
+-- of base64 are 132 bits. concat_ws leaves nulls out.
+create function order_witness(orders) returns bytea language sql stable parallel safe as $$
+  select convert_to(
+    substr(encode(sha256(convert_to(concat_ws(E'\\t', 
+  $1.id, $1.wallet, $1.market, $1.side, $1.type, $1.time_in_force, $1.post_only,
+  coalesce($1.price_ticks::text, '\\N'), $1.size_steps, $1.created_at_ms, $1.sequence, $1.base, $1.quote,
+  $1.base_atoms_per_step, $1.quote_atoms_per_lot, coalesce($1.reject_reason, '\\N'),
+  coalesce(encode(float8send($1.leverage), 'hex'), '\\N'), $1.client_order_id), 'UTF8')), 'base64'), 1, 22)
+      || concat_ws('/', '', 
+  $1.filled_steps, $1.fill_count, $1.status, $1.updated_at_ms, $1.updated_sequence,
+  coalesce($1.closed_sequence::text, '-'), $1.reason),
+    'UTF8')
+$$;
+`;
+
+export const up = (knex: Knex) =>
+  knex.raw(
+    [
+      ENGINE,
+      SETTINGS,
+      TRADING,
+      MONEY,
+      ADOPTIONS,
+      CLOSINGS,
+      CHAIN,
+      OPERATORS,
+      CHECKS,
+      REFUSALS,
+      WITNESSES,
+    ].join(''),
+  );
