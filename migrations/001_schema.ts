@@ -466,7 +466,7 @@ comment on column cap_reservations.is_moved is 'The engine has moved it: nothing
 const CHECKS = `
 -- Processes report these results long after the command has ended.
 create table reconciliations (
-  id            bigint generated always as identity primary key,
+  id            bigint primary key,
   finished_at   timestamptz not null default clock_timestamp(),
   sequence      bigint not null,
   checks        integer not null,
@@ -477,6 +477,7 @@ create table reconciliations (
 );
 comment on table reconciliations is 'Results of \`ledger reconcile\`; the books held when there were no differences.';
 comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
+comment on column reconciliations.id is 'Numbers without gaps, from 1: each is one more than that of the row before.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
 
 create table backups (

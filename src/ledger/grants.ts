@@ -92,7 +92,7 @@ const MEND = `
   cross join lateral (select one = any (rights) as is_granted) as wanted
   where has_table_privilege(pg_roles.oid, pg_class.oid, one) <> is_granted
   union all
-  -- An identity has a sequence, which a dump reads.
+  -- The tables of knex have sequences, which a dump reads.
   select format('grant select on sequence %s to %I', pg_class.oid::regclass, rolname)
   from pg_class join pg_roles on rolname = 'redbook_backup'
   where relkind = 'S' and relnamespace = 'public'::regnamespace and pg_has_role(relowner, 'usage')

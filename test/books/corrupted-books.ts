@@ -157,7 +157,7 @@ export class CorruptedBooks {
       // Each reconcile of a test adds a row of its own.
       const kept =
         table === 'reconciliations' ? 'where id <= (select max(id) from saved.reconciliations)' : '';
-      return `delete from ${table} ${kept}; insert into ${table} overriding system value table saved.${table};`;
+      return `delete from ${table} ${kept}; insert into ${table} table saved.${table};`;
     });
     await this.sql(texts.join(' '));
   }

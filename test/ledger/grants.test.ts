@@ -18,7 +18,7 @@ const OTHERS = ['redbook_settlement', 'redbook_api', 'redbook_operator_api', 're
 /** Statements of each class, which change no row. */
 const CLASSES: Readonly<Record<string, (table: string, column: string) => string>> = {
   select: (table) => `select from ${table} limit 0`,
-  insert: (table) => `insert into ${table} overriding system value select * from ${table} where false`,
+  insert: (table) => `insert into ${table} select * from ${table} where false`,
   update: (table, column) => `update ${table} set ${column} = ${column} where false`,
   delete: (table) => `delete from ${table} where false`,
   truncate: (table) => `truncate ${table}`,

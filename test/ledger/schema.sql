@@ -291,7 +291,7 @@ create table pending_withdrawals (
 );
 
 create table reconciliations (
-  id bigint generated always as identity not null,
+  id bigint not null,
   finished_at timestamp with time zone default clock_timestamp() not null,
   sequence bigint not null,
   checks integer not null,
@@ -508,6 +508,7 @@ comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one 
 comment on column orders.reason is 'Why an order ended that was neither filled nor rejected; null: not recorded.';
 comment on column orders.sequence is 'Engine event that placed the order.';
 comment on column orders.witness is 'Digest of the row as settlement wrote it.';
+comment on column reconciliations.id is 'Numbers without gaps, from 1: each is one more than that of the row before.';
 comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
 comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';

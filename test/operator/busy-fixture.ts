@@ -1,7 +1,7 @@
 /** A small exchange with data of every kind, for tests that read all of it. */
 
 import {
-  type FilterSizes,
+  type FixtureOptions,
   marketRules,
   type OperatorFixture,
   openOperatorFixture,
@@ -13,8 +13,8 @@ export const TAKER = WALLET('b');
 export const BUSY_MARKETS = ['ETH/USDC', 'BTC/USDC'];
 
 /** Funds two wallets on two markets that share their quote asset. Some orders rest, some trade, some are closed. */
-export async function openBusyFixture(filterBytes?: FilterSizes): Promise<OperatorFixture> {
-  const fixture = await openOperatorFixture(filterBytes);
+export async function openBusyFixture(options?: FixtureOptions): Promise<OperatorFixture> {
+  const fixture = await openOperatorFixture(options);
   await fixture.ask('asset', 'set', 'USDC', '--scale', '6');
   for (const market of BUSY_MARKETS) await fixture.ask('market', 'create', market, ...marketRules());
   for (const wallet of [MAKER, TAKER]) {

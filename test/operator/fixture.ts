@@ -66,18 +66,21 @@ interface OrderInWords {
 
 export const WALLET = (digit: number | string): string => `0x${String(digit).repeat(40)}`;
 
-/** Claim filter sizes in the settings of the trading processes and of the operator. */
-export interface FilterSizes {
+export interface FixtureOptions {
+  /** Claim filter sizes in the settings of the trading processes and of the operator. */
   readonly trading?: number;
   readonly operating?: number;
+  /** A migrated database; a new one of the run's Postgres unless given. */
+  readonly databaseUrl?: string;
 }
 
-export async function openOperatorFixture(filterBytes: FilterSizes = {}): Promise<OperatorFixture> {
+export async function openOperatorFixture(options: FixtureOptions = {}): Promise<OperatorFixture> {
   const redisUrl = await freshRedis();
   const [redis, operating] = [openRedis(redisUrl), openRedis(redisUrl, 'engine-operator')];
   const exchange = await openExchange({
     redisUrl,
-    claimFilterBytes: filterBytes.trading ?? LIMITS.claimFilterBytes,
+    databaseUrl: options.databaseUrl,
+    claimFilterBytes: options.trading ?? LIMITS.claimFilterBytes,
   });
   const { engine, ledger, databaseUrl } = exchange;
   const operatorsEngine = async (claimFilterBytes = LIMITS.claimFilterBytes): Promise<Engine> => {
@@ -87,7 +90,7 @@ export async function openOperatorFixture(filterBytes: FilterSizes = {}): Promis
   };
   const opened = { times: 0, closed: 0 };
   const services: OperatorServices = {
-    engine: await operatorsEngine(filterBytes.operating),
+    engine: await operatorsEngine(options.operating),
     ledger,
     networkId: '31337',
     close: async () => {

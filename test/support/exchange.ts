@@ -23,13 +23,15 @@ export interface Exchange {
 export interface ExchangeOptions extends Pick<EngineOptions, 'claimFilterBytes' | 'load'> {
   /** A Redis that has an engine already; an empty one unless given. */
   readonly redisUrl?: string | undefined;
+  /** A migrated database; a new one of the run's Postgres unless given. */
+  readonly databaseUrl?: string | undefined;
   /** Most connections of each kind of reading. */
   readonly poolSize?: number;
 }
 
 export async function openExchange(options: ExchangeOptions = {}): Promise<Exchange> {
-  const { redisUrl = await freshRedis(), poolSize, ...engineOptions } = options;
-  const databaseUrl = await freshLedgerDatabase();
+  const { redisUrl = await freshRedis(), poolSize, ...others } = options;
+  const { databaseUrl = await freshLedgerDatabase(), ...engineOptions } = others;
   const redis = openRedis(redisUrl, 'engine-all');
   // A test may stop this Redis before it closes the exchange.
   redis.on('error', () => undefined);

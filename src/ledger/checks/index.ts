@@ -3,7 +3,7 @@
 import { type LedgerCheckpoint, readCheckpoint } from '../checkpoint.ts';
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
 import type { Pools } from '../pools.ts';
-import { type Ask, askOnce, inSnapshot } from '../queries.ts';
+import { type Ask, askOnce, inSnapshot, inTransaction } from '../queries.ts';
 import { storable } from '../text.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { checkChain } from './chain.ts';
@@ -83,6 +83,14 @@ interface ReconcileRow {
   differences: bigint;
   failed_checks: string[];
 }
+
+/** A second reconcile that ends at the same moment waits here. */
+const ONE_AT_A_TIME = `select pg_advisory_xact_lock(hashtext('redbook reconciliations'))`;
+
+/** A sequence of Postgres would leave gaps after a crash, a failover, or an insert that was rolled back. */
+const ADD_RECONCILE = `
+  insert into reconciliations (id, sequence, checks, differences, failed_checks, results)
+  select coalesce(max(id), 0) + 1, $1, $2, $3, $4, $5 from reconciliations`;
 
 const COLUMNS = 'finished_at, sequence, checks, differences, failed_checks';
 const LAST = 'from reconciliations order by id desc limit 1';
@@ -170,12 +178,16 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
       { sequence, checks, differences, failedChecks }: ReconcileNote,
       results: readonly NotedCheck[] = [],
     ): Promise<void> {
-      await askOnce(
-        auditing,
-        `insert into reconciliations (sequence, checks, differences, failed_checks, results)
-         values ($1, $2, $3, $4, $5)`,
-        [sequence, checks, differences, failedChecks, JSON.stringify(keptOf(results))],
-      );
+      await inTransaction(auditing, 'begin', async (ask) => {
+        await ask(ONE_AT_A_TIME);
+        await ask(ADD_RECONCILE, [
+          sequence,
+          checks,
+          differences,
+          failedChecks,
+          JSON.stringify(keptOf(results)),
+        ]);
+      });
     },
 
     /** Returns the result of the last reconcile, or null when there never was one. */
