@@ -7,5 +7,4 @@ import { readFileSync } from 'node:fs';
 export default {
   ...JSON.parse(readFileSync(new URL('../.mocharc.json', import.meta.url), 'utf8')),
   timeout: 180_000,
-  spec: ['test/browser/**/*.test.ts'],
 };

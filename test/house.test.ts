@@ -19,6 +19,7 @@ import { ERRORS } from '../src/domain/errors.ts';
 import { END_REASONS } from '../src/domain/order.ts';
 import { LOCAL_ROUTES, ROUTES } from '../src/http/routes.ts';
 import { orderReplySchema, ordersSchema, walletTradesSchema } from '../src/order/reply.ts';
+import { BROWSER_FIRST, SELECTION } from './selection.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
@@ -146,6 +147,14 @@ describe('the house', () => {
       );
     });
     expect(found).to.deep.equal([]);
+  });
+
+  it('has each test file in one of `npm test` and `npm run proofs`', () => {
+    const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.test.ts'))
+      .map((file) => `test/${file}`);
+    const selected = [...Object.values(SELECTION).flat(), ...BROWSER_FIRST];
+    expect(selected.sort()).to.deep.equal(files.sort());
   });
 
   it('has no file or folder with a meaningless name', () => {

@@ -1,5 +1,5 @@
 /**
- * `npm run tool -- smoke`: starts the all-in-one, runs the demo on it, stops it, and runs some test files of each room,
+ * `npm run proofs -- smoke`: starts the all-in-one, runs the demo on it, stops it, and runs some test files of each room,
  * within about a minute. `.ci/run` does so under each Node that the whole suite does not run on.
  */
 

@@ -1,146 +1,28 @@
 /**
- * Runs `npm test`: the checks and all tests, several at a time so that no processor stands idle. The
- * output appears in the order of the steps: the first unfinished step writes at once, and the others wait their turn.
- * Exits with 1 if any step failed. An error of the checks ends the run early.
+ * Runs `npm test`: the checks and the tests that everybody runs, always with the same random choices. The checks and the
+ * tests without servers come first, so that most mistakes appear at once. `npm run proofs` runs the others.
  *
  *   --node VERSION    the tests alone, under the Node of the npm package `node`, which npx keeps in its cache
- *   --redis-cluster   the tests that also run on clusters, alone
  */
 
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { BROWSER_FIRST, SELECTION } from './selection.mjs';
+import { runGroups } from './steps.mjs';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const { values: again } = parseArgs({
-  options: { node: { type: 'string' }, 'redis-cluster': { type: 'boolean' } },
-});
+const { values: again } = parseArgs({ options: { node: { type: 'string' } } });
 const NODE =
   again.node === undefined ? [process.execPath] : ['npx', '-y', '-p', `node@${again.node}`, '--', 'node'];
-/** Shared machines stop a process for seconds. The reporter lists each test that needed the second attempt. */
-const AGAIN = ['--retries', '1'];
-const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js', ...AGAIN];
+const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js'];
+/** Four at a time on two cores: more than every third second a file waits for a server, a clock or a process. */
+const PARALLEL = ['--parallel', '--jobs', '4'];
 
-/**
- * @typedef {{ title: string, command: string[], once?: boolean, endsRun?: boolean }} Step
- * `once` is true if another Node or Redis makes no difference, `endsRun` if a failure stops the other steps.
- */
+const CHECKS = { title: 'checks', command: [process.execPath, 'test/check.mjs'], endsRun: true };
+const FIRST = { title: 'tests without servers', command: [...MOCHA, ...SELECTION.first], endsRun: true };
+const SERVERS = { title: 'tests with servers', command: [...MOCHA, ...PARALLEL, ...SELECTION.servers] };
+const BROWSER = {
+  title: 'browser tests',
+  command: [process.execPath, 'test/browser/main.mjs', ...BROWSER_FIRST],
+};
 
-/**
- * The steps of a group run at the same time. The cadence compares times of seven processes with 300 ms, so no other
- * test runs beside it. The checks take one processor, and leave the other one to it.
- * @type {Step[][]}
- */
-const GROUPS = [
-  [
-    { title: 'checks', command: [process.execPath, 'test/check.mjs'], once: true, endsRun: true },
-    {
-      title: 'cadence of the streams',
-      command: [...MOCHA, '--spec', 'test/stream/cadence.test.ts'],
-      once: again['redis-cluster'] === true,
-    },
-  ],
-  [
-    { title: 'tests', command: [...MOCHA, '--config', 'test/whole.mocharc.mjs'] },
-    { title: 'browser tests', command: [process.execPath, 'test/browser/main.mjs', ...AGAIN], once: true },
-  ],
-];
-
-/** @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set();
-let isStopped = false;
-
-/**
- * Sends a signal to all running steps and their children. Each step is a process group of its own, because mocha does
- * not pass SIGTERM on.
- * @param {NodeJS.Signals} signal
- */
-function stop(signal) {
-  isStopped = true;
-  for (const { pid } of running)
-    try {
-      if (pid !== undefined) process.kill(-pid, signal);
-    } catch {
-      // The group ended meanwhile.
-    }
-}
-
-/** The output of a step, held back until `release`. */
-class Output {
-  /** @type {Uint8Array[] | undefined} */
-  #held = [];
-
-  /** @param {Uint8Array} chunk */
-  write(chunk) {
-    if (this.#held) this.#held.push(chunk);
-    else process.stdout.write(chunk);
-  }
-
-  release() {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const chunk of held) process.stdout.write(chunk);
-  }
-}
-
-/**
- * @param {Step} step
- * @returns {{ output: Output, failed: Promise<boolean> }}
- */
-function start({ command: [program = '', ...args], endsRun = false }) {
-  const output = new Output();
-  const child = spawn(program, args, {
-    cwd: ROOT,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
-  });
-  running.add(child);
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.write(chunk));
-  const failed = new Promise((/** @type {(failed: boolean) => void} */ resolve) => {
-    child.once('error', (error) => output.write(Buffer.from(`${error.message}\n`)));
-    child.once('close', (code) => resolve(code !== 0));
-  }).then((hasFailed) => {
-    running.delete(child);
-    if (hasFailed && endsRun) stop('SIGTERM');
-    return hasFailed;
-  });
-  return { output, failed };
-}
-
-/**
- * Runs a group and writes its output in order.
- * @param {Step[]} steps
- * @returns {Promise<string[]>} titles of the failed steps
- */
-async function run(steps) {
-  const started = steps.map((step) => ({ ...step, ...start(step) }));
-  const failures = [];
-  for (const { title, output, failed } of started) {
-    process.stdout.write(`\n— ${title}\n`);
-    output.release();
-    if (await failed) failures.push(title);
-    if (isStopped) break;
-  }
-  await Promise.all(started.map(({ failed }) => failed));
-  return failures;
-}
-
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => stop(signal));
-
-// One seed for all steps, so that it repeats the whole run.
-process.env.SEED ||= String(Date.now() % 2 ** 31);
-// All steps start processes from one build of the sources.
-const builds = mkdtempSync(join(tmpdir(), 'redbook-test-'));
-process.env.REDBOOK_TEST_BUILDS = builds;
-process.once('exit', () => rmSync(builds, { recursive: true, force: true }));
-if (again['redis-cluster']) process.env.REDBOOK_TEST_REDIS = 'cluster';
-const isAgain = again.node !== undefined || again['redis-cluster'];
-const failures = [];
-for (const steps of GROUPS)
-  if (!isStopped) failures.push(...(await run(steps.filter(({ once }) => !(isAgain && once)))));
-if (failures.length > 0) console.error(`\nFailed: ${failures.join(', ')}`);
-process.exitCode = failures.length > 0 || isStopped ? 1 : 0;
+process.env.SEED ||= '1';
+await runGroups(again.node === undefined ? [[FIRST, CHECKS], [SERVERS], [BROWSER]] : [[FIRST, SERVERS]]);

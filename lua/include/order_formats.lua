@@ -1,5 +1,5 @@
 -- Formats of orders, events and calls, and codes in them. A format skips what its script does not read. Written by
--- `npm run -s tool -- order-formats` from the layouts of `src/order` and `src/engine`; a test compares them.
+-- `npm run -s proofs -- order-formats` from the layouts of `src/order` and `src/engine`; a test compares them.
 --- define PLACING_CALL_FORMAT '>I2I6I2I7I7I2I1I7I7I1I1I4I4I4I1c0I1c0'
 --- define PLACING_REPLY_FORMAT '>I2I6'
 --- define MET_IN_VAIN_FORMAT '>I1I2'

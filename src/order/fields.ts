@@ -2,7 +2,7 @@
  * The fields of an order: what each one is in a request, in Postgres and in a reply; `bytes.ts` has them in calls and
  * events. Every reader and writer of orders follows from these tables. To add a field, name it in `OrderTerms` or
  * `OrderLife`, add it to the tables and in a migration, give `ENGINE_FORMAT` the next number if it has bytes, and run
- * `npm run -s tool -- order-formats`.
+ * `npm run -s proofs -- order-formats`.
  */
 
 import { z } from 'zod';

@@ -63,7 +63,7 @@ describe('.ci/run', () => {
     return { status, stdout, stderr };
   };
   const INSTALLING = "Installing Debian's package chromium for the browser tests.\n";
-  const WHOLE = 'npm test REQUIRE_CHROMIUM=1\nnpm run -s tool -- packed REQUIRE_CHROMIUM=1\n';
+  const WHOLE = 'npm test REQUIRE_CHROMIUM=1\nnpm run -s proofs REQUIRE_CHROMIUM=1\n';
   const smokeOf = (version: number): string => `npx -y -p node@${version} -c node test/smoke.mjs\n`;
   const TESTS = WHOLE + smokeOf(22) + smokeOf(24);
 

@@ -1,5 +1,5 @@
 /**
- * Runs the tests of the page in Chromium, the last part of `npm test`. Without Chromium it reports in one line that
+ * Runs the tests of the page in Chromium: the files that are named, or all. Without Chromium it reports in one line that
  * they are skipped, and fails only with REQUIRE_CHROMIUM=1.
  */
 
@@ -12,7 +12,8 @@ const CONFIG = fileURLToPath(new URL('../browser.mocharc.mjs', import.meta.url))
 
 function run() {
   if (findChromium() !== undefined) {
-    const args = [MOCHA, '--config', CONFIG, ...process.argv.slice(2)];
+    const named = process.argv.slice(2);
+    const args = [MOCHA, '--config', CONFIG, ...(named.length > 0 ? named : ['test/browser/**/*.test.ts'])];
     return spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1;
   }
   console.error('The browser tests were left out: no Chromium on PATH, and CHROME_BIN does not name one.');

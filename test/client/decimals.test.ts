@@ -12,7 +12,7 @@ import {
   roundToTick,
   subtract,
 } from '../../src/client/index.ts';
-import { unitsOf, writeDecimal } from '../equivalence/decimals.ts';
+import { unitsOf, writeDecimal } from '../proofs/equivalence/decimals.ts';
 import { random, runSeed } from '../support/seed.ts';
 
 const MARKET = {

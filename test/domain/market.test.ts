@@ -5,7 +5,7 @@ import { OperatorRefusal } from '../../src/domain/errors.ts';
 import { MAX_MARKETS, type Market } from '../../src/domain/market.ts';
 import { marketGrid } from '../../src/domain/market-grid.ts';
 import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts';
-import { unitsOf } from '../equivalence/decimals.ts';
+import { unitsOf } from '../proofs/equivalence/decimals.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { words } from '../support/words.ts';

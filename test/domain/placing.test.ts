@@ -5,7 +5,7 @@ import type { Market } from '../../src/domain/market.ts';
 import { composeMarket } from '../../src/domain/market-rules.ts';
 import { EXACT_LIMIT, feeAtomsOf, type MeasuredRequest, measureOrder } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
-import { unitsOf } from '../equivalence/decimals.ts';
+import { unitsOf } from '../proofs/equivalence/decimals.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 

@@ -21,7 +21,7 @@ import {
   toScaled,
   toScaledDown,
 } from '../../src/domain/units.ts';
-import { unitsOf, writeDecimal } from '../equivalence/decimals.ts';
+import { unitsOf, writeDecimal } from '../proofs/equivalence/decimals.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
 const GRIDS = ['1', '0.01', '0.0001', '0.25', '5', '0.000000001', '1e-12', '3e7', '1e-20'].map(

@@ -45,7 +45,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 describe('formats of the scripts', () => {
   it('are those of the layouts', () => {
     const written = readFileSync(new URL('../../lua/include/order_formats.lua', import.meta.url), 'utf8');
-    expect(written, 'npm run -s tool -- order-formats writes them').to.equal(orderFormats());
+    expect(written, 'npm run -s proofs -- order-formats writes them').to.equal(orderFormats());
   });
 
   for (const [file, format, names] of [

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { walletBytes } from '../../src/engine/codec.ts';
 import { type CancelledPage, type DueCancel, type Engine, openEngine } from '../../src/engine/index.ts';
 import { balancesKey, KEYS } from '../../src/engine/keys.ts';
-import { CLOCK_KEY, loadOnSimulatedClock } from '../commands/simulation/simulated-redis.ts';
+import { CLOCK_KEY, loadOnSimulatedClock } from '../proofs/simulation/simulated-redis.ts';
 import { liveContents } from '../support/engine-contents.ts';
 import { LIMITS } from '../support/limits.ts';
 import {

@@ -89,7 +89,7 @@ const CODES: readonly (readonly (string | null)[])[] = [
 export const orderFormats = (): string =>
   [
     '-- Formats of orders, events and calls, and codes in them. A format skips what its script does not read. Written by',
-    '-- `npm run -s tool -- order-formats` from the layouts of `src/order` and `src/engine`; a test compares them.',
+    '-- `npm run -s proofs -- order-formats` from the layouts of `src/order` and `src/engine`; a test compares them.',
     ...FORMATS.map(([name, format]) => `--- define ${name} '${format}'`),
     `--- define CAUSE_REPLACED ${CAUSES.indexOf('replaced')}`,
     `--- define TERMS_BYTES ${TERMS.sizeAt(NOTHING, 0)} (without the client id)`,

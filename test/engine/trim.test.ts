@@ -5,7 +5,7 @@ import type { Cursor } from '../../src/domain/event.ts';
 import { filterKeys } from '../../src/engine/filter-layout.ts';
 import { type Engine, type EngineMoment, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
-import { CLOCK_KEY, loadOnSimulatedClock } from '../commands/simulation/simulated-redis.ts';
+import { CLOCK_KEY, loadOnSimulatedClock } from '../proofs/simulation/simulated-redis.ts';
 import { LIMITS } from '../support/limits.ts';
 import { random, runSeed } from '../support/seed.ts';
 import {

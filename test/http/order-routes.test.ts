@@ -1,6 +1,6 @@
 /**
  * Proves that batches, replacements, cancels of named orders and reads of changes do what the reference exchange does.
- * `npm run tool -- order-routes` runs more cases, and plants faults that this test must find.
+ * `npm run proofs -- order-routes` runs more cases, and plants faults that this test must find.
  */
 
 import { expect } from 'chai';

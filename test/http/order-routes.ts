@@ -10,18 +10,26 @@ import { parse } from 'lossless-json';
 import { openSessions } from '../../src/auth/session.ts';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { KEYS } from '../../src/engine/keys.ts';
-import { writeDecimal } from '../equivalence/decimals.ts';
-import { compare, Divergence, show } from '../equivalence/divergence.ts';
-import { Generator } from '../equivalence/generator.ts';
+import { writeDecimal } from '../proofs/equivalence/decimals.ts';
+import { compare, Divergence, show } from '../proofs/equivalence/divergence.ts';
+import { Generator } from '../proofs/equivalence/generator.ts';
 import {
   type ClosedRecord,
   type PlaceAnswer,
   ReferenceExchange,
   type ReferenceOrder,
-} from '../equivalence/reference-book.ts';
-import { type Request, refusalByRules } from '../equivalence/reference-rules.ts';
-import { BUSY, DEFAULT_SCALE, MARKETS, SCALES, TRADERS, WALLETS, WHALES } from '../equivalence/stage.ts';
-import type { Placing } from '../equivalence/turns.ts';
+} from '../proofs/equivalence/reference-book.ts';
+import { type Request, refusalByRules } from '../proofs/equivalence/reference-rules.ts';
+import {
+  BUSY,
+  DEFAULT_SCALE,
+  MARKETS,
+  SCALES,
+  TRADERS,
+  WALLETS,
+  WHALES,
+} from '../proofs/equivalence/stage.ts';
+import type { Placing } from '../proofs/equivalence/turns.ts';
 import { LIMITS } from '../support/limits.ts';
 import { type Random, random } from '../support/seed.ts';
 import { type Fixture, SECRET } from './fixture.ts';

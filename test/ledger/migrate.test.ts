@@ -43,7 +43,7 @@ describe('migrations', () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
     const kept = readFileSync(new URL('schema.sql', import.meta.url), 'utf8');
-    const advice = 'run `npm run -s tool -- schema` after a new migration';
+    const advice = 'run `npm run -s proofs -- schema` after a new migration';
     expect(await schemaOf(databaseUrl), advice).to.equal(kept);
     const digests = new URL('../../src/ledger/checks/schema-digests.ts', import.meta.url);
     expect(await schemaDigestsOf(databaseUrl), advice).to.equal(readFileSync(digests, 'utf8'));

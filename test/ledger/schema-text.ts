@@ -3,7 +3,7 @@
 import { OWN_TABLES, SCHEMA_OBJECTS } from '../../src/ledger/checks/schema.ts';
 import { query } from './tables.ts';
 
-const HEAD = `-- The schema that all migrations make of an empty database. \`npm run -s tool -- schema\` writes this file anew.
+const HEAD = `-- The schema that all migrations make of an empty database. \`npm run -s proofs -- schema\` writes this file anew.
 -- It is read and compared, never run: migrations/ makes the tables.
 `;
 
@@ -79,7 +79,7 @@ export async function schemaOf(databaseUrl: string): Promise<string> {
 export async function schemaDigestsOf(databaseUrl: string): Promise<string> {
   const sql = `with ${OWN_TABLES}, found as (${SCHEMA_OBJECTS}) select name, digest from found order by name collate "C"`;
   const rows = await query<{ name: string; digest: string }>(databaseUrl, sql);
-  return `/** Digests of the texts of all guards. \`npm run -s tool -- schema\` writes this file anew. */
+  return `/** Digests of the texts of all guards. \`npm run -s proofs -- schema\` writes this file anew. */
 export const SCHEMA_DIGESTS: Readonly<Record<string, string>> = {
 ${rows.map(({ name, digest }) => `  '${name}': '${digest}',\n`).join('')}};
 `;

@@ -1,4 +1,4 @@
--- The schema that all migrations make of an empty database. `npm run -s tool -- schema` writes this file anew.
+-- The schema that all migrations make of an empty database. `npm run -s proofs -- schema` writes this file anew.
 -- It is read and compared, never run: migrations/ makes the tables.
 
 create table adopted_balances (

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
-import { readPlans } from '../commands/bench/read-plans.ts';
-import { seededSubject, seedLedger } from '../commands/bench/seeded-ledger.ts';
+import { readPlans } from '../proofs/bench/read-plans.ts';
+import { seededSubject, seedLedger } from '../proofs/bench/seeded-ledger.ts';
 import { freshDatabase } from '../support/servers.ts';
 
 describe('a seeded ledger', () => {

@@ -1,10 +1,10 @@
 /** Proves that every planted fault can be planted in the present sources, and that a proof must find it. */
 
 import { expect } from 'chai';
-import { underOf } from '../commands/campaign/broken-builds.ts';
-import { COPIES } from '../commands/campaign/faults/copies.ts';
-import { FAULTS } from '../commands/campaign/faults/index.ts';
-import { SABOTAGE } from '../commands/simulation/sabotage.ts';
+import { underOf } from '../proofs/campaign/broken-builds.ts';
+import { COPIES } from '../proofs/campaign/faults/copies.ts';
+import { FAULTS } from '../proofs/campaign/faults/index.ts';
+import { SABOTAGE } from '../proofs/simulation/sabotage.ts';
 import { PLANTED, rewriteOf } from './planted.ts';
 import { plantedFiles } from './release.ts';
 

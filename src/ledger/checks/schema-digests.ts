@@ -1,4 +1,4 @@
-/** Digests of the texts of all guards. `npm run -s tool -- schema` writes this file anew. */
+/** Digests of the texts of all guards. `npm run -s proofs -- schema` writes this file anew. */
 export const SCHEMA_DIGESTS: Readonly<Record<string, string>> = {
   'constraint adopted_balances_amount_atoms_check on adopted_balances': '90985b8af05cd64d',
   'constraint adopted_balances_pkey on adopted_balances': '1b8c745b0f057b11',

@@ -1,0 +1,473 @@
+/**
+ * Corrupts books as somebody would who may write to Postgres, to Redis or to both, and who mends the digests beside the
+ * rows. A reconcile must name each corruption, alone or with a checkpoint of before it.
+ */
+
+import { expect } from 'chai';
+import { readState, STATE } from '../../../src/engine/state.ts';
+import type { LedgerCheckpoint } from '../../../src/ledger/index.ts';
+import { CorruptedBooks, ENGINE, HELD, PREFIX } from '../../books/corrupted-books.ts';
+import { MAKER, TAKER } from '../../operator/busy-fixture.ts';
+import { WALLET } from '../../operator/fixture.ts';
+
+const DAY_MS = 86_400_000;
+const STRANGER = WALLET('d');
+const bytesOf = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
+const availableField = (wallet: string): Buffer => Buffer.concat([bytesOf(wallet), Buffer.from('a')]);
+
+const MENDED = 'update orders set witness = order_witness(orders)';
+const FIRST = '(select min(sequence) from movements)';
+const CANCELLED = `(select id from orders where status = 'cancelled' order by id limit 1)`;
+const TWO_TRADES = `(select array_agg(trade_id order by trade_id) from (
+  select trade_id from trades where fee_atoms > 1000000 order by trade_id limit 2) as two)`;
+const FILTER = `${PREFIX}claim-filter`;
+const INDEX = `${PREFIX}unsettled:0`;
+const SWITCHES = `${PREFIX}cancel-after:due`;
+const CUT_OFFS = `${PREFIX}cancel-after:cut-offs`;
+
+/** Adds atoms to the fee of a trade, in its row and in its entries. */
+const feeOf = (nth: number, atoms: number): string => `
+  update trades set fee_atoms = fee_atoms + ${atoms} where trade_id = (${TWO_TRADES})[${nth}];
+  update ledger_entries set amount_atoms = amount_atoms + case account when 'house' then ${atoms} else -(${atoms}) end
+  where kind = 'fee' and transaction_id = 'trade-' || (${TWO_TRADES})[${nth}];`;
+
+const DOUBLED = `update movements set amount_atoms = amount_atoms * 2 where sequence = ${FIRST};
+  update ledger_entries set amount_atoms = amount_atoms * 2 where sequence = ${FIRST}`;
+const GIVEN = `update ledger_entries set account = '${STRANGER}' where sequence = ${FIRST} and account <> 'custody';
+  update movements set wallet = '${STRANGER}' where sequence = ${FIRST}`;
+
+/** SQL that swaps the makers of the two trades that are equal. */
+const SWAPPED = `
+  create temp table makers on commit drop as
+  select trades.trade_id, trades.maker_order_id, trades.maker_wallet, other.maker_order_id as other_order,
+    other.maker_wallet as other_wallet
+  from trades join trades as other on other.taker_order_id = trades.taker_order_id and other.size_steps = trades.size_steps
+    and other.price_ticks = trades.price_ticks and other.maker_wallet <> trades.maker_wallet;
+  update trades set maker_order_id = other_order, maker_wallet = other_wallet from makers
+  where makers.trade_id = trades.trade_id;
+  update ledger_entries set account = other_wallet, reference = other_order from makers
+  where transaction_id = 'trade-' || trade_id and account = makers.maker_wallet;
+  ${MENDED}`;
+
+/** SQL that moves every time of the books by a day. */
+const REDATED = [
+  ['trades', 'time_ms'],
+  ['ledger_entries', 'time_ms'],
+  ['movements', 'time_ms'],
+  ['market_versions', 'time_ms'],
+  ['setting_changes', 'time_ms'],
+  ['operator_acts', 'time_ms'],
+  ['holds', 'held_at_ms'],
+  ['wallet_terms', 'accepted_at_ms'],
+  ['orders', 'created_at_ms'],
+  ['orders', 'updated_at_ms'],
+  ['engine_cursor', 'event_time_ms'],
+]
+  .map(([table, column]) => `update ${table} set ${column} = ${column} - ${DAY_MS};`)
+  .join(' ');
+
+/** A change by an insider. Everything is restored, except definitions, which `back` restores. */
+interface Corruption {
+  readonly sql?: string;
+  readonly redis?: (books: CorruptedBooks) => Promise<unknown>;
+  /** Restores what `sql` defined. */
+  readonly back?: string | ((client: CorruptedBooks['client']) => Promise<string>);
+  /** Matches the reported difference. */
+  readonly named: RegExp;
+}
+
+const orderChange = (change: string, named = /event \d+/): Corruption => ({
+  sql: `update orders set ${change} where id = ${CANCELLED}; ${MENDED}`,
+  named,
+});
+
+const inEngine = (named: RegExp, redis: (books: CorruptedBooks) => Promise<unknown>): Corruption => ({
+  named,
+  redis,
+});
+
+const engineField = (field: string, value: string | null): Corruption =>
+  inEngine(new RegExp(`key engine ${field}\\b`), ({ fixture: { redis } }) =>
+    value === null ? redis.hdel(ENGINE, field) : redis.hset(ENGINE, field, value),
+  );
+
+/** Flips the generation of a part of the engine. */
+const flipped = (name: 'claims' | 'unsettled', named: RegExp): Corruption =>
+  inEngine(named, async ({ fixture: { redis } }) => {
+    const state = readState(await redis.hgetBuffer(ENGINE, 'state'));
+    await redis.hset(ENGINE, 'state', STATE.pack({ ...state, [name]: 1 - state[name] }));
+  });
+
+/** Changes the claim of the first deposit, which is of ETH by `MAKER`. */
+async function claimAnew(
+  { fixture: { redis } }: CorruptedBooks,
+  change: (text: string) => string,
+): Promise<void> {
+  const key = `${PREFIX}claims:0`;
+  const found = (await redis.callBuffer('HGETALL', key)) as Buffer[];
+  const at = found.findIndex((value) => value.includes(`"${MAKER} ETH"`));
+  await redis.call('HSET', key, found[at - 1]!, change(found[at]!.toString()));
+}
+
+async function addTo(
+  { fixture: { redis } }: CorruptedBooks,
+  asset: string,
+  changes: [Buffer | string, string][],
+) {
+  for (const [field, atoms] of changes)
+    await redis.call('HINCRBY', `${PREFIX}balances:${asset}`, field, atoms);
+}
+
+const DEPOSIT_ATOMS = '100000000000000';
+const FEE_ATOMS = '1000000';
+
+const definitionOf =
+  (name: string) =>
+  async (client: CorruptedBooks['client']): Promise<string> => {
+    const { rows } = await client.query('select pg_get_functiondef($1::regprocedure) as text', [name]);
+    return rows[0].text;
+  };
+
+const entryOf = (owner: string, at: Buffer): Buffer => Buffer.concat([bytesOf(owner), at.subarray(20)]);
+const lastEntry = async ({ fixture: { redis } }: CorruptedBooks): Promise<Buffer> =>
+  (await redis.zrangeBuffer(INDEX, '0', '-1')).at(-1)!;
+
+/** Facts that only Postgres has: times, fees, makers, orders. */
+const HISTORY: Readonly<Record<string, Corruption>> = {
+  'the time of a deposit twenty days back in movements': {
+    sql: `update movements set time_ms = time_ms - 20 * ${DAY_MS} where sequence = ${FIRST}`,
+    named: /ledger_entries|event \d+/,
+  },
+  'the time of a deposit twenty days back in movements and ledger entries': {
+    sql: `update movements set time_ms = time_ms - 20 * ${DAY_MS} where sequence = ${FIRST};
+      update ledger_entries set time_ms = time_ms - 20 * ${DAY_MS} where sequence = ${FIRST}`,
+    named: /event \d+/,
+  },
+  'atoms of a fee moved to another trade of the same taker': {
+    sql: feeOf(1, -500) + feeOf(2, 500),
+    named: /trade \d+/,
+  },
+  'the makers of two equal trades swapped': { sql: SWAPPED, named: /event \d+/ },
+  'everything one day back': {
+    sql: `${REDATED} ${MENDED};
+    update holds set witness = witness_of(holds); update wallet_terms set witness = witness_of(wallet_terms)`,
+    named: /event \d+/,
+  },
+  'another time in force of a cancelled order': orderChange(`time_in_force = 'FOK'`),
+  'post-only of a cancelled order': orderChange('post_only = not post_only'),
+  'another leverage of a cancelled order': orderChange('leverage = 3'),
+  'another size of a cancelled order': orderChange('size_steps = size_steps + 1'),
+  'a cancelled order that failed': orderChange(`status = 'failed'`),
+  'another reason of a cancelled order': orderChange(`reason = 'market_cleared'`),
+  'another end of a cancelled order': orderChange('updated_at_ms = updated_at_ms + 1'),
+  'another client order id of a cancelled order': orderChange(`client_order_id = 'another'`),
+  'another type of a filled order': {
+    sql: `update orders set type = 'market' where id = (select min(taker_order_id) from trades); ${MENDED}`,
+    named: /event \d+/,
+  },
+  'another time of a hold': {
+    sql: 'update holds set held_at_ms = held_at_ms - 1; update holds set witness = witness_of(holds)',
+    named: new RegExp(`hold of ${HELD}`),
+  },
+  'another time of accepted terms': {
+    sql: `update wallet_terms set accepted_at_ms = accepted_at_ms - 1;
+      update wallet_terms set witness = witness_of(wallet_terms)`,
+    named: new RegExp(`terms of ${MAKER}`),
+  },
+  'a lower fee': { sql: feeOf(1, -500), named: /trade \d+/ },
+  'a maker who never placed an order': {
+    sql: `update ledger_entries set account = '${HELD}' where account = '${MAKER}' and kind = 'trade';
+      update trades set maker_wallet = '${HELD}' where maker_wallet = '${MAKER}';
+      update orders set wallet = '${HELD}' where id in (select maker_order_id from trades); ${MENDED}`,
+    named: /event \d+/,
+  },
+};
+
+/** Records of earlier reconciles, of settlement and of the engine's epochs, and the chain itself. */
+const RECORDS: Readonly<Record<string, Corruption>> = {
+  'an earlier reconcile that failed made to hold': {
+    sql: `update reconciliations set differences = 0, failed_checks = '{}',
+        results = (select jsonb_agg(one || '{"differences": 0}') from jsonb_array_elements(results) as one)
+      where differences > 0; update reconciliations set witness = witness_of(reconciliations)`,
+    named: /reconciliations up to the checkpoint/,
+  },
+  'all earlier reconciles deleted': {
+    sql: 'delete from reconciliations where id <= (select max(id) from saved.reconciliations)',
+    named: /reconciliations/,
+  },
+  'an earlier time of settlement': {
+    sql: `update engine_cursor set settled_at = settled_at - interval '2 hours'`,
+    named: /engine_cursor settled_at/,
+  },
+  'a later time of settlement': {
+    sql: `update engine_cursor set settled_at = settled_at + interval '2 hours'`,
+    named: /engine_cursor settled_at/,
+  },
+  'no time of settlement': {
+    sql: 'update engine_cursor set settled_at = null',
+    named: /engine_cursor settled_at/,
+  },
+  'no epochs': { sql: 'delete from engine_epochs', named: /epochs/ },
+  'another server of an epoch': {
+    sql: `update engine_epochs set server = 'x' || server`,
+    named: /epochs up to the checkpoint/,
+  },
+  'epoch 60000 added': {
+    sql: `insert into engine_epochs values (60000, 'x')`,
+    named: /engine_epochs/,
+  },
+  'an epoch of tomorrow': {
+    sql: `insert into engine_epochs values (60000, 'x', now() + interval '1 day')`,
+    named: /engine_epochs 60000/,
+  },
+  'a balance of a closing made up': {
+    sql: `insert into closing_balances values ('2020-02', '${MAKER}', 'ETH', 5, 0)`,
+    named: /closing of 2020-02/,
+  },
+  'a balance of a day made up': {
+    sql: `insert into daily_balances values (1, '${MAKER}', 'ETH', 5, 0)`,
+    named: /balances at 1970/,
+  },
+  'a deposit that was doubled, and a chain that begins behind it': {
+    sql: `${DOUBLED}; delete from chain_links; delete from chain_heads;
+      insert into chain_heads select sequence, head from engine_cursor`,
+    named: /reference .* of movement \d+|chain_heads/,
+  },
+};
+
+/** Functions, triggers and constraints that guard the tables. */
+const GUARDS: Readonly<Record<string, Corruption>> = {
+  'order_witness() that returns what stands there, and an order of another size': {
+    sql: `create or replace function order_witness(orders) returns bytea language sql stable parallel safe as
+      'select $1.witness'; update orders set size_steps = size_steps + 1 where id = ${CANCELLED}`,
+    back: definitionOf('order_witness(orders)'),
+    named: /function order_witness\(orders\)/,
+  },
+  'refuse_change() that lets everything through': {
+    sql: `create or replace function refuse_change() returns trigger language plpgsql as 'begin return null; end'`,
+    back: definitionOf('refuse_change()'),
+    named: /function refuse_change\(\)/,
+  },
+  'a trigger of the same name when (false)': {
+    sql: `drop trigger append_only on trades; create trigger append_only before update or delete or truncate on trades
+      for each statement when (false) execute function refuse_change()`,
+    back: `drop trigger append_only on trades; create trigger append_only before update or delete or truncate on trades
+      for each statement execute function refuse_change()`,
+    named: /trigger append_only on trades/,
+  },
+  'a check constraint or true': {
+    sql: `alter table ledger_entries drop constraint ledger_entries_amount_atoms_check;
+      alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0 or true)`,
+    back: `alter table ledger_entries drop constraint ledger_entries_amount_atoms_check;
+      alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0)`,
+    named: /constraint ledger_entries_amount_atoms_check on ledger_entries/,
+  },
+  'a trigger of their own on orders': {
+    sql: 'create trigger mine before update on orders for each row execute function stamp_hold()',
+    back: 'drop trigger mine on orders',
+    named: /trigger mine on orders/,
+  },
+  'a rule of their own on holds': {
+    sql: 'create rule mine as on delete to holds do instead nothing',
+    back: 'drop rule mine on holds',
+    named: /rule mine on holds/,
+  },
+  'a trigger that is off': {
+    sql: 'alter table trades disable trigger append_only',
+    back: 'alter table trades enable trigger append_only',
+    named: /append_only on trades/,
+  },
+  'a trigger that is off for rows': {
+    sql: 'alter table holds disable trigger stamp',
+    back: 'alter table holds enable trigger stamp',
+    named: /stamp on holds/,
+  },
+  'a unique index that is gone': {
+    sql: 'drop index orders_client_order_id',
+    back: `create unique index orders_client_order_id on orders (wallet, client_order_id)
+      where client_order_id is not null`,
+    named: /index orders_client_order_id/,
+  },
+  'a key that is gone': {
+    sql: 'alter table movements drop constraint movements_kind_reference_key',
+    back: 'alter table movements add constraint movements_kind_reference_key unique (kind, reference)',
+    named: /movements_kind_reference_key/,
+  },
+  'a constraint that is gone': {
+    sql: 'alter table ledger_entries drop constraint ledger_entries_amount_atoms_check',
+    back: `alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0)`,
+    named: /constraint ledger_entries_amount_atoms_check/,
+  },
+};
+
+/** Money that is changed alike in Postgres and in Redis. */
+const BOTH_STORES: Readonly<Record<string, Corruption>> = {
+  'an old deposit doubled, with supply, balance and claim': {
+    sql: DOUBLED,
+    redis: async (books) => {
+      await addTo(books, 'ETH', [
+        [availableField(MAKER), DEPOSIT_ATOMS],
+        ['supply', DEPOSIT_ATOMS],
+      ]);
+      await claimAnew(books, (text) => text.replace(DEPOSIT_ATOMS, `${2n * BigInt(DEPOSIT_ATOMS)}`));
+    },
+    named: /event \d+/,
+  },
+  'a deposit given to another wallet, with balances and claim': {
+    sql: GIVEN,
+    redis: async (books) => {
+      await addTo(books, 'ETH', [
+        [availableField(MAKER), `-${DEPOSIT_ATOMS}`],
+        [availableField(STRANGER), DEPOSIT_ATOMS],
+      ]);
+      await claimAnew(books, (text) => text.replace(`"wallet":"${MAKER}"`, `"wallet":"${STRANGER}"`));
+    },
+    named: /event \d+/,
+  },
+  'a fee lowered by 1 USDC, from the house to the taker': {
+    sql: feeOf(1, -Number(FEE_ATOMS)),
+    redis: (books) =>
+      addTo(books, 'USDC', [
+        [availableField(TAKER), FEE_ATOMS],
+        ['house', `-${FEE_ATOMS}`],
+      ]),
+    named: /trade \d+/,
+  },
+};
+
+/** Facts that only Redis has. */
+const REDIS: Readonly<Record<string, Corruption>> = {
+  'a dead-man switch deleted': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
+    redis.zrem(SWITCHES, bytesOf(MAKER)),
+  ),
+  'a dead-man switch made up': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
+    redis.zadd(SWITCHES, 1, bytesOf(STRANGER)),
+  ),
+  'a dead-man switch that is due later': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
+    redis.zincrby(SWITCHES, 3_600_000, bytesOf(MAKER) as unknown as string),
+  ),
+  'a dead-man switch that nobody took': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
+    redis.zadd(`${PREFIX}cancel-after:leases`, 1, bytesOf(STRANGER)),
+  ),
+  'a cut-off of events to come': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
+    redis.hset(CUT_OFFS, bytesOf(STRANGER) as unknown as string, Buffer.alloc(15, 1)),
+  ),
+  'a stray field of the cut-offs': inEngine(
+    /dead-man switch of 0x.* a stray field/,
+    ({ fixture: { redis } }) =>
+      redis.hset(CUT_OFFS, Buffer.concat([bytesOf(MAKER), Buffer.from('more')]) as unknown as string, '1'),
+  ),
+  'an empty field of the cut-offs': inEngine(
+    /dead-man switch of 0x.* a stray field/,
+    ({ fixture: { redis } }) => redis.hset(CUT_OFFS, bytesOf(STRANGER) as unknown as string, ''),
+  ),
+  'all dead-man switches deleted': inEngine(/dead-man switch of 0x/, ({ fixture: { redis } }) =>
+    redis.del(SWITCHES),
+  ),
+  'switch_clock removed': engineField('switch_clock', null),
+  'the unsettled index emptied': inEngine(/unsettled index: event/, ({ fixture: { redis } }) =>
+    redis.del(INDEX),
+  ),
+  'the unsettled index padded': inEngine(/unsettled index: event/, ({ fixture: { redis } }) =>
+    redis.zadd(INDEX, 0, entryOf(STRANGER, Buffer.alloc(28, 1))),
+  ),
+  'an entry of the unsettled index that is gone': inEngine(/unsettled index: event/, async (books) =>
+    books.fixture.redis.zrem(INDEX, await lastEntry(books)),
+  ),
+  'an entry of the unsettled index under another wallet': inEngine(/unsettled index: event/, async (books) =>
+    books.fixture.redis.zadd(INDEX, 0, entryOf(STRANGER, await lastEntry(books))),
+  ),
+  'an entry of the unsettled index that its score hides': inEngine(
+    /unsettled index: .*score/,
+    async (books) => books.fixture.redis.zadd(INDEX, 1, await lastEntry(books)),
+  ),
+  'a claim filter of ones': inEngine(/claim filter: expected at most/, async ({ fixture: { redis } }) =>
+    redis.set(FILTER, Buffer.alloc(await redis.strlen(FILTER), 0xff)),
+  ),
+  'a claim filter with a stretch of ones': inEngine(
+    /claim filter: expected at most/,
+    ({ fixture: { redis } }) => redis.setrange(FILTER, 0, Buffer.alloc(4096, 0xff)),
+  ),
+  'an empty claim filter': inEngine(/client order id live|reference/, ({ fixture: { redis } }) =>
+    redis.del(FILTER),
+  ),
+  'a turn of claims that was none': inEngine(/generation|no claim/, async ({ fixture: { redis } }) => {
+    const { sequence } = readState(await redis.hgetBuffer(ENGINE, 'state'));
+    await redis.hset(ENGINE, 'claims:turned_at', sequence);
+  }),
+  'generations of claims flipped': flipped('claims', /generation/),
+  'generations of the unsettled index flipped': flipped('unsettled', /generation|unsettled/),
+  'a key of an unknown asset': inEngine(/key \{redbook\}:balances:NONE/, ({ fixture: { redis } }) =>
+    redis.call('HSET', `${PREFIX}balances:NONE`, availableField(MAKER), '5'),
+  ),
+  'a key of an unknown book': inEngine(/key \{redbook\}:book:NO\/NE:bids/, ({ fixture: { redis } }) =>
+    redis.zadd(`${PREFIX}book:NO/NE:bids`, 0, 'x'),
+  ),
+  ...Object.fromEntries(
+    ['levels:NO/NE:asks', 'claims:2', 'what'].map((name) => [
+      `a key ${name}`,
+      inEngine(/key \{redbook\}/, ({ fixture: { redis } }) => redis.zadd(`${PREFIX}${name}`, 0, 'x')),
+    ]),
+  ),
+  'a later settled event': engineField('settled', '1000000'),
+  'an earlier settled event': engineField('settled', '0'),
+  'no settled event': engineField('settled', null),
+  'a later mark': engineField('mark', '1-1000000'),
+  'no mark': engineField('mark', null),
+  'no time of the mark': engineField('mark:at', null),
+  '01 for 1': inEngine(/key engine paused|USDC used/, ({ fixture: { redis } }) =>
+    redis.hset(`${PREFIX}assets`, 'USDC used', '01'),
+  ),
+  'an asset that is forgotten, and a million minted in it': inEngine(/USDC|available to/, async (books) => {
+    await books.fixture.redis.hdel(`${PREFIX}assets`, 'USDC');
+    await addTo(books, 'USDC', [[availableField(WALLET('b')), '1000000000000']]);
+  }),
+  'the last event taken off the stream': inEngine(/sequence/, async ({ fixture: { redis } }) => {
+    const [newest] = await redis.xrevrange(`${PREFIX}events`, '+', '-', 'COUNT', 1);
+    await redis.xdel(`${PREFIX}events`, newest![0]);
+  }),
+};
+
+describe('books: reconcile of what an insider changed', function () {
+  this.timeout(120_000);
+  let books: CorruptedBooks;
+  let checkpoint: LedgerCheckpoint;
+  before(async () => {
+    books = await CorruptedBooks.open();
+    checkpoint = await books.fixture.ledger.checks.checkpoint();
+  });
+  after(() => books.close());
+
+  async function corrupt({ sql, redis, back, named }: Corruption): Promise<void> {
+    const { client } = books;
+    const restoring = typeof back === 'function' ? await back(client) : (back ?? '');
+    if (sql !== undefined)
+      expect(await books.sql(`begin; ${sql}; commit`), 'rows').to.be.above(back ? -1 : 0);
+    if (redis !== undefined) await redis(books);
+    const alone = await books.differences();
+    const told = alone.length > 0 ? alone : await books.ledgerDifferences([checkpoint]);
+    await books.sql(restoring);
+    if (sql !== undefined) await books.restoreTables(books.tables.filter((name) => sql.includes(name)));
+    if (redis !== undefined) await books.restoreKeys();
+    expect(
+      told.some((text) => named.test(text)),
+      told.join('\n') || 'nothing',
+    ).to.equal(true);
+  }
+
+  for (const [group, corruptions] of Object.entries({
+    'by SQL alone': { ...HISTORY, ...RECORDS },
+    'of what guards the tables': GUARDS,
+    'in both stores': BOTH_STORES,
+    'in Redis': REDIS,
+  }))
+    describe(group, () => {
+      for (const [what, corruption] of Object.entries(corruptions))
+        it(`names ${what}`, () => corrupt(corruption));
+    });
+
+  it('finds nothing once everything is restored', async () => {
+    expect(await books.differences()).to.deep.equal([]);
+    expect(await books.ledgerDifferences([checkpoint])).to.deep.equal([]);
+  });
+});

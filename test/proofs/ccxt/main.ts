@@ -1,0 +1,152 @@
+/**
+ * `npm run proofs -- ccxt` installs the package `ccxt` into a temporary folder, calls the methods of
+ * docs/examples/ccxt/redbook.js against a service, and checks the structures that CCXT documents.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Wallet } from 'ethers';
+import { openFixture } from '../../http/fixture.ts';
+import { ROOT } from '../../support/program.ts';
+import { words } from '../../support/words.ts';
+import { temporaryFolder, withServers } from '../command.ts';
+
+const VERSION = '4.5.84';
+const SYMBOL = 'ETH/USDC';
+
+// biome-ignore lint/suspicious/noExplicitAny: CCXT is not installed where this file is compiled
+type Any = any;
+
+const MEMBERS = {
+  market: `id symbol base quote baseId quoteId active type spot margin swap future option contract taker maker precision
+    limits info`,
+  ticker: `symbol info timestamp datetime high low bid ask vwap open close last change percentage average quoteVolume
+    baseVolume`,
+  trade: 'info amount datetime id order price timestamp type side symbol takerOrMaker cost fee',
+  order: `id clientOrderId datetime timestamp lastTradeTimestamp status symbol type timeInForce side price average amount
+    filled remaining cost trades fee reduceOnly postOnly info`,
+};
+
+/** Values that CCXT's own checks of structures allow. */
+const VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  side: ['buy', 'sell'],
+  status: ['open', 'closed', 'canceled'],
+  timeInForce: ['GTC', 'IOC', 'FOK', 'PO'],
+  takerOrMaker: ['taker', 'maker'],
+  postOnly: [true, false],
+};
+/** 2009 to 2038: between the first block and the last second of 32 bits. */
+const [FIRST_MS, LAST_MS] = [1_230_940_800_000, 2_147_483_648_000];
+
+/** Holds a structure against the members, types and bounds that CCXT names. */
+function check(kind: keyof typeof MEMBERS, one: Any): void {
+  expect(one, kind).to.include.all.keys(words(MEMBERS[kind]));
+  for (const name of words('price amount cost filled remaining average last bid ask high low'))
+    if (one[name] !== undefined) expect(one[name], `${kind}: ${name}`).to.be.a('number');
+  for (const [name, values] of Object.entries(VALUES))
+    if (kind !== 'market' && one[name] !== undefined)
+      expect(values, `${kind}: ${name}`).to.include(one[name]);
+  for (const name of words('price amount cost average last bid ask'))
+    if (one[name] !== undefined && kind !== 'order') expect(one[name], `${kind}: ${name}`).to.be.above(0);
+  if (one.timestamp !== undefined) {
+    expect(new Date(one.timestamp).toISOString()).to.equal(one.datetime);
+    expect(one.timestamp).to.be.within(FIRST_MS, Math.min(LAST_MS, Date.now() + 60_000));
+  }
+  if (kind === 'ticker' && one.high !== undefined) expect(one.high).to.be.at.least(one.low);
+}
+
+/** Holds the steps and limits of a market against each other; a limit that is not known is undefined. */
+function checkMarket(market: Any): void {
+  check('market', market);
+  for (const name of words('price amount')) expect(market.precision[name], name).to.be.a('number').above(0);
+  for (const name of words('price amount cost')) {
+    const { min, max } = market.limits[name];
+    expect(min, `smallest ${name}`).to.be.a('number').above(0);
+    if (max !== undefined) expect(max, `largest ${name}`).to.be.a('number').at.least(min);
+  }
+}
+
+function checkOrder(order: Any, expected: object): void {
+  check('order', order);
+  expect(order).to.include(expected);
+  for (const name of words('filled remaining amount')) expect(order[name], name).to.be.at.least(0);
+  expect(order.filled + order.remaining).to.be.closeTo(order.amount, 1e-9);
+  for (const trade of order.trades) check('trade', trade);
+}
+
+async function prove(open: () => Any, other: Any): Promise<void> {
+  const exchange = open();
+  for (const market of await exchange.fetchMarkets()) checkMarket(market);
+  const markets = Object.values(await exchange.loadMarkets());
+  for (const market of markets) checkMarket(market);
+  check('ticker', await exchange.fetchTicker(SYMBOL));
+  expect(await exchange.fetchTickers()).to.have.all.keys(markets.map(({ symbol }: Any) => symbol));
+  const rested = await other.createOrder(SYMBOL, 'limit', 'sell', '0.5', '2000.05');
+  checkOrder(rested, { status: 'open', amount: 0.5, price: 2000.05, filled: 0 });
+  const edited = await other.editOrder(rested.id, SYMBOL, 'limit', 'sell', '0.4', '2000');
+  checkOrder(edited, { status: 'open', amount: 0.4, price: 2000 });
+  const bought = await exchange.createOrder(SYMBOL, 'limit', 'buy', '0.1', '2000', { timeInForce: 'IOC' });
+  checkOrder(bought, { status: 'closed', filled: 0.1, average: 2000, cost: 200 });
+  const missed = await exchange.createOrder(SYMBOL, 'limit', 'buy', '0.1', '1', { timeInForce: 'IOC' });
+  checkOrder(missed, { status: 'canceled', filled: 0 });
+  expect(missed.info.status).to.equal('expired');
+  checkOrder(await exchange.fetchOrder(bought.id), { id: bought.id, status: 'closed', cost: 200 });
+  checkOrder((await other.fetchOpenOrders(SYMBOL))[0], { id: edited.id, filled: 0.1, status: 'open' });
+  expect(await other.fetchOrders(SYMBOL)).to.have.length(2);
+  const [mine] = await exchange.fetchMyTrades(SYMBOL);
+  check('trade', mine);
+  expect(mine).to.include({ takerOrMaker: 'taker', amount: 0.1, cost: 200, order: bought.id });
+  const [told] = await exchange.fetchTrades(SYMBOL);
+  check('trade', told);
+  expect(told).to.include({ side: 'buy', price: 2000, amount: 0.1, id: mine.id });
+  const ticker = await exchange.fetchTicker(SYMBOL);
+  check('ticker', ticker);
+  expect(ticker).to.include({ last: 2000, ask: 2000, baseVolume: 0.1 });
+  check('ticker', (await exchange.fetchTickers())[SYMBOL]);
+  const { bids, asks } = await exchange.fetchOrderBook(SYMBOL);
+  expect([bids, asks]).to.deep.equal([[], [[2000, 0.3]]]);
+  const [candle] = await exchange.fetchOHLCV(SYMBOL, '1m');
+  expect(candle.slice(1)).to.deep.equal([2000, 2000, 2000, 2000, 0.1]);
+  const { ETH, total } = await exchange.fetchBalance();
+  expect([ETH.free, ETH.used, total.ETH]).to.deep.equal([0.1, 0, 0.1]);
+  const [cancelled, none] = await other.cancelOrders([edited.id, 'no such order']);
+  expect([cancelled.status, none]).to.deep.equal(['canceled', undefined]);
+  const ended = (await other.fetchClosedOrders(SYMBOL)).at(-1);
+  checkOrder(ended, { id: edited.id, status: 'canceled' });
+  const last = await other.createOrder(SYMBOL, 'limit', 'sell', '0.1', '3000');
+  expect((await other.cancelOrder(last.id)).id).to.equal(last.id);
+  const lost = await other.cancelOrder(last.id).catch((error: Error) => error);
+  expect(lost.constructor.name).to.equal('OrderNotFound');
+}
+
+const folder = temporaryFolder('ccxt');
+writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+execFileSync('npm', words(`install --ignore-scripts --no-audit --no-fund --silent ccxt@${VERSION}`), {
+  cwd: folder,
+  stdio: 'inherit',
+});
+symlinkSync(join(ROOT, 'node_modules/ethers'), join(folder, 'node_modules/ethers'));
+copyFileSync(join(ROOT, 'docs/examples/ccxt/redbook.js'), join(folder, 'redbook.js'));
+const { default: Redbook }: Any = await import(join(folder, 'redbook.js'));
+
+await withServers(async () => {
+  const fixture = await openFixture();
+  const server = createServer(fixture.app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const open = (privateKey: string): Any => new Redbook({ privateKey, urls: { api } });
+  const [buyer, seller] = [Wallet.createRandom(), Wallet.createRandom()];
+  await fixture.credit(buyer.address.toLowerCase(), { USDC: '1000' });
+  await fixture.credit(seller.address.toLowerCase(), { ETH: '1' });
+  await prove(() => open(buyer.privateKey), open(seller.privateKey));
+  console.log(`ccxt ${VERSION}: every method returned the structures of CCXT`);
+  server.closeAllConnections();
+  server.close();
+  await fixture.close();
+});
+process.exit();

@@ -1,0 +1,127 @@
+/** Tests the protocol of the copies in a model: it holds, and each safeguard that is taken away loses something. */
+
+import { expect } from 'chai';
+import { type Bounds, explore, type Rules, SOUND } from '../../../engine/copies/model.ts';
+
+const NONE: Bounds = { orders: 1, crashes: 0, namings: 0, changes: 0, cuts: 0, wholeCopies: 0, lostDisks: 0 };
+/** States that are visited where the model has more than a test can wait for. */
+const SOME = 10_000;
+const MOST = 300_000;
+
+describe('the model of the copies', function () {
+  this.timeout(120_000);
+
+  const SOUND_CASES: [name: string, bounds: Partial<Bounds>, most: number][] = [
+    ['a naming', { namings: 1 }, MOST],
+    ['two changes of the list', { changes: 2 }, MOST],
+    ['a crash, a cut and a whole copy', { crashes: 1, cuts: 1, wholeCopies: 1 }, SOME],
+    ['a naming, a crash and a whole copy', { namings: 1, crashes: 1, wholeCopies: 1 }, SOME],
+    ['a naming and a lost disk', { namings: 1, crashes: 1, lostDisks: 1 }, SOME],
+    ['two of everything', { orders: 2, namings: 2, changes: 2, crashes: 2, cuts: 1, wholeCopies: 1 }, SOME],
+  ];
+  for (const [name, bounds, most] of SOUND_CASES)
+    it(`holds through ${name}`, () => {
+      const { states, isComplete, broken, trace } = explore(SOUND, { ...NONE, ...bounds }, most);
+      expect(broken, trace?.join('\n')).to.equal(undefined);
+      expect(states >= SOME || isComplete).to.equal(true);
+      if (most === MOST) expect(isComplete).to.equal(true);
+    });
+
+  const sentinels: Partial<Rules> = { promoter: 'the longest', epochsBeginOnMembersOnly: false };
+  /** Steps that a trace does without may be left out, so that it is found sooner. */
+  const BROKEN_CASES: [
+    name: string,
+    rules: Partial<Rules>,
+    bounds: Partial<Bounds>,
+    promise: string,
+    idle?: RegExp,
+  ][] = [
+    [
+      'nobody is waited for',
+      { ...sentinels, waitsFor: 'nobody', settlementWaits: false },
+      { namings: 1 },
+      'an answered order is gone',
+    ],
+    [
+      'one of two replicas is waited for, and the longest log is promoted',
+      { ...sentinels, waitsFor: 'one of two' },
+      { namings: 1 },
+      'an answered order is gone',
+    ],
+    [
+      'Sentinels promote listed copies',
+      { promoter: 'a listed one' },
+      { namings: 1, changes: 1 },
+      'no member has every answered order',
+    ],
+    [
+      'settlement does not wait',
+      { settlementWaits: false },
+      { namings: 1 },
+      'the ledger has what the engine lacks',
+    ],
+    [
+      'epochs begin on any server',
+      { promoter: 'any', epochsBeginOnMembersOnly: false },
+      { namings: 1, changes: 1 },
+      'an answered order is gone',
+    ],
+    [
+      'a copy leaves the row last',
+      { shrinksPostgresFirst: false },
+      { namings: 1, changes: 1 },
+      'an answered order is gone',
+    ],
+    [
+      'a copy joins without a round',
+      { joinsAfterRound: false },
+      { namings: 1, changes: 2 },
+      'an answered order is gone',
+      /settlement|follow|keepers/,
+    ],
+    [
+      'late keepers are not fenced',
+      { keepersAreFenced: false },
+      { namings: 2 },
+      'no member has every answered order',
+      /settlement|epoch/,
+    ],
+    [
+      'others follow a server before it is a primary',
+      { othersFollowLast: false },
+      { orders: 2, namings: 1 },
+      'no member has every answered order',
+    ],
+    [
+      'the old primary leaves when another is named',
+      { oldPrimaryLeavesAtNote: false },
+      { namings: 2 },
+      'no member has every answered order',
+      /settlement|notes/,
+    ],
+    [
+      'epochs are not noted',
+      { ...sentinels, epochsAreNoted: false, waitsFor: 'one of two' },
+      { orders: 2, namings: 1 },
+      'an answered order is gone',
+    ],
+    [
+      'a server that lost its disk starts as a primary',
+      { startsAsReplica: false },
+      { crashes: 1, lostDisks: 1 },
+      'no member has every answered order',
+    ],
+    [
+      'a server that was copied whole counts before its file is written',
+      { copiesAreOnDisk: false },
+      { namings: 1, crashes: 1, wholeCopies: 1 },
+      'an answered order is gone',
+      /settlement|told|keepers/,
+    ],
+  ];
+  for (const [name, rules, bounds, promise, idle] of BROKEN_CASES)
+    it(`breaks when ${name}`, () => {
+      const found = explore({ ...SOUND, ...rules }, { ...NONE, ...bounds }, MOST, idle);
+      expect(found.broken).to.equal(promise);
+    });
+});

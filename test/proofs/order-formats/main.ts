@@ -1,0 +1,9 @@
+/**
+ * `npm run -s proofs -- order-formats`: writes the formats of the scripts to `lua/include/order_formats.lua`. Run it after
+ * a change of `src/order/fields.ts` or of a layout of the engine.
+ */
+
+import { writeFileSync } from 'node:fs';
+import { orderFormats } from '../../engine/order-formats.ts';
+
+writeFileSync(new URL('../../../lua/include/order_formats.lua', import.meta.url), orderFormats());
