@@ -4,7 +4,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,7 +68,8 @@ async function becomesReady(child) {
 
 async function startAndDemo() {
   const launch = 'src/embedded/launch.mjs';
-  const service = start('--max-semi-space-size=32', launch, 'src/main.ts', 'all');
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const service = start(...scripts.start.match(/--\S+/g), launch, 'src/main.ts', 'all');
   try {
     await becomesReady(service.child);
     expectZero('demo', await start(launch, '--quiet', 'src/main.ts', 'demo').ended);

@@ -4,7 +4,7 @@
  * source maps, whose reading takes 0.1 s more at each start: the files are not minified and name the source of each part.
  */
 
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -13,6 +13,11 @@ import { runFolder } from './servers.ts';
 import { words } from './words.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Flags of Node with which `npm start` runs the service, as the image does. */
+export const NODE_FLAGS: readonly string[] = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+).scripts.start.match(/--\S+/g);
 
 const MAIN = 'src/main.ts';
 const COMPILED = 'dist/src/main.js';

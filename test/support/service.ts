@@ -6,7 +6,7 @@ import type { LoginTypedData } from '../../src/auth/index.ts';
 import { canSignalDeath } from '../../src/embedded/run/supervise.ts';
 import type { Signer } from '../auth/signers.ts';
 import { checkReply } from './contract.ts';
-import { program, ROOT } from './program.ts';
+import { NODE_FLAGS, program, ROOT } from './program.ts';
 import { redisOf } from './redis-server.ts';
 import { postgresOf } from './servers.ts';
 
@@ -14,8 +14,6 @@ import { postgresOf } from './servers.ts';
 const START_PATIENCE_MS = 300_000;
 /** Number of output lines shown for a process that does not start. */
 const TOLD_LINES = 20;
-/** As the image and `npm start` run the service. */
-const NODE_FLAGS = ['--max-semi-space-size=32'];
 
 export interface Service {
   readonly child: ChildProcess;

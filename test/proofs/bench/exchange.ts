@@ -12,6 +12,7 @@ import { openSessions } from '../../../src/auth/session.ts';
 import { startEmbedded } from '../../../src/embedded/index.ts';
 import { freePort } from '../../../src/embedded/run/ports.ts';
 import { parentOf } from '../../support/proc.ts';
+import { NODE_FLAGS } from '../../support/program.ts';
 import { type Driver, startDriver } from './drive.ts';
 import { PRESENT } from './older-release.ts';
 import type { Watched } from './processors.ts';
@@ -107,7 +108,7 @@ export async function openExchange(project: string, idLength?: number): Promise<
       JWT_SECRET: SECRET,
       OPERATOR_PORT: String(port),
     };
-    const one = await startProcess(['--max-semi-space-size=32', 'src/main.ts', role], {
+    const one = await startProcess([...NODE_FLAGS, 'src/main.ts', role], {
       ...{ url, path: '/readyz', cwd: build },
       env: { ...settings, WEB_HOSTS: 'localhost', PORT: String(port), LOG_LEVEL: 'fatal', ...env },
     });

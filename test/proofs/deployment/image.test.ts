@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { freePort } from '../../support/ports.ts';
-import { ROOT } from '../../support/program.ts';
+import { NODE_FLAGS, ROOT } from '../../support/program.ts';
 import { freshDatabase, freshRedis } from '../../support/servers.ts';
 import { type Service, startService } from '../../support/service.ts';
 
@@ -40,6 +40,12 @@ describe('the image', () => {
     expect(dockerfile)
       .to.match(/^USER 1000:1000$/m)
       .and.to.match(/^HEALTHCHECK .*\\\n.*\/livez/m);
+  });
+
+  it('runs Node with the flags of `npm start`', () => {
+    const [, entry] = /^ENTRYPOINT (.*)$/m.exec(dockerfile)!;
+    const flags = JSON.parse(entry!).filter((word: string) => word.startsWith('--'));
+    expect(NODE_FLAGS).to.deep.equal(flags.filter((flag: string) => flag !== '--enable-source-maps'));
   });
 
   it('is readable by its user under any umask of the checkout', () => {
