@@ -3,8 +3,14 @@
 /** True for text that JSON, Lua and Postgres store unchanged: without U+0000 and without half of a surrogate pair. */
 export const isValidText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
-/** True for 1 to `most` characters (code points). */
-export const hasCharacters = (text: string, max: number): boolean => text !== '' && [...text].length <= max;
+/** True for 1 to `max` characters (code points), each of which takes one or two units of the text. */
+export function hasCharacters(text: string, max: number): boolean {
+  if (text.length <= max) return text !== '';
+  if (text.length > 2 * max) return false;
+  let characters = 0;
+  for (const _character of text) characters += 1;
+  return characters <= max;
+}
 
 /** True for valid text of 1 to `max` characters, as names, reasons and references are. */
 export const isTextUpTo = (text: string, max: number): boolean =>

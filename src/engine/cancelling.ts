@@ -60,6 +60,13 @@ const STAMP_AT = 9;
 /** Offset of the closed records in an outcome, after its code and the sequence. */
 const RECORDS_AT = 7;
 const ANY_WALLET = Buffer.alloc(20);
+/** Bytes of a request that names no order. */
+const EMPTY_REQUEST_BYTES = CANCELLING_REQUEST.pack({
+  any: 1,
+  owner: ANY_WALLET,
+  cause: 0,
+  references: Buffer.alloc(0),
+}).length;
 /** Stands for operators among the wallets that take turns. */
 const OPERATORS = '';
 
@@ -67,6 +74,7 @@ export class OrderCancels {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
   readonly #queue: CommandQueue<Buffer, Outcome>;
+  readonly #refreshMarkets = async (): Promise<void> => void (await this.#markets.refresh());
 
   constructor(core: EngineCore, markets: EngineMarkets) {
     this.#core = core;
@@ -74,7 +82,7 @@ export class OrderCancels {
       run: (market, requests) => this.#call(market, requests),
       late: neverSent,
       // A request costs a turn for each order that it names.
-      cost: (request) => CANCELLING_REQUEST.unpack(request).references.length / REFERENCE_BYTES - 1,
+      cost: (request) => (request.length - EMPTY_REQUEST_BYTES) / REFERENCE_BYTES - 1,
       here: core.here,
     });
     this.#markets = markets;
@@ -86,9 +94,9 @@ export class OrderCancels {
    */
   async closeOne(wallet: string | null, orderId: string, cause: Cause): Promise<ClosedOrder> {
     const reference = readOrderId(orderId);
-    const [closed] = reference
-      ? await this.close({ wallet, symbol: null }, cause, reference.marketNumber, [reference.bytes])
-      : [];
+    if (reference === undefined) throw new Refusal('ORDER_NOT_FOUND');
+    const { marketNumber, bytes } = reference;
+    const [closed] = await this.#closeTogether({ wallet, symbol: null }, cause, marketNumber, bytes);
     if (closed === undefined) throw new Refusal('ORDER_NOT_FOUND');
     return closed;
   }
@@ -182,27 +190,39 @@ export class OrderCancels {
     const closed: ClosedOrder[] = [];
     for (let at = 0; at < references.length; at += CANCEL_BATCH) {
       const together = Buffer.concat(references.slice(at, at + CANCEL_BATCH));
-      const ticket = new Ticket(scope.wallet ?? OPERATORS);
-      const answer = await this.#core.whileCurrent(
-        () => this.#closeTogether(scope, cause, marketNumber, together, ticket),
-        async () => void (await this.#markets.refresh()),
-      );
-      closed.push(...answer);
+      closed.push(...(await this.#closeTogether(scope, cause, marketNumber, together)));
     }
     return closed;
   }
 
-  async #closeTogether(
+  #closeTogether(
+    scope: Scope,
+    cause: Cause,
+    marketNumber: number,
+    references: Buffer,
+  ): Promise<ClosedOrder[]> {
+    const ticket = new Ticket(scope.wallet ?? OPERATORS);
+    return this.#core.whileCurrent(
+      () => this.#closeOnce(scope, cause, marketNumber, references, ticket),
+      this.#refreshMarkets,
+    );
+  }
+
+  #marketOf(number: number): Promise<Market | undefined> {
+    return this.#core.lifecycle.ofOpenEngine(
+      () => this.#markets.byNumber(number),
+      (found) => found === undefined,
+    );
+  }
+
+  async #closeOnce(
     { wallet, symbol }: Scope,
     cause: Cause,
     marketNumber: number,
     references: Buffer,
     ticket: Ticket,
   ): Promise<ClosedOrder[] | Stale> {
-    const market = await this.#core.lifecycle.ofOpenEngine(
-      () => this.#markets.byNumber(marketNumber),
-      (found) => found === undefined,
-    );
+    const market = this.#markets.knownByNumber(marketNumber) ?? (await this.#marketOf(marketNumber));
     if (market === undefined || (symbol ?? market.symbol) !== market.symbol) return [];
     const request = CANCELLING_REQUEST.pack({
       any: wallet === null ? 1 : 0,

@@ -155,11 +155,10 @@ export class CommandQueue<Command, Outcome> {
 
   #refuseLate(queue: Queue<Command, Outcome>): void {
     const oldest = this.#options.now() - PATIENCE_MS;
-    const isLate = ({ since }: WaitingCommand<Command, Outcome>): boolean => since < oldest;
-    const late = queue.turns.removeFront(isLate);
-    if (queue.head.some(isLate)) {
-      late.push(...queue.head.filter(isLate));
-      queue.head = queue.head.filter((one) => !isLate(one));
+    const late = queue.turns.removeFront(({ since }) => since < oldest);
+    if (queue.head.some(({ since }) => since < oldest)) {
+      late.push(...queue.head.filter(({ since }) => since < oldest));
+      queue.head = queue.head.filter(({ since }) => since >= oldest);
     }
     for (const { reject } of late) reject(this.#options.late());
   }

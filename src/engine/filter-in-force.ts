@@ -28,6 +28,8 @@ export class FilterInForce {
   /** Bytes of the next filter that is made. */
   readonly nextBytes: number;
   #state: FilterState = readFilterState(null);
+  /** The look of an id in no sealed filter. */
+  #unread: SealedLook = { filter: this.#state, timeMs: null };
 
   constructor(redis: Redis, scripts: ScriptRunner, nextBytes = DEFAULT_FILTER_BYTES) {
     this.#redis = redis;
@@ -43,7 +45,13 @@ export class FilterInForce {
   /** @param text field `filter` of the engine hash */
   adopt(text: string | null): FilterState {
     this.#state = readFilterState(text);
+    this.#unread = { filter: this.#state, timeMs: null };
     return this.#state;
+  }
+
+  /** Returns the look of every id while no filter is sealed, without a read; undefined if the sealed ones must be read. */
+  withoutSealed(): SealedLook | undefined {
+    return this.#state.sealed.length === 0 ? this.#unread : undefined;
   }
 
   /**
@@ -52,7 +60,7 @@ export class FilterInForce {
    */
   async lookInSealed(claim: Claim | null): Promise<SealedLook> {
     const filter = this.#state;
-    if (filter.sealed.length === 0) return { filter, timeMs: null };
+    if (filter.sealed.length === 0) return this.#unread;
     const reading = this.#redis.pipeline().hgetBuffer(KEYS.engine, 'state');
     if (claim !== null)
       for (const layout of filter.sealed) {

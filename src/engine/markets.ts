@@ -56,9 +56,19 @@ export class EngineMarkets {
     return (await this.refresh()).all;
   }
 
+  /** Returns a market of the last read; undefined if that read does not have it. */
+  knownBySymbol(symbol: string): Market | undefined {
+    return this.#known().bySymbol.get(symbol);
+  }
+
+  /** Like `knownBySymbol`. */
+  knownByNumber(number: number): Market | undefined {
+    return this.#known().byNumber.get(number);
+  }
+
   /** Returns the market from the last read. Scripts check a command that uses it against the rules in force. */
   async bySymbol(symbol: string): Promise<Market | undefined> {
-    const known = this.#known().bySymbol.get(symbol);
+    const known = this.knownBySymbol(symbol);
     if (known !== undefined) return known;
     // An unknown symbol must not cost a read of all markets.
     const exists = await this.#notOfEmptied(
@@ -75,7 +85,7 @@ export class EngineMarkets {
 
   /** Returns a market by its number, from the last read. Scripts check it against the record in force. */
   async byNumber(number: number): Promise<Market | undefined> {
-    return this.#known().byNumber.get(number) ?? (await this.refresh()).byNumber.get(number);
+    return this.knownByNumber(number) ?? (await this.refresh()).byNumber.get(number);
   }
 
   /**

@@ -33,6 +33,13 @@ export type Claimed =
   | { readonly outcome: 'claimed'; readonly orderId: string }
   | { readonly outcome: 'unclaimed' | 'unchecked' };
 
+/** An order with what stays the same when placing it is tried again. */
+interface AskedOrder {
+  readonly command: PlaceOrder;
+  readonly claim: Claim | null;
+  readonly ticket: Ticket;
+}
+
 /** Bytes at the beginning of a reference that name the book; the rest is the beginning of its member. */
 const BOOK_BYTES = 2;
 
@@ -44,6 +51,7 @@ export class EngineOrders {
   readonly #acts: EngineActs;
   readonly #placing: PlacingCalls;
   readonly #waiting = new WaitingCommands();
+  readonly #refreshMarkets = async (): Promise<void> => void (await this.#markets.refresh());
   readonly #cancelling = new SharedRuns<ClosedOrder[]>();
 
   constructor(
@@ -70,29 +78,41 @@ export class EngineOrders {
    * leaves the outcome unknown: placing again under the same client order id finds it
    */
   place(command: PlaceOrder): Promise<Placement> {
-    const { ticket = new Ticket(command.wallet) } = command;
-    const claim = claimOf(command);
-    const placing = async (): Promise<Placement | Stale> => {
-      const look = await this.#core.filter.lookInSealed(claim);
-      if (
-        claim !== null &&
-        look.timeMs !== null &&
-        checkedAtMs(command.checked, this.#core.lifecycle) === 0
-      ) {
-        const found = await this.#findIn(look, claim);
-        return found instanceof Stale || found.outcome === 'claimed'
-          ? found
-          : uncheckedAt({ epoch: this.#core.lifecycle.epoch, timeMs: look.timeMs }, ticket);
-      }
-      const market = await this.#markets.bySymbol(command.request.market);
-      const measured = measureOrder(command.request, market);
-      return 'refusal' in measured
-        ? this.#refuse(command, market, measured.refusal, ticket, look)
-        : this.#placing.place(market!, { command, amounts: measured.amounts, look }, ticket);
-    };
-    return this.#waiting.admit(command.wallet, () =>
-      this.#core.whileCurrent(placing, async () => void (await this.#markets.refresh())),
-    );
+    return this.#waiting.admit(command.wallet, () => {
+      const { ticket = new Ticket(command.wallet) } = command;
+      const asked = { command, claim: claimOf(command), ticket };
+      return this.#core.whileCurrent(() => this.#place(asked), this.#refreshMarkets);
+    });
+  }
+
+  /** Places an order at once if nothing has to be read for it, which is almost always so. */
+  #place(asked: AskedOrder): Promise<Placement | Stale> {
+    const look = this.#core.filter.withoutSealed();
+    const market = this.#markets.knownBySymbol(asked.command.request.market);
+    return look === undefined || market === undefined
+      ? this.#readAndPlace(asked)
+      : this.#placeIn(market, asked, look);
+  }
+
+  async #readAndPlace(asked: AskedOrder): Promise<Placement | Stale> {
+    const { command, claim, ticket } = asked;
+    const { filter, lifecycle } = this.#core;
+    const look = await filter.lookInSealed(claim);
+    if (claim !== null && look.timeMs !== null && checkedAtMs(command.checked, lifecycle) === 0) {
+      const found = await this.#findIn(look, claim);
+      return found instanceof Stale || found.outcome === 'claimed'
+        ? found
+        : uncheckedAt({ epoch: lifecycle.epoch, timeMs: look.timeMs }, ticket);
+    }
+    return this.#placeIn(await this.#markets.bySymbol(command.request.market), asked, look);
+  }
+
+  #placeIn(market: Market | undefined, asked: AskedOrder, look: SealedLook): Promise<Placement | Stale> {
+    const { command, claim, ticket } = asked;
+    const measured = measureOrder(command.request, market);
+    return 'refusal' in measured
+      ? this.#refuse(market, asked, measured.refusal, look)
+      : this.#placing.place(market!, { command, amounts: measured.amounts, claim, look }, ticket);
   }
 
   /** Looks up the order that a wallet placed under a client order id. */
@@ -175,10 +195,9 @@ export class EngineOrders {
 
   /** Refuses an order that the replica cannot measure, unless the engine has a refusal of higher precedence. */
   async #refuse(
-    command: PlaceOrder,
     market: Market | undefined,
+    { command, claim, ticket }: AskedOrder,
     { code, message }: OrderRefusal,
-    ticket: Ticket,
     { filter }: SealedLook,
   ): Promise<Placement | Stale> {
     const { wallet, request, restricted } = command;
@@ -192,7 +211,7 @@ export class EngineOrders {
       clientOrderId: request.clientOrderId ?? '',
       checkedAt: checkedAtMs(command.checked, this.#core.lifecycle),
       restricted: restricted ? 1 : 0,
-      ...scriptClaim(claimOf(command), filter),
+      ...scriptClaim(claim, filter),
     });
     if (reply instanceof Stale || reply.outcome === 'claimed') return reply;
     if (reply.outcome === 'unchecked') return uncheckedAt({ epoch, timeMs: reply.timeMs }, ticket);

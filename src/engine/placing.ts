@@ -39,7 +39,7 @@ export interface PlaceOrder {
   /** True when the caller's country is blocked. */
   readonly restricted?: boolean;
   /** Id of the live order that this one replaces, as the caller gave it. */
-  readonly replaces?: string;
+  readonly replaces?: string | undefined;
   /** Moment of an earlier `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
   readonly checked?: EngineMoment;
   /** Ticket of that outcome: the order keeps its place among those that wait. */
@@ -84,6 +84,7 @@ interface MeasuredOrder {
 
 /** A measured order that waits for its call. */
 interface WaitingOrder extends MeasuredOrder {
+  readonly claim: Claim | null;
   readonly look: SealedLook;
 }
 
@@ -293,13 +294,12 @@ const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLAC
 });
 
 function packOrder(
-  { command, amounts }: WaitingOrder,
+  { command, amounts, claim }: WaitingOrder,
   market: Market,
   filter: FilterState,
   filters: FilterKeys,
   core: EngineCore,
 ): Buffer {
-  const claim = claimOf(command);
   const block = claim === null ? NO_CLAIM : scriptClaim(claim, filter);
   const checkedAt = checkedAtMs(command.checked, core.lifecycle);
   return PLACING_ORDER.pack(packedOrder({ command, amounts, claim, block, filters, checkedAt }, market));

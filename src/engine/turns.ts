@@ -93,7 +93,6 @@ export class Turns<Item> {
 
   /** Forgets wallets that neither wait nor owe rounds. */
   #forget(): void {
-    const isIdle = ({ items, owed }: WalletLane<Item>): boolean => items.length === 0 && owed === 0;
     if (!this.#ring.some(isIdle)) return;
     this.#ring = this.#ring.filter((lane) => !isIdle(lane));
     for (const [wallet, lane] of this.#lanes) if (isIdle(lane)) this.#lanes.delete(wallet);
@@ -105,3 +104,5 @@ export class Turns<Item> {
     return least === Number.POSITIVE_INFINITY ? 0 : least;
   }
 }
+
+const isIdle = ({ items, owed }: WalletLane<unknown>): boolean => items.length === 0 && owed === 0;

@@ -8,7 +8,7 @@ import { WalletReads } from '../history/wallet-reads.ts';
 import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
 import { limitRepeatedLines, type RepeatedLines } from '../process/repeated-lines.ts';
 import { spansInUse } from '../process/spans.ts';
-import type { HistoryReads, Query } from './endpoint.ts';
+import type { HistoryReads } from './endpoint.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
 import { localCallers } from './local-caller.ts';
@@ -16,7 +16,7 @@ import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
 import { deprecation } from './middleware/deprecation.ts';
-import { errorReply, notStarted, report, unknownRoute } from './middleware/errors.ts';
+import { errorReply, notStarted, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
@@ -40,6 +40,7 @@ import {
   ROUTES,
   type Route,
 } from './routes.ts';
+import { ServedCall } from './served-call.ts';
 import type { ProbeServices, Services } from './services.ts';
 import { UnsentReplies } from './unsent-replies.ts';
 
@@ -223,6 +224,8 @@ const callersOf =
     else next('route');
   };
 
+const noop = (): void => undefined;
+
 /**
  * Joins two handlers when the first calls `next` synchronously. Express' dispatch between them costs as much as they
  * do.
@@ -230,7 +233,7 @@ const callersOf =
 const atOnce =
   (first: RequestHandler, second: RequestHandler): RequestHandler =>
   (request, response, next) => {
-    first(request, response, () => undefined);
+    first(request, response, noop);
     return second(request, response, next);
   };
 
@@ -245,25 +248,19 @@ function serve(
   isBlocked: (request: Request) => boolean,
   repeated: RepeatedLines,
 ): RequestHandler {
+  const serving = { services, reads, repeated };
   return async (request, response) => {
     const restricted = isBlocked(request);
     if (caller === 'login' && restricted) throw new Refusal('RESTRICTED_JURISDICTION');
     const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
     const body = endpoint.readsBody ? await readBody(request, endpoint.bodyLimits) : undefined;
-    const params = request.params as Record<string, string>;
-    // Read once: Express parses the query string on each access.
-    const query = request.url.includes('?') ? (request.query as Query) : NO_QUERY;
-    const state = stateOf(response);
-    const reported = (error: unknown): void => report(services.logger, repeated, error, state);
-    const call = { services, reads, wallet, params, query, body, restricted, report: reported };
-    const reply = await endpoint.handle({ ...call, caller: response, clock: state });
+    const call = new ServedCall(serving, request, response, { wallet, restricted, body });
+    const reply = await endpoint.handle(call);
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);
     if (reply.bytes !== undefined) reads.unsent.add(wallet, reply.bytes.length, response);
   };
 }
-
-const NO_QUERY: Query = Object.freeze({});
 
 export function register(app: Express, method: Method, path: string, ...handlers: RequestHandler[]): void {
   app[method.toLowerCase() as Lowercase<Method>](path, ...handlers);

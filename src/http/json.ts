@@ -6,8 +6,17 @@ import { Refusal } from '../domain/errors.ts';
 
 const literal = (text: string): NumberLiteral => new NumberLiteral(text);
 
-const [QUOTE, COMMA, POINT, ZERO, NINE, OPEN_LIST, BACKSLASH, CLOSE_LIST] = [34, 44, 46, 48, 57, 91, 92, 93];
-const [OPEN_OBJECT, CLOSE_OBJECT, BLANK] = [123, 125, 32];
+const BLANK = 32;
+const QUOTE = 34;
+const COMMA = 44;
+const POINT = 46;
+const ZERO = 48;
+const NINE = 57;
+const OPEN_LIST = 91;
+const BACKSLASH = 92;
+const CLOSE_LIST = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
 /** Number of digits that a double always preserves. */
 const KEPT_DIGITS = 15;
 /** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
@@ -27,7 +36,12 @@ interface TextShape {
 
 /** Scans a text once. Depth and members are right as far as the text is valid JSON. */
 function shapeOf(text: string): TextShape {
-  let [quotes, digits, depth, level, members, last] = [0, 0, 0, 0, 0, 0];
+  let quotes = 0;
+  let digits = 0;
+  let depth = 0;
+  let level = 0;
+  let members = 0;
+  let last = 0;
   let isPlain = true;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

@@ -14,6 +14,7 @@ describe('domain: text', () => {
   it('has between one character and the maximum, counted in code points', () => {
     expect(hasCharacters('', 2)).to.equal(false);
     expect(hasCharacters('\u{1f600}\u{1f600}', 2)).to.equal(true);
-    expect(hasCharacters('abc', 2)).to.equal(false);
+    for (const text of ['abc', 'a\u{1f600}b', 'abcde']) expect(hasCharacters(text, 2), text).to.equal(false);
+    expect(hasCharacters('a\u{1f600}', 2)).to.equal(true);
   });
 });

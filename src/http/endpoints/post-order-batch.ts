@@ -14,7 +14,7 @@ import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
 import { placingResult } from '../replies/order.ts';
 import { jsonForSeveral } from '../replies/reply.ts';
-import { type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
+import { type Asked, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
 
 export const postOrderBatch: WalletEndpoint = {
   request: orderBatchRequest,
@@ -86,14 +86,7 @@ class Batch {
   }
 
   #place(body: unknown, maxLooks?: number): Promise<Placed> {
-    return placeOrder(
-      { ...this.#call, body },
-      ({ wallet }) => {
-        if (!isObject(body)) throw new Refusal('VALIDATION_ERROR', 'an order must be a JSON object');
-        return { request: readOrder(body, wallet) };
-      },
-      maxLooks,
-    );
+    return placeOrder(this.#call, body, readOneOf, maxLooks);
   }
 
   /** True if only Postgres can tell whether the client order id of a body was used. */
@@ -134,6 +127,11 @@ class Batch {
     this.#room -= shown.length;
     return { fillCount, fills: shown };
   }
+}
+
+function readOneOf(body: unknown, { wallet }: WalletCall): Asked {
+  if (!isObject(body)) throw new Refusal('VALIDATION_ERROR', 'an order must be a JSON object');
+  return { request: readOrder(body, wallet) };
 }
 
 const isObject = (body: unknown): body is Readonly<Record<string, unknown>> =>

@@ -7,16 +7,17 @@ import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
-import { type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
+import { type Asked, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
 
 export const postOrder: WalletEndpoint = {
   request: orderRequestSchema,
   readsBody: true,
-  handle: async (call) =>
-    placedReply(call, await placeOrder(call, ({ body, wallet }) => ({ request: readOrder(body, wallet) }))),
+  handle: async (call) => placedReply(call, await placeOrder(call, call.body, readAsked)),
 };
 
-export async function placedReply(call: WalletCall, placed: Placed): Promise<Reply> {
+const readAsked = (body: unknown, { wallet }: WalletCall): Asked => ({ request: readOrder(body, wallet) });
+
+export function placedReply(call: WalletCall, placed: Placed): Reply | Promise<Reply> {
   const { services } = call;
   if (placed.outcome === 'placed') {
     const { order, trades, market, replaced } = placed;

@@ -10,12 +10,12 @@ import { placedReply } from './post-order.ts';
 export const postReplace: WalletEndpoint = {
   request: orderRequestSchema.and(replacedOrder),
   readsBody: true,
-  handle: async (call) => placedReply(call, await placeOrder(call, readReplacement)),
+  handle: async (call) => placedReply(call, await placeOrder(call, call.body, readReplacement)),
 };
 
-async function readReplacement(call: WalletCall): Promise<Asked> {
-  const { orderId, replacesClientOrderId } = checked(replacedOrder, call.body);
-  const request = readOrder(call.body, call.wallet);
+async function readReplacement(body: unknown, call: WalletCall): Promise<Asked> {
+  const { orderId, replacesClientOrderId } = checked(replacedOrder, body);
+  const request = readOrder(body, call.wallet);
   // The engine refuses an id that no order has, after a repeated request.
   const replaces = orderId ?? (await findOrderId(call, replacesClientOrderId!)) ?? '';
   return { request, replaces };

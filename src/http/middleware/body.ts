@@ -1,5 +1,6 @@
 /** Reads a JSON body, of at most 16 KB on most routes. Every number stays as written. */
 
+import { isAscii } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { NumberLiteral } from '../../contract/decimals.ts';
 import { Refusal } from '../../domain/errors.ts';
@@ -8,6 +9,9 @@ import { readJson } from '../json.ts';
 
 /** A request names 100 orders at most. */
 const USUAL: BodyLimits = { bytes: 16 * 1024, members: 128 };
+
+/** Awaited to go on when Node's own code has returned. A promise that is kept, because `await undefined` makes one. */
+const nextTurn = Promise.resolve();
 
 /** Fatal: invalid UTF-8 must not become U+FFFD in a client order id. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -26,7 +30,7 @@ export async function readBody(request: IncomingMessage, limits = USUAL): Promis
   checkType(request);
   if (Number(length) > limits.bytes) throw tooLarge(limits);
   // Node is still parsing the packet with the head, which usually contains the whole body too.
-  await undefined;
+  await nextTurn;
   const bytes = readWhole(request, limits) ?? (await readBytes(request, limits));
   return bytes.length === 0 ? {} : readObject(decoded(bytes), limits);
 }
@@ -76,6 +80,8 @@ async function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<
 }
 
 function decoded(bytes: Buffer): string {
+  // Almost every body, and at a third of the decoder's time.
+  if (isAscii(bytes)) return bytes.toString('latin1');
   try {
     return utf8.decode(bytes);
   } catch {
