@@ -39,6 +39,13 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   });
 
 const chosen = process.argv.slice(2);
+const unknown = chosen.filter((text) => !Object.keys(STEPS).some((name) => name.includes(text)));
+if (unknown.length > 0) {
+  console.error(
+    `No check has a name with ${unknown.join(' or ')}; there are: ${Object.keys(STEPS).join(', ')}`,
+  );
+  process.exit(2);
+}
 for (const [name, args] of Object.entries(STEPS)) {
   if (chosen.length > 0 && !chosen.some((text) => name.includes(text))) continue;
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' });

@@ -9,10 +9,20 @@ import { parseArgs } from 'node:util';
 import { BROWSER_FIRST, SELECTION } from './selection.mjs';
 import { runGroups } from './steps.mjs';
 
-const { values: again } = parseArgs({ options: { node: { type: 'string' } } });
+const again = readOptions();
 const NODE =
   again.node === undefined ? [process.execPath] : ['npx', '-y', '-p', `node@${again.node}`, '--', 'node'];
 const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js'];
+/** @returns {{ node?: string | undefined }} */
+function readOptions() {
+  try {
+    return parseArgs({ options: { node: { type: 'string' } } }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\nUsage: npm test`);
+    process.exit(2);
+  }
+}
+
 /** Four at a time on two cores: more than every third second a file waits for a server, a clock or a process. */
 const PARALLEL = ['--parallel', '--jobs', '4'];
 

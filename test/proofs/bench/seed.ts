@@ -1,32 +1,28 @@
 /**
- * `npm run proofs -- seed --trades N [--database-url URL] [--entries] [--plans] [--as-of]`: fills an empty database with a
- * ledger of N trades, as a superuser. Without a URL it uses a temporary Postgres, which is removed at the end. `--plans`
- * prints the query plan of each read; with a URL and without `--trades`, it reads the existing ledger. `--as-of` writes
- * entries too, and prints what balances as of 18 hours after a midnight cost.
+ * `npm run proofs -- seed`: fills an empty database with a ledger, or reads the one of `--database-url`. Balances as of a
+ * time are those of 18 hours after a midnight.
  */
 
-import { parseArgs } from 'node:util';
 import { freshDatabase } from '../../support/servers.ts';
-import { withServers } from '../command.ts';
+import { readOptions, refuse, wholeNumber, withServers } from '../command.ts';
 import { asOfCosts } from './as-of.ts';
 import { type ReadPlan, readPlans } from './read-plans.ts';
 import { seededSubject, seededWallet, seedLedger } from './seeded-ledger.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    trades: { type: 'string' },
-    'database-url': { type: 'string' },
-    entries: { type: 'boolean', default: false },
-    plans: { type: 'boolean', default: false },
-    'as-of': { type: 'boolean', default: false },
+const { databaseUrl: url, ...options } = readOptions(
+  'npm run proofs -- seed',
+  'Fills an empty database with a ledger, and reads it.',
+  {
+    trades: ['trades of the ledger'],
+    databaseUrl: ['an existing Postgres, as a superuser; without it, a temporary one'],
+    entries: ['writes the entries of accounts too', false],
+    plans: ['prints the query plan of each read', false],
+    asOf: ['writes entries too, and prints what balances as of a time cost', false],
   },
-});
+);
 
-const trades = options.trades === undefined ? undefined : Number(options.trades);
-if (trades === undefined ? options['database-url'] === undefined : !(trades >= 1)) {
-  console.error('seed: --trades must be a number of trades, 1 or more');
-  process.exit(2);
-}
+const trades = options.trades === undefined ? undefined : wholeNumber('trades', options.trades, 1);
+if (trades === undefined && url === undefined) refuse('give --trades, or --database-url of a ledger');
 
 function printPlans(plans: readonly ReadPlan[]): void {
   const width = Math.max(...plans.map(({ name }) => name.length));
@@ -42,7 +38,7 @@ const DAY_MS = 86_400_000;
 const endMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS / 4;
 
 async function seed(databaseUrl: string): Promise<void> {
-  const asOf = options['as-of'];
+  const { asOf } = options;
   if (trades !== undefined) {
     const entries = options.entries || asOf;
     await seedLedger({ databaseUrl, trades, entries, endMs, say: (line) => console.log(line) });
@@ -53,6 +49,5 @@ async function seed(databaseUrl: string): Promise<void> {
     console.log(`  ${name}: ${rows} rows, ${buffers} buffers, ${ms.toFixed(1)} ms`);
 }
 
-const { 'database-url': url } = options;
 if (url === undefined) await withServers(async () => seed(await freshDatabase()));
 else await seed(url);

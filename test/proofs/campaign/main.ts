@@ -3,9 +3,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
-import { keepBuilds, newSeed, refuse, say, wholeNumber } from '../command.ts';
+import { keepBuilds, newSeed, readOptions, refuse, say, wholeNumber } from '../command.ts';
 import {
   documentOf,
   hasViolations,
@@ -20,21 +19,23 @@ import { COPIES, WITH_COPIES } from './faults/copies.ts';
 import { FAULTS } from './faults/index.ts';
 import { lookAtMachine } from './machine.ts';
 
-const { values } = parseArgs({
-  options: {
-    faults: { type: 'string' },
-    rounds: { type: 'string' },
-    seed: { type: 'string' },
-    folder: { type: 'string' },
-    resume: { type: 'string' },
-    traders: { type: 'string' },
-    rate: { type: 'string' },
-    bulk: { type: 'string' },
-    json: { type: 'boolean', default: false },
-    copies: { type: 'boolean', default: false },
-    broken: { type: 'boolean', default: false },
+const values = readOptions(
+  'npm run campaign --',
+  'Injects faults while clients trade, and checks every invariant at each rest: docs/campaign.md.',
+  {
+    faults: ['faults whose names contain one of these texts, with commas between'],
+    rounds: ['most rounds of each fault; long waits are shorter with 1 or 2'],
+    seed: ['repeats the choices of a run'],
+    folder: ['keeps data, logs and journals there'],
+    resume: ['continues the run that was killed in this folder'],
+    traders: ['wallets that trade (10)'],
+    rate: ['requests a second (100)'],
+    bulk: ['events of the large lag, and live orders of the large rebuild (20,000)'],
+    json: ['prints the table as JSON', false],
+    copies: ['faults of an engine with three copies', false],
+    broken: ['proves the command itself, on builds that are broken on purpose', false],
   },
-});
+);
 
 /** Settings of a run, which a run that goes on in the same folder takes over. */
 interface Settings {

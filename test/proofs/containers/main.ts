@@ -1,10 +1,10 @@
 /**
- * `npm run containers [-- --keep] [--only PATTERN]`: runs docker-compose.yml on a real engine and prints the checks. Exit
+ * `npm run containers`: runs docker-compose.yml on a real engine and prints the checks. Exit
  * status: 0 if all checks passed, 1 if one failed, 3 if there is no engine.
  */
 
-import { parseArgs } from 'node:util';
 import { column, renderTable } from '../../../src/terminal/table.ts';
+import { readOptions } from '../command.ts';
 import { CHECKS } from './checks.ts';
 import { openCluster } from './cluster.ts';
 import { openEngine } from './engine.ts';
@@ -12,13 +12,9 @@ import type { Figure } from './figures.ts';
 
 const NO_ENGINE = 3;
 
-const { values } = parseArgs({
-  options: {
-    /** Keeps the cluster after the last check. */
-    keep: { type: 'boolean', default: false },
-    /** Runs only the checks whose titles match this pattern, and the checks that they need. */
-    only: { type: 'string', default: '' },
-  },
+const values = readOptions('npm run containers --', 'Checks docker-compose.yml on a Docker engine.', {
+  keep: ['keeps the cluster after the last check', false],
+  only: ['checks whose titles match this pattern, and those that they need', ''],
 });
 
 const probe = openEngine({});

@@ -185,6 +185,7 @@ export async function runDrill(plan: Plan, say: (line: string) => void): Promise
     });
     closing.push(() => cluster.stop());
     const { slots, processes } = cluster;
+    await cluster.untilReady();
     const spares = plan.scales ? [cluster.of('api').at(-1)!, cluster.of('stream').at(-1)!] : [];
     await Promise.all(spares.map((spare) => processes.end(spare, 'SIGTERM')));
     const standing = slots.filter((slot) => !spares.includes(slot));
@@ -193,7 +194,6 @@ export async function runDrill(plan: Plan, say: (line: string) => void): Promise
     for (const spare of spares) await eventually('it is missed', async () => !(await balancer.isUp(spare)));
     const load = openLoad(folder, balancer.port, plan);
     closing.push(load.close);
-    await cluster.untilReady();
     const wallets = load.driver.wallets.map(({ address }) => address);
     await fundMarkets(cluster.settings, [...MARKETS, MARKER], wallets);
     await load.driver.signIn();

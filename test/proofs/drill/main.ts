@@ -1,29 +1,28 @@
-/**
- * `npm run drill -- --seconds N [--seed N] [--rate N] [--wallets N] [--copies N]`: rolls, scales and kills processes, or kills
- * the primary of an engine with copies N times, and prints a table.
- */
+/** `npm run drill`: a table of what clients notice while processes are replaced, added, removed and killed. */
 
-import { parseArgs } from 'node:util';
+import { newSeed, readOptions, wholeNumber } from '../command.ts';
 import { type Plan, runDrill } from './drill.ts';
 import { checksOf, tablesOf } from './table.ts';
 
 const MIN_PER_SECOND = 200;
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '120' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
-    rate: { type: 'string', default: '240' },
-    wallets: { type: 'string', default: '80' },
-    copies: { type: 'string', default: '0' },
+const values = readOptions(
+  'npm run drill --',
+  'Replaces, adds, removes and kills processes behind a balancer while clients trade.',
+  {
+    seconds: ['time for which clients trade, at least', '120'],
+    seed: ['repeats the choices of a run', newSeed()],
+    rate: ['requests a second', '240'],
+    wallets: ['clients', '80'],
+    copies: ['kills the primary of an engine with copies so often, and replaces nothing', '0'],
   },
-});
-const failovers = Number(values.copies);
+);
+const failovers = wholeNumber('copies', values.copies);
 const plan: Plan = {
-  seconds: Number(values.seconds),
-  seed: Number(values.seed),
-  wallets: Number(values.wallets),
-  perSecond: Number(values.rate),
+  seconds: wholeNumber('seconds', values.seconds),
+  seed: wholeNumber('seed', values.seed),
+  wallets: wholeNumber('wallets', values.wallets, 1),
+  perSecond: wholeNumber('rate', values.rate, 1),
   replicas: { api: 3, stream: 2, settlement: 2, snapshot: 2 },
   ...{ rounds: failovers > 0 ? 0 : 2, drainMs: 4_000, scales: failovers === 0, hurries: false, failovers },
 };

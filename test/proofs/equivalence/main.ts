@@ -5,12 +5,11 @@
  * turns of 1 to 64, are not counted as operations.
  */
 
-import { parseArgs } from 'node:util';
+import { runEquivalence } from '../../equivalence/equivalence.ts';
+import { Outcomes } from '../../equivalence/outcomes.ts';
+import type { ReferenceLimits } from '../../equivalence/reference-book.ts';
 import { openRedis, startRedisServer } from '../../support/redis-server.ts';
-import { newSeed, temporaryFolder, wholeNumber } from '../command.ts';
-import { runEquivalence } from './equivalence.ts';
-import { Outcomes } from './outcomes.ts';
-import type { ReferenceLimits } from './reference-book.ts';
+import { newSeed, readOptions, temporaryFolder, wholeNumber } from '../command.ts';
 
 const OPERATIONS_A_RUN = 100_000;
 const REPORT_EVERY = 10_000;
@@ -22,11 +21,9 @@ const LIMITS: readonly ReferenceLimits[] = [
   { maxMakers: 1_000, maxLiveOrders: 200 },
 ];
 
-const { values } = parseArgs({
-  options: {
-    operations: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: newSeed() },
-  },
+const values = readOptions('npm run proofs -- equivalence', 'Compares the scripts with a naive exchange.', {
+  operations: ['operations in all', '100000'],
+  seed: ['repeats the operations of a run', newSeed()],
 });
 const operations = wholeNumber('operations', values.operations);
 const firstSeed = wholeNumber('seed', values.seed);

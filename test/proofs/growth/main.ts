@@ -1,5 +1,5 @@
 /**
- * `npm run proofs -- growth [--orders N] [--folder F] [--resume] [--seed S] [--lag N] [--json]`: places N orders on an
+ * `npm run proofs -- growth`: places orders on an
  * engine with a real settlement, and compares the engine's memory with a model of live state at each checkpoint. A run
  * that was killed goes on with the same folder and --resume. The exit code is 0 only without violations.
  */
@@ -7,10 +7,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import writeFile from 'write-file-atomic';
 import { formatCounted } from '../../../src/terminal/table.ts';
-import { keepBuilds, refuse, say, wholeNumber } from '../command.ts';
+import { keepBuilds, readOptions, refuse, say, wholeNumber } from '../command.ts';
 import { caughtUpText } from './backlog.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { BEGINNING, freeBytes, GIB, KEPT_FREE_BYTES, type Plan, planOf } from './growth.ts';
@@ -19,16 +18,18 @@ import { ordersAfter } from './rounds.ts';
 import { type Kept, type Outcome, run } from './run.ts';
 import { openServers } from './servers.ts';
 
-const { values } = parseArgs({
-  options: {
-    orders: { type: 'string', default: '10000000' },
-    folder: { type: 'string' },
-    resume: { type: 'boolean', default: false },
-    seed: { type: 'string', default: '1' },
-    lag: { type: 'string', default: '0' },
-    json: { type: 'boolean', default: false },
+const values = readOptions(
+  'npm run proofs -- growth',
+  "Places orders, and compares the engine's memory with a model of live state.",
+  {
+    orders: ['orders in all', '10000000'],
+    folder: ['keeps data and progress there'],
+    resume: ['continues the run that was killed in the folder', false],
+    seed: ['repeats the orders of a run', '1'],
+    lag: ['events at the end with which a settlement of a small heap catches up', '0'],
+    json: ['prints one JSON document', false],
   },
-});
+);
 
 const seed = wholeNumber('seed', values.seed);
 const lag = wholeNumber('lag', values.lag);

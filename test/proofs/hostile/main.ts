@@ -3,26 +3,27 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
 import { keepBuildsIn } from '../../support/program.ts';
-import { newSeed, say, temporaryFolder, wholeNumber } from '../command.ts';
+import { newSeed, readOptions, say, temporaryFolder, wholeNumber } from '../command.ts';
 import { prove, runHostile, sendAgain } from './hostile.ts';
 import { textOf } from './report.ts';
 import { startTarget } from './target.ts';
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '50000' },
-    logins: { type: 'string', default: '2000' },
-    tokens: { type: 'string', default: '500' },
-    rounds: { type: 'string', default: '10' },
-    seed: { type: 'string', default: newSeed() },
-    only: { type: 'string' },
-    json: { type: 'boolean', default: false },
-    broken: { type: 'boolean', default: false },
+const values = readOptions(
+  'npm run hostile --',
+  'Attacks a cluster of real processes, and checks that every promise of docs/hostile-input.md holds.',
+  {
+    requests: ['requests over HTTP and handshakes', '50000'],
+    logins: ['invalid logins', '2000'],
+    tokens: ['forged tokens', '500'],
+    rounds: ['parts after each of which memory is measured', '10'],
+    seed: ['repeats the requests of a run', newSeed()],
+    only: ['sends the request of this number of a run once more, and nothing else'],
+    json: ['prints one JSON document', false],
+    broken: ['proves the command itself, on builds with planted faults', false],
   },
-});
+);
 
 const folder = temporaryFolder('hostile');
 keepBuildsIn(join(folder, 'builds'));
@@ -39,7 +40,7 @@ async function run(): Promise<number> {
       requests: wholeNumber('requests', values.requests),
       logins: wholeNumber('logins', values.logins),
       tokens: wholeNumber('tokens', values.tokens),
-      rounds: wholeNumber('rounds', values.rounds),
+      rounds: wholeNumber('rounds', values.rounds, 1),
     };
     if (values.only !== undefined) {
       const found = await sendAgain(options, wholeNumber('only', values.only));

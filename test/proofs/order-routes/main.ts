@@ -4,19 +4,20 @@
  *   npm run proofs -- order-routes --broken
  */
 
-import { parseArgs } from 'node:util';
 import { openFixture } from '../../http/fixture.ts';
 import { compareRoutes } from '../../http/order-routes.ts';
 import { proveByTests } from '../../planted/by-tests.ts';
-import { newSeed, wholeNumber, withServers } from '../command.ts';
+import { newSeed, readOptions, wholeNumber, withServers } from '../command.ts';
 
-const { values } = parseArgs({
-  options: {
-    cases: { type: 'string', default: '1000' },
-    seed: { type: 'string', default: newSeed() },
-    broken: { type: 'boolean', default: false },
+const values = readOptions(
+  'npm run proofs -- order-routes',
+  'Compares batches, replacements and changes with a naive exchange.',
+  {
+    cases: ['cases of each route', '1000'],
+    seed: ['repeats the cases of a run', newSeed()],
+    broken: ['plants faults that the test of these routes must find', false],
   },
-});
+);
 
 if (values.broken) await proveByTests('order-routes', 'test/http/order-routes.test.ts');
 else await withServers(run);

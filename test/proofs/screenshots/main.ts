@@ -1,5 +1,5 @@
 /**
- * `npm run proofs -- screenshots <folder>`: takes screenshots of the trading page at four widths, in both themes, signed
+ * `npm run proofs -- screenshots --folder F`: takes screenshots of the trading page at four widths, in both themes, signed
  * in and signed out. It starts its own service. Look at the screenshots after changing the page.
  */
 
@@ -11,6 +11,7 @@ import { closeSharedBrowser, KEEP_NAMES, sharedBrowser } from '../../browser/chr
 import { type BrowserWallet, createWallet, injectWallets } from '../../browser/wallets.ts';
 import { freePort } from '../../support/ports.ts';
 import { type Service, signIn, startService } from '../../support/service.ts';
+import { readOptions, refuse } from '../command.ts';
 import { setScene } from './stage.ts';
 
 const SIZES = [
@@ -105,8 +106,7 @@ async function main(folder: string): Promise<void> {
   }
 }
 
-const [folder] = process.argv.slice(2);
-if (folder === undefined) {
-  console.error('usage: npm run proofs -- screenshots <folder>');
-  process.exitCode = 2;
-} else await main(folder);
+const { folder } = readOptions('npm run proofs -- screenshots', 'Takes pictures of the trading page.', {
+  folder: ['folder of the pictures'],
+});
+await main(folder ?? refuse('--folder must name the folder of the pictures'));

@@ -10,10 +10,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { plantedFor } from '../../planted/planted.ts';
 import { addTests, withPlanted } from '../../planted/release.ts';
-import { newSeed, wholeNumber, withServers } from '../command.ts';
+import { newSeed, readOptions, wholeNumber, withServers } from '../command.ts';
 import { type Failure, replay } from './simulate.ts';
 import { type Task, TaskRunner, type UsedSeconds } from './tasks.ts';
 import { runInWorkers } from './workers.ts';
@@ -21,18 +20,20 @@ import { runInWorkers } from './workers.ts';
 const HISTORIES_OF_A_TASK = 50;
 const REPORT_EVERY = 500;
 
-const { values } = parseArgs({
-  options: {
-    histories: { type: 'string', default: '1000' },
-    seed: { type: 'string', default: newSeed() },
-    steps: { type: 'string', default: '200' },
-    copies: { type: 'string', default: '1' },
-    workers: { type: 'string', default: String(availableParallelism()) },
-    builds: { type: 'string', default: '' },
-    replay: { type: 'string' },
-    broken: { type: 'boolean', default: false },
+const values = readOptions(
+  'npm run simulation --',
+  'Runs histories in one process, whose interleavings and faults a seed decides: docs/campaign.md.',
+  {
+    histories: ['histories', '1000'],
+    seed: ['of the first history; each next one has the next seed', newSeed()],
+    steps: ['decisions of a history', '200'],
+    copies: ['servers of the engine: 3 for copies, keepers and the faults of their machines', '1'],
+    workers: ['processes that run histories', String(availableParallelism())],
+    replay: ['repeats the history of a file that a failure wrote'],
+    broken: ['proves the command itself, on builds that are broken on purpose', false],
+    builds: ['with --broken: those whose names contain this text', ''],
   },
-});
+);
 const [histories, seed, steps, workers, copies] = [
   wholeNumber('histories', values.histories),
   wholeNumber('seed', values.seed),

@@ -1,20 +1,21 @@
 /**
- * `npm run proofs -- statements [--events N] [--seed S]`: settles a seeded history, closes its months, and compares balances
+ * `npm run proofs -- statements`: settles a seeded history, closes its months, and compares balances
  * and statements with an independent recomputation.
  */
 
-import { parseArgs } from 'node:util';
 import { compareEverything, monthsOf, settleHistory } from '../../statements/history.ts';
 import { runSeed } from '../../support/seed.ts';
 import { freshLedgerDatabase } from '../../support/servers.ts';
-import { withServers } from '../command.ts';
+import { readOptions, wholeNumber, withServers } from '../command.ts';
 
-const { values } = parseArgs({
-  options: { events: { type: 'string', default: '200000' }, seed: { type: 'string' } },
+const values = readOptions('npm run proofs -- statements', 'Recomputes every statement of a seeded history.', {
+  events: ['events of the history', '200000'],
+  seed: ['repeats the history of a run'],
 });
+const events = wholeNumber('events', values.events, 1);
 if (values.seed !== undefined) process.env.SEED = values.seed;
 await withServers(async () => {
-  const options = { seed: runSeed(), events: Number(values.events), batch: 2_000, days: 100 };
+  const options = { seed: runSeed(), events, batch: 2_000, days: 100 };
   const history = await settleHistory(await freshLedgerDatabase(), options);
   await compareEverything(history, 10);
   const { changes } = history.whole;

@@ -1,5 +1,5 @@
 /**
- * `npm run proofs -- versions [--only PATTERN] [--spec FILES]`: runs the tests of the engine and of its copies on each Redis
+ * `npm run proofs -- versions`: runs the tests of the engine and of its copies on each Redis
  * and Valkey, and the ledger's on each Postgres, of which Debian or npm has a package. Prints a table of what ran. Exit
  * status 0 if every test passed. Needs root, apt and mmdebstrap for Redis and Valkey.
  */
@@ -9,10 +9,11 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { PLAIN } from '../../../src/terminal/paint.ts';
 import { column, renderTable } from '../../../src/terminal/table.ts';
 import { startPostgresServer } from '../../support/postgres-server.ts';
+import { readOptions } from '../command.ts';
 
 const run = promisify(execFile);
 const FETCHED_WITHIN_MS = 300_000;
@@ -20,13 +21,9 @@ const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 /** Most characters of a failing run that the console shows. */
 const SHOWN_CHARACTERS = 6_000;
 
-const { values } = parseArgs({
-  options: {
-    /** Runs only the servers whose names match this pattern. */
-    only: { type: 'string', default: '' },
-    /** Files or folders of tests, separated by commas, in place of those of the server. */
-    spec: { type: 'string' },
-  },
+const values = readOptions('npm run proofs -- versions', 'Runs tests on each Postgres, Redis and Valkey.', {
+  only: ['servers whose names match this pattern', ''],
+  spec: ['files or folders of tests in place of those of the server, with commas between'],
 });
 
 /** A server of one version, and the tests that run on it. */
@@ -89,7 +86,7 @@ async function openPostgres(major: number, folder: string): Promise<Opened> {
 
 const OF_ENGINE = [
   ...['test/engine', 'test/http/foreign-event.test.ts', 'test/books/foreign-event.test.ts'],
-  ...['test/proofs/roles/copies.test.ts', 'test/proofs/roles/copies-keeper.test.ts'],
+  ...['test/roles/copies.test.ts', 'test/roles/copies-keeper.test.ts'],
 ].join();
 
 const SERVERS: readonly Server[] = [
