@@ -10,7 +10,15 @@ import {
 } from '../domain/candle.ts';
 import type { Cursor } from '../domain/event.ts';
 import type { KeptTimeframe } from './candle-rows.ts';
-import { readCursorText, withCursor } from './cursor.ts';
+import {
+  placeParameters,
+  type ReadOn,
+  readCursorText,
+  readPlaceText,
+  type SettledPlace,
+  withCursor,
+  withPlace,
+} from './cursor.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import type { Pools } from './pools.ts';
 import { askForTexts, type PreparedQuery, prepared } from './queries.ts';
@@ -36,8 +44,7 @@ const readCandle = (fields: readonly string[]): Candle => ({
   quoteAtoms: BigInt(fields[6]!),
 });
 
-interface SettledMinutes {
-  readonly cursor: Cursor;
+interface SettledMinutes extends ReadOn {
   /** The minutes from `fromMs` on except the last, merged; they can change no more. */
   readonly closed: Candle | null;
   /** The market's last minute, which may lie before `fromMs`; null if the market never traded. */
@@ -45,12 +52,15 @@ interface SettledMinutes {
 }
 
 const MINUTES = prepared(
-  withCursor(`select ${joinedLines('line', 'is_last')} from (
+  withPlace(
+    `select ${joinedLines('line', 'is_last')} from (
     select candles.open_ms = last.open_ms as is_last,
       ${lineOf('candles.open_ms = last.open_ms', 'min(candles.open_ms)', ...FOLDED)} as line
     from (select max(open_ms) as open_ms from candles where market = $1 and timeframe = '1m') as last
     join candles on market = $1 and timeframe = '1m' and candles.open_ms >= least($2, last.open_ms)
-    group by is_last) as minutes`),
+    group by is_last) as minutes`,
+    3,
+  ),
 );
 
 export interface CandleRange {
@@ -120,15 +130,16 @@ export function candleQueries({ public: reading }: Pick<Pools, 'public'>) {
     /**
      * Returns the one-minute candles of a market from a minute on.
      * @param fromMs the start of a minute in Unix milliseconds
+     * @param from the place of an earlier read on which this one goes on
      */
-    async minutes(market: string, fromMs: number): Promise<SettledMinutes> {
-      const [cursor, lines] = await askForTexts(reading, MINUTES, [market, fromMs]);
+    async minutes(market: string, fromMs: number, from: SettledPlace | null = null): Promise<SettledMinutes> {
+      const [cursor, lines] = await askForTexts(reading, MINUTES, [market, fromMs, ...placeParameters(from)]);
       const rows = rowsOf(lines);
       const found = (isLast: string): Candle | null => {
         const fields = rows.find(([is]) => is === isLast);
         return fields === undefined ? null : readCandle(fields.slice(1));
       };
-      return { cursor: readCursorText(cursor), closed: found('f'), last: found('t') };
+      return { ...readPlaceText(cursor), closed: found('f'), last: found('t') };
     },
 
     /**

@@ -60,6 +60,48 @@ export function cursorOf([row]: readonly CursorRow[]): SettledCursor {
   return settledCursor(row);
 }
 
+/**
+ * The cursor of a read, and the end of the chain there. What was made of the rows up to a place holds as long as the
+ * ledger has the place: a ledger that was put back to an earlier moment may have other events under the same sequences.
+ */
+export interface SettledPlace extends Cursor {
+  /** The last links of the batch that ended there; '' where there was none. */
+  readonly links: string;
+}
+
+/** A read that goes on from an earlier one. */
+export interface ReadOn {
+  readonly place: SettledPlace;
+  /** False if the ledger has the earlier place no more. What was read before is void then, and so is this read. */
+  readonly goesOn: boolean;
+}
+
+/** Each event has a link of eight characters. */
+const LAST_LINKS = 'right(links, 64)';
+
+/**
+ * Returns SQL like `withCursor`, for reads that go on from an earlier one.
+ * @param first number of the first of the two parameters that `placeParameters` makes
+ */
+export const withPlace = (lines: string, first: number): string =>
+  `select concat_ws(' ', epoch, sequence,
+      $${first}::bigint = 0 or exists (
+        select from chain_links where sequence = $${first} and ${LAST_LINKS} = $${first + 1}::text),
+      (select ${LAST_LINKS} from chain_links where chain_links.sequence = engine_cursor.sequence)),
+    (${lines}) from engine_cursor`;
+
+/** @param from the place of the earlier read; null: this is the first one */
+export const placeParameters = (from: SettledPlace | null): [number, string] => [
+  from?.sequence ?? 0,
+  from?.links ?? '',
+];
+
+export function readPlaceText(text: string | null): ReadOn {
+  if (text === null) throw new Error(NO_CURSOR);
+  const [epoch, sequence, goesOn, links = ''] = text.split(' ');
+  return { place: { epoch: Number(epoch), sequence: Number(sequence), links }, goesOn: goesOn === 't' };
+}
+
 /** Returns SQL of the cursor and of a list of lines as of it: one statement is a snapshot by itself. */
 export const withCursor = (lines: string): string =>
   `select epoch || ' ' || sequence, (${lines}) from engine_cursor`;

@@ -3,7 +3,15 @@
 import type { Cursor } from '../domain/event.ts';
 import type { FillRole, PublicTrade, Side, Trade, WalletTrade } from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
-import { readCursorText, withCursor } from './cursor.ts';
+import {
+  placeParameters,
+  type ReadOn,
+  readCursorText,
+  readPlaceText,
+  type SettledPlace,
+  withCursor,
+  withPlace,
+} from './cursor.ts';
 import { FILL_FIELDS, fillFields, readFill, walkTrades } from './fills.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
@@ -160,8 +168,15 @@ const LAST_TRADES = `
   ) as found
   order by market, trade_id desc`;
 
-interface SettledSeconds {
-  readonly cursor: Cursor;
+/** The end of what was read of the trades. */
+interface ReadTrades {
+  /** The last trade that was read. */
+  readonly tradeId: number;
+  /** Null before the first read. */
+  readonly place: SettledPlace | null;
+}
+
+interface SettledSeconds extends ReadOn {
   /** Seconds of each market in the order of time. */
   readonly seconds: SecondOfTrades[];
   /** Trade after which the next read continues; unchanged when no trade was found. */
@@ -188,10 +203,13 @@ const SECOND_FIELDS = [
 ];
 
 const SECONDS = prepared(
-  withCursor(`select ${joinedLines('line', 'second')} from (
+  withPlace(
+    `select ${joinedLines('line', 'second')} from (
     select time_ms / 1000 as second, ${lineOf(...SECOND_FIELDS)} as line
     from (select * from trades where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
-    group by market, second) as seconds`),
+    group by market, second) as seconds`,
+    4,
+  ),
 );
 
 const readSecond = (fields: readonly string[]): SecondOfTrades => ({
@@ -243,12 +261,17 @@ export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | '
      * Returns at most `limit` trades of all markets after a trade and before a time (Unix milliseconds), summed by
      * second.
      */
-    async secondsAfter(tradeId: number, beforeMs: number, limit: number): Promise<SettledSeconds> {
-      const [cursor, lines] = await askForTexts(reading, SECONDS, [tradeId, beforeMs, limit]);
+    async secondsAfter(
+      { tradeId, place }: ReadTrades,
+      beforeMs: number,
+      limit: number,
+    ): Promise<SettledSeconds> {
+      const parameters = [tradeId, beforeMs, limit, ...placeParameters(place)];
+      const [cursor, lines] = await askForTexts(reading, SECONDS, parameters);
       const rows = rowsOf(lines);
       const seconds = rows.map(readSecond);
       return {
-        cursor: readCursorText(cursor),
+        ...readPlaceText(cursor),
         seconds,
         lastTradeId: rows.reduce((last, fields) => Math.max(last, Number(fields[9])), tradeId),
         isPart: seconds.reduce((count, { trades }) => count + trades, 0) === limit,

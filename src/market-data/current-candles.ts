@@ -8,7 +8,7 @@ import {
   joinCandles,
   type Timeframe,
 } from '../domain/candle.ts';
-import type { Ledger } from '../ledger/index.ts';
+import type { Ledger, SettledPlace } from '../ledger/index.ts';
 import { sumsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 /** Cache of a bucket's closed minutes. A month is folded once, and then each new minute is added. */
@@ -17,6 +17,8 @@ interface KeptMinutes {
   readonly closed: Candle | null;
   /** Start of the first minute that `closed` does not contain. */
   readonly fromMs: number;
+  /** Place of the ledger at the last read; null before the first. */
+  readonly place: SettledPlace | null;
 }
 
 export class CurrentCandles {
@@ -35,7 +37,12 @@ export class CurrentCandles {
     const unsettled = await this.#unsettled.read();
     const bucketMs = bucketStartMs(timeframe, Math.max(unsettled.timeMs, notBeforeMs));
     const kept = this.#keptOf(symbol, timeframe, bucketMs);
-    const { cursor, closed, last } = await this.#ledger.candles.minutes(symbol, kept.fromMs);
+    const read = await this.#ledger.candles.minutes(symbol, kept.fromMs, kept.place);
+    const { place, closed, last } = read;
+    if (!read.goesOn) {
+      this.#kept.clear();
+      return this.read(symbol, timeframe, notBeforeMs);
+    }
     // The next bucket began between the two reads, and an execution in it is already settled.
     if (last !== null && bucketStartMs(timeframe, last.openMs) > bucketMs) {
       return this.read(symbol, timeframe, last.openMs);
@@ -43,9 +50,9 @@ export class CurrentCandles {
     const isOver = last === null || last.openMs < bucketMs;
     const settled = isOver ? kept.closed : joined([kept.closed, closed]);
     if (!isOver) {
-      this.#kept.set(`${symbol} ${timeframe}`, { bucketMs, closed: settled, fromMs: last.openMs });
+      this.#kept.set(`${symbol} ${timeframe}`, { bucketMs, closed: settled, fromMs: last.openMs, place });
     }
-    const further = sumsBeyond(cursor, unsettled, symbol);
+    const further = sumsBeyond(place, unsettled, symbol);
     const candle = joined([
       settled,
       isOver ? null : last,
@@ -58,7 +65,7 @@ export class CurrentCandles {
 
   #keptOf(symbol: string, timeframe: Timeframe, bucketMs: number): KeptMinutes {
     const kept = this.#kept.get(`${symbol} ${timeframe}`);
-    return kept?.bucketMs === bucketMs ? kept : { bucketMs, closed: null, fromMs: bucketMs };
+    return kept?.bucketMs === bucketMs ? kept : { bucketMs, closed: null, fromMs: bucketMs, place: null };
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Cursor } from '../domain/event.ts';
 import { DAY_SECONDS, type DayFigures, RollingDay, type SecondOfTrades } from '../domain/rolling-day.ts';
 import { oneAtATime } from '../domain/shared-read.ts';
-import type { Ledger } from '../ledger/index.ts';
+import type { Ledger, SettledPlace } from '../ledger/index.ts';
 import { sumsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 export interface Figures {
@@ -23,10 +23,10 @@ const TRADES_A_READ = 20_000;
 export class RollingFigures {
   readonly #unsettled: Pick<UnsettledReader, 'read'>;
   readonly #ledger: Pick<Ledger, 'trades'>;
-  /** Figures of the settled trades up to `#lastTradeId`, by market. */
+  /** Figures of the settled trades up to `#read`, by market. */
   readonly #days = new Map<string, RollingDay>();
-  /** Undefined before the first read. */
-  #lastTradeId: number | undefined;
+  /** The last trade that was read, and the place of the ledger then; undefined before the first read. */
+  #read: { readonly tradeId: number; readonly place: SettledPlace | null } | undefined;
   #current: Figures = { asOfMs: 0, bySymbol: new Map() };
   /** Time of the engine's next whole second, by this process' clock. */
   #freshUntil = 0;
@@ -56,12 +56,16 @@ export class RollingFigures {
 
   /** Reads newly settled trades, up to a time. After a failure, it continues where it stopped. */
   async #catchUp(asOfMs: number): Promise<Cursor> {
-    this.#lastTradeId ??= await this.#begin(asOfMs - DAY_MS);
     for (;;) {
-      const read = await this.#ledger.trades.secondsAfter(this.#lastTradeId, asOfMs, TRADES_A_READ);
+      this.#read ??= { tradeId: await this.#begin(asOfMs - DAY_MS), place: null };
+      const read = await this.#ledger.trades.secondsAfter(this.#read, asOfMs, TRADES_A_READ);
+      if (!read.goesOn) {
+        this.#read = undefined;
+        continue;
+      }
       for (const second of read.seconds) this.#dayOf(second.market).add(second);
-      this.#lastTradeId = read.lastTradeId;
-      if (!read.isPart) return read.cursor;
+      this.#read = { tradeId: read.lastTradeId, place: read.place };
+      if (!read.isPart) return read.place;
     }
   }
 
@@ -71,6 +75,7 @@ export class RollingFigures {
    */
   async #begin(fromMs: number): Promise<number> {
     const trades = await this.#ledger.trades.lastBefore(fromMs);
+    this.#days.clear();
     for (const { market, priceTicks } of trades) this.#days.set(market, new RollingDay(priceTicks));
     return Math.max(0, ...trades.map(({ tradeId }) => tradeId));
   }

@@ -6,7 +6,7 @@ import type { CandleRange } from '../../src/ledger/index.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
 import { words } from '../support/words.ts';
-import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
+import { type Replica, restoredReplica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
 
 /** Times at which buckets of many timeframes end together: leap and other Februaries, ends of years, Mondays. */
 const ENDS = words(`
@@ -164,6 +164,24 @@ describe('candles', () => {
     compared += await historiesAgree(market, steady, dice, `SEED=${seed}, all settled`);
     expect(compared).to.be.above(500);
     await market.close();
+  });
+
+  it('are those of the restored books when Postgres was put back', async () => {
+    const startMs = ENDS[0]!;
+    const [lost, restored] = [await simulatedMarket(2, startMs), await simulatedMarket(3, startMs)];
+    let present = lost;
+    const replica = restoredReplica(() => present);
+    for (const market of [lost, restored]) {
+      const fromMs = Math.max(startMs, lost.nowMs());
+      await market.happen(Array.from({ length: 90 }, (_, index) => fromMs + index * 3_000));
+      await market.settle(10);
+      present = market;
+      await agree(market, [replica], market === lost ? 'before' : 'restored');
+      await market.happen(Array.from({ length: 30 }, (_, index) => market.nowMs() + index * 3_000));
+      await market.settle(5);
+      await agree(market, [replica], market === lost ? 'later' : 'restored, later');
+    }
+    await Promise.all([lost.close(), restored.close()]);
   });
 
   it('of a market that never traded are null', async () => {

@@ -9,7 +9,7 @@ import { startPostgresServer } from '../support/postgres-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
 import { figureRows, recomputedFigures } from './executions.ts';
-import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
+import { type Replica, restoredReplica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -122,7 +122,7 @@ describe('figures of the last 24 hours', () => {
     const { trades } = market.ledger;
     const small: Ledger = {
       ...market.ledger,
-      trades: { ...trades, secondsAfter: (tradeId, beforeMs) => trades.secondsAfter(tradeId, beforeMs, 7) },
+      trades: { ...trades, secondsAfter: (read, beforeMs) => trades.secondsAfter(read, beforeMs, 7) },
     };
     await agree(market, market.replica(small), 'seven at a time');
   });
@@ -148,6 +148,26 @@ describe('figures of the last 24 hours', () => {
     await market.close();
     await server.stop();
   });
+
+  for (const [name, events] of [
+    ['has fewer events', 60],
+    ['has passed what was read', 200],
+  ] as const)
+    it(`are those of the restored books when Postgres was put back and ${name}`, async () => {
+      const [lost, restored] = [await opened(15, START_MS), await opened(16, START_MS)];
+      await lost.happen(Array.from({ length: 120 }, (_, index) => START_MS + index * 1_000));
+      await lost.settle(20);
+      let present = lost;
+      const replica = restoredReplica(() => present);
+      lost.advanceTo(endOfSecond(lost.nowMs()));
+      await agree(lost, replica, 'before');
+      await restored.happen(Array.from({ length: events }, (_, index) => START_MS + index * 900));
+      await restored.settle(20);
+      restored.advanceTo(endOfSecond(lost.nowMs() + HOUR_MS));
+      present = restored;
+      await sleep(5);
+      await agree(restored, replica, 'restored');
+    });
 
   it('round the change of price half up, away from zero', () => {
     const change = (first: bigint | null, last: bigint): bigint =>

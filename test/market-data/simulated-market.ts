@@ -23,7 +23,15 @@ export interface Replica {
   history(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
 }
 
+/** What a process reads of the simulated engine. */
+interface SimulatedEngine {
+  readonly lifecycle: { isOpen(): boolean };
+  readonly reads: { time(): Promise<number> };
+  readonly outbox: { readEvents(after: Cursor, count: number): Promise<EngineEvent[]> };
+}
+
 export interface SimulatedMarket {
+  readonly engine: SimulatedEngine;
   readonly ledger: Ledger;
   advanceTo(timeMs: number): void;
   nowMs(): number;
@@ -56,7 +64,7 @@ export async function simulatedMarket(
   let stream: EngineEvent[] = [];
   let clockMs = startMs;
 
-  const engine = {
+  const engine: SimulatedEngine = {
     lifecycle: { isOpen: () => true },
     reads: { time: async () => clockMs },
     outbox: {
@@ -68,17 +76,11 @@ export async function simulatedMarket(
     const settled = await ledger.settlement.settle(stream.slice(0, Math.max(0, stream.length - behind)));
     stream = stream.filter(({ sequence }) => sequence >= settled.sequence);
   };
-  const replica = (of: Ledger = ledger): Replica => {
-    const unsettled = new UnsettledReader(engine, of);
-    return {
-      figures: new RollingFigures(unsettled, of),
-      candles: new CurrentCandles(unsettled, of),
-      history: (symbol, timeframe, range) => readCandles(unsettled, of, symbol, timeframe, range),
-    };
-  };
+  const replica = (of: Ledger = ledger): Replica => replicaOn(engine, of);
   return {
     settle,
     replica,
+    engine,
     racingReplica(dice) {
       const after =
         <Args extends unknown[], Result>(read: (...args: Args) => Promise<Result>) =>
@@ -110,6 +112,34 @@ export async function simulatedMarket(
       await ledger.close();
     },
   };
+}
+
+function replicaOn(
+  engine: SimulatedEngine,
+  ledger: Pick<Ledger, 'settlement' | 'trades' | 'candles'>,
+): Replica {
+  const unsettled = new UnsettledReader(engine, ledger);
+  return {
+    figures: new RollingFigures(unsettled, ledger),
+    candles: new CurrentCandles(unsettled, ledger),
+    history: (symbol, timeframe, range) => readCandles(unsettled, ledger, symbol, timeframe, range),
+  };
+}
+
+/** Starts a process whose servers may be put back while it runs: it reads whichever market is the present one. */
+export function restoredReplica(present: () => SimulatedMarket): Replica {
+  /** An object whose members are those of the present market at each access. */
+  const now = <Part extends object>(partOf: (market: SimulatedMarket) => Part): Part =>
+    new Proxy({} as Part, { get: (_none, name) => Reflect.get(partOf(present()), name) });
+  const { settlement, trades, candles } = present().ledger;
+  return replicaOn(
+    now(({ engine }) => engine),
+    {
+      settlement: now<typeof settlement>(({ ledger }) => ledger.settlement),
+      trades: now<typeof trades>(({ ledger }) => ledger.trades),
+      candles: now<typeof candles>(({ ledger }) => ledger.candles),
+    },
+  );
 }
 
 /** The same event at another time. */

@@ -175,7 +175,7 @@ async function readsOf(
     'candles, a day at first': () => ledger.candles.minutes(market, endMs - 86_400_000),
     'candles, 500 of 15m': () => ledger.candles.history(market, '15m', { limit: 500 }),
     'figures of a day, what a second adds': () =>
-      ledger.trades.secondsAfter(newestId - 4, Number.MAX_SAFE_INTEGER, 20_000),
+      ledger.trades.secondsAfter({ tradeId: newestId - 4, place: null }, Number.MAX_SAFE_INTEGER, 20_000),
     'figures of a day, where they begin': () => ledger.trades.lastBefore(endMs - 86_400_000),
     'the cursor': () => ledger.settlement.cursor(),
   };
