@@ -87,8 +87,16 @@ class Waiting implements Waiter {
 
 const settle = (waiting: Waiting): void => waiting.settle();
 
+/** The last event that was read, and the tenure of the engine that told it. */
+interface Followed {
+  readonly tenure: number;
+  readonly last: Cursor;
+}
+
 interface WaitsOptions {
-  readonly engine: Pick<Engine, 'outbox' | 'reads'>;
+  readonly engine: Pick<Engine, 'outbox' | 'reads'> & {
+    readonly lifecycle: Pick<Engine['lifecycle'], 'tenure'>;
+  };
   /** Opens a connection to the engine's Redis, which a waiting command blocks. */
   readonly connect: () => Redis;
 }
@@ -159,20 +167,29 @@ export class ChangeWaits {
   /** Follows the stream from its present end. */
   async #follow(): Promise<void> {
     try {
-      const last = await this.#engine.reads.position();
-      void this.#read(last);
+      void this.#read(await this.#present());
     } catch (error) {
       this.#following = undefined;
       throw error;
     }
   }
 
-  async #read(from: Cursor): Promise<void> {
+  async #present(): Promise<Followed> {
+    const { tenure } = this.#engine.lifecycle;
+    return { tenure, last: await this.#engine.reads.position() };
+  }
+
+  async #read(from: Followed): Promise<void> {
     const connection = this.#connect();
     this.#connection = connection;
-    let last = from;
+    let { tenure, last } = from;
     while (!this.#isStopped && (this.#count > 0 || performance.now() - this.#leftMs < STAYS_MS)) {
       try {
+        // Another engine may give the ids of lost events again, so it is followed from its own end.
+        if (tenure !== this.#engine.lifecycle.tenure) {
+          ({ tenure, last } = await this.#present());
+          this.#endAll();
+        }
         for (const event of await this.#engine.outbox.awaitEvents(connection, last, BLOCK_MS)) {
           // Events were trimmed before they were read, or the engine was replaced: each request reads for itself.
           if (event.sequence !== last.sequence + 1) this.#endAll();

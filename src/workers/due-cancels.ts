@@ -7,7 +7,7 @@ import type { DueCancel, Engine } from '../engine/index.ts';
 
 interface DueCancelsOptions {
   readonly engine: {
-    readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
+    readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen' | 'tenure'>;
     readonly dueCancels: Pick<Engine['dueCancels'], 'take' | 'cancelPage' | 'lease'>;
   };
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -59,6 +59,8 @@ const FAILED_PAUSE_MS = 60_000;
 /** A taken switch while the orders of its wallet are being cancelled. */
 interface Firing {
   readonly due: DueCancel;
+  /** Tenure of the engine whose pages come before `next`; another engine may have their orders again. */
+  tenure: number;
   next: Buffer | null;
   cancelled: number;
   failure: Error | undefined;
@@ -174,7 +176,8 @@ class Worker {
       known.leasedAt = leasedAt;
       return;
     }
-    const firing: Firing = { due, next: null, cancelled: 0, failure: undefined, leasedAt };
+    const { tenure } = this.#engine.lifecycle;
+    const firing: Firing = { due, tenure, next: null, cancelled: 0, failure: undefined, leasedAt };
     // This switch covers an earlier one of the wallet. The earlier one stops after its page and then changes nothing.
     this.#held.set(due.wallet, firing);
     this.#wait(firing);
@@ -212,12 +215,15 @@ class Worker {
       if (!(await this.#engine.dueCancels.lease(due, this.#leaseMs))) return this.#forget(firing);
       firing.leasedAt = performance.now();
     }
-    const { closed, failures, next } = await this.#engine.dueCancels.cancelPage(due, firing.next);
+    const { tenure } = this.#engine.lifecycle;
+    const after = tenure === firing.tenure ? firing.next : null;
+    const { closed, failures, next } = await this.#engine.dueCancels.cancelPage(due, after);
     firing.cancelled += closed.length;
     firing.failure ??= failures[0];
     if (closed.length > 0) this.#wakeSettlement();
+    firing.tenure = tenure;
     firing.next = next;
-    if (next === null) await this.#end(firing);
+    if (next === null && tenure === this.#engine.lifecycle.tenure) await this.#end(firing);
     else if (this.#isHeld(firing)) this.#wait(firing);
   }
 

@@ -246,6 +246,28 @@ describe('the worker of dead-man switches', function () {
     await untilNothingIsTaken();
   });
 
+  it('begins a switch again when another engine may answer, which may have orders of earlier pages again', async () => {
+    await setDueIn(ALICE, -1);
+    await rest(ALICE, 3);
+    const pages: (string | undefined)[] = [];
+    const worker = one.start({
+      async cancelPage(due, after) {
+        pages.push(after?.toString());
+        if (pages.length === 1) return { closed: [], failures: [], next: Buffer.from('later') };
+        if (pages.length === 2) {
+          const { tenure } = one.engine.lifecycle;
+          await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+          await eventually('the engine opens again', async () => one.engine.lifecycle.tenure > tenure + 1);
+          return { closed: [], failures: [], next: null };
+        }
+        return one.engine.dueCancels.cancelPage(due, after);
+      },
+    });
+    await untilCancelled(ALICE);
+    await eventually('it is told', async () => worker.counts().fired === 1);
+    expect(pages.slice(0, 3)).to.deep.equal([undefined, 'later', undefined]);
+  });
+
   it('polls rarely while nothing is due, not while the engine is down, and then fires overdue switches', async () => {
     const worker = one.start();
     await rest(ALICE, 2);

@@ -1,0 +1,44 @@
+/** Proves that requests that wait for changes follow the engine that answers now, whatever was in the one before. */
+
+import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
+import { ChangeWaits } from '../../src/http/change-waits.ts';
+import { eventually } from '../support/eventually.ts';
+
+const LONG_MS = 60_000;
+
+describe('requests that wait for changes', () => {
+  it('are answered when another engine answers, whose events are awaited from its own end', async () => {
+    const asked: Cursor[] = [];
+    const engine = {
+      lifecycle: { tenure: 1 },
+      position: { epoch: 4, sequence: 1_000, settled: 900 },
+      reads: { position: async () => engine.position },
+      outbox: {
+        async awaitEvents(_connection: Redis, after: Cursor): Promise<EngineEvent[]> {
+          asked.push(after);
+          await sleep(5);
+          return [];
+        },
+      },
+    };
+    const connect = () => ({ disconnect: () => undefined }) as unknown as Redis;
+    const waits = new ChangeWaits({ engine, connect } as unknown as ConstructorParameters<
+      typeof ChangeWaits
+    >[0]);
+    const caller = Object.assign(new EventEmitter(), { destroyed: false });
+    const waiter = await waits.enter('0x1', caller);
+    waiter.rest();
+    const woken = waiter.next(LONG_MS);
+    await eventually('the stream is followed', () => asked.length > 0);
+    // A restore took events back, and the next epoch has the number of a lost one.
+    engine.position = { epoch: 4, sequence: 100, settled: 90 };
+    engine.lifecycle.tenure = 2;
+    expect(await woken).to.equal(false);
+    await eventually('the present end is followed', () => asked.at(-1)?.sequence === 100);
+    waits.stop();
+  });
+});
