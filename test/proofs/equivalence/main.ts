@@ -5,11 +5,11 @@
  * turns of 1 to 64, are not counted as operations.
  */
 
-import { runEquivalence } from '../../equivalence/equivalence.ts';
-import { Outcomes } from '../../equivalence/outcomes.ts';
-import type { ReferenceLimits } from '../../equivalence/reference-book.ts';
 import { openRedis, startRedisServer } from '../../support/redis-server.ts';
 import { newSeed, readOptions, temporaryFolder, wholeNumber } from '../command.ts';
+import { runEquivalence } from './equivalence.ts';
+import { Outcomes } from './outcomes.ts';
+import type { ReferenceLimits } from './reference-book.ts';
 
 const OPERATIONS_A_RUN = 100_000;
 const REPORT_EVERY = 10_000;

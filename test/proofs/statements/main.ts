@@ -8,10 +8,14 @@ import { runSeed } from '../../support/seed.ts';
 import { freshLedgerDatabase } from '../../support/servers.ts';
 import { readOptions, wholeNumber, withServers } from '../command.ts';
 
-const values = readOptions('npm run proofs -- statements', 'Recomputes every statement of a seeded history.', {
-  events: ['events of the history', '200000'],
-  seed: ['repeats the history of a run'],
-});
+const values = readOptions(
+  'npm run proofs -- statements',
+  'Recomputes every statement of a seeded history.',
+  {
+    events: ['events of the history', '200000'],
+    seed: ['repeats the history of a run'],
+  },
+);
 const events = wholeNumber('events', values.events, 1);
 if (values.seed !== undefined) process.env.SEED = values.seed;
 await withServers(async () => {

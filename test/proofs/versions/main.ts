@@ -86,7 +86,7 @@ async function openPostgres(major: number, folder: string): Promise<Opened> {
 
 const OF_ENGINE = [
   ...['test/engine', 'test/http/foreign-event.test.ts', 'test/books/foreign-event.test.ts'],
-  ...['test/roles/copies.test.ts', 'test/roles/copies-keeper.test.ts'],
+  ...['test/proofs/roles/copies.test.ts', 'test/proofs/roles/copies-keeper.test.ts'],
 ].join();
 
 const SERVERS: readonly Server[] = [
