@@ -19,11 +19,13 @@ import { startShortcuts } from './state/shortcuts.ts';
 import { startLookups } from './state/submissions.ts';
 import { startTelling } from './state/tell.ts';
 import { applyTheme } from './state/theme.ts';
+import { ownTexts } from './views/own-text.ts';
 
 // The links of the document are relative to its first address, and the address changes with the market.
 for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel="icon"], link[rel="manifest"]'))
   link.setAttribute('href', link.href);
 applyTheme();
+ownTexts();
 followAddress();
 startKeptDrafts();
 startClock();

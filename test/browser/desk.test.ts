@@ -14,6 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { overflowOf, RULES_OF_THEMES, violationsOf } from './axe.ts';
 import { newWallet, placeLimit } from './grids.ts';
 import { type Stage, sharedStage } from './stage.ts';
+import { translated } from './translator.ts';
 import { browserTest } from './visit.ts';
 
 const SYMBOL = 'DESK/USDC';
@@ -203,9 +204,9 @@ describe('the desk of operators', () => {
   });
 
   browserTest(
-    'halts and edits a market with old and new shown first, holds a wallet, and pauses all trading',
+    'halts and edits a market with old and new shown first, holds a wallet, and pauses all trading, translated or not',
     async (open) => {
-      const { page } = await open(url);
+      const { page } = await open(url, { prepare: ({ context }) => translated(context) });
       await signIn(page);
       await show(page, 'Markets');
       const row = rowOf(page, SYMBOL);

@@ -40,7 +40,11 @@ const SIDE: Column<Sided> = {
   name: 'Side',
   kind: 'text',
   text: ({ side }) => side,
-  show: ({ side }) => <span class={side === 'buy' ? 'up' : 'down'}>{side}</span>,
+  show: ({ side }) => (
+    <span class={side === 'buy' ? 'up' : 'down'} translate={false}>
+      {side}
+    </span>
+  ),
 };
 const PLACED: Column<Order> = { name: 'Placed', kind: 'time', text: ({ createdAt }) => createdAt };
 

@@ -86,7 +86,7 @@ function Kind() {
   const problem = problemAt('side');
   return (
     <>
-      <div class="segments sides" role="radiogroup" aria-label="Side">
+      <div class="segments sides" translate={false} role="radiogroup" aria-label="Side">
         <Choice name="side" value="buy" chosen={side} onChoose={setSide}>
           Buy<span class="visually-hidden"> side</span>
         </Choice>
@@ -116,11 +116,12 @@ function Submit({ market }: { market: Rules }) {
   return (
     <div class="submit">
       <ProblemText id="order-form-problem" problem={problem} />
-      <p id="order-sentence" class="sentence">
+      <p id="order-sentence" class="sentence" translate={false}>
         {session.value === null ? 'Sign in to place orders.' : words}
       </p>
       <button
         type="submit"
+        translate={false}
         class={`button ${isBuy ? 'buy' : 'sell'}`}
         aria-describedby="order-sentence"
         aria-busy={isSending.value}

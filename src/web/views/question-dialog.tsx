@@ -7,8 +7,8 @@ export function QuestionDialog() {
   const asked = question.value;
   return (
     <Dialog open={asked !== null} title={asked?.title ?? ''} onClose={() => answerQuestion('no')}>
-      <p>{asked?.text}</p>
-      <div class="dialog-actions">
+      <p translate={false}>{asked?.text}</p>
+      <div class="dialog-actions" translate={false}>
         {asked?.other !== undefined && (
           <button type="button" class="button danger" onClick={() => answerQuestion('other')}>
             {asked.other}
