@@ -129,9 +129,9 @@ const WEB_ADDRESS = {
   schema: HTTP_URL.schema.transform((text) => text.replace(/\/+$/, '')),
 };
 
-const SERVER_OR_CLUSTER =
-  'redis://user:password@host:port/0, or several with commas between for a cluster (of one user, without /0); ' +
-  'rediss:// with TLS';
+const SERVER_OR_SERVICE =
+  'redis://user:password@host:port/0; redis+durable://user:password@host:port, or several host:port with commas ' +
+  'between; rediss:// with TLS';
 
 function redisAt(
   mustBe: string,
@@ -222,15 +222,13 @@ const SETTINGS = {
     default: null,
     defaultNote: 'own Redis (`all` only)',
     meaning:
-      'URL of the engine’s Redis, 7 or newer; comma-separated URLs for a cluster; `redis+copies://host,host,host` ' +
-      'for an engine with copies, `redis+durable://host` for a service that keeps each write by itself',
-    // Sentinels are not allowed: they may promote a replica that lacks acknowledged writes.
+      'URL of the engine’s Redis, 7 or newer; `redis+copies://host,host,host` for an engine with copies, ' +
+      '`redis+durable://host` for a service that keeps each write by itself',
     ...redisAt(
-      `${SERVER_OR_CLUSTER}; redis+copies://user:password@host:port,host:port,host:port for two to seven copies; ` +
-        'redis+durable://user:password@host:port',
+      `${SERVER_OR_SERVICE}; redis+copies://user:password@host:port,host:port,host:port for two to seven copies`,
       'server',
-      'cluster',
       'copies',
+      'durable',
     ),
     secret: true,
   },
@@ -238,14 +236,8 @@ const SETTINGS = {
     name: 'QUEUE_REDIS_URL',
     default: null,
     defaultNote: '`REDIS_URL`',
-    meaning:
-      'URL of the Redis for queues, rate limits and the streams; `redis+sentinel://host,host/name` for Sentinels',
-    ...redisAt(
-      `${SERVER_OR_CLUSTER}; redis+sentinel://user:password@host:port,host:port/name for Sentinels`,
-      'server',
-      'cluster',
-      'sentinel',
-    ),
+    meaning: 'URL of the Redis for queues, rate limits and the streams',
+    ...redisAt(SERVER_OR_SERVICE, 'server', 'durable'),
     secret: true,
   },
   redisCa: {

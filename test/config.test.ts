@@ -171,7 +171,7 @@ describe('configuration', () => {
     ['METRICS_PORT', '-1', '65536', '80.5'],
     ['OPERATOR_PORT', '-1', '65536', '80.5'],
     ['REDIS_URL', 'localhost:6379', 'http://localhost', 'redis://[', 'redis+sentinel://one,two/primary'],
-    ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock', 'redis+sentinel://one,two'],
+    ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock', 'redis+copies://one,two', 'redis://one,two'],
     ['REDIS_CA', 'redis.pem', '-----BEGIN CERTIFICATE-----'],
     ['DATABASE_URL', 'mysql://localhost/x', 'redbook'],
     ['JWT_SECRET', 'short', 'x'.repeat(31)],

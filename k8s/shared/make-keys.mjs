@@ -144,7 +144,7 @@ function usersFor(servers, present, makeDigest) {
     const [, server, role] = OF_ROLE.exec(name) ?? [];
     if (server !== undefined && !servers.includes(server)) return [];
     if (!line.includes('#SHA256')) return [line];
-    // Only an operator adds Sentinels, the users of an all-in-one, and replicas of an engine without copies.
+    // Only an operator adds the users of an all-in-one, and replicas of an engine without copies.
     const isMade =
       name === 'admin' ||
       (role !== undefined && ROLES.includes(role)) ||

@@ -15,8 +15,9 @@ import { OPEN_EPOCH } from './scripts.ts';
 import {
   checkNoCopies,
   checkServerSettings,
-  checkVersion,
+  checkService,
   rewriteLog,
+  wrongOfService,
   wrongSettings,
 } from './server-settings.ts';
 import { ENGINE_FORMAT, MAX_EPOCH, readState } from './state.ts';
@@ -147,7 +148,9 @@ export class EngineLifecycle {
     this.checkTenure(tenure);
     let reply = await this.#openEpoch(runId, known, '');
     if (reply.outcome === 'rewrite') {
-      if (!this.#isDurable) await this.#scripts.callAnyFormat(() => rewriteLog(this.#redis, this.#warn));
+      // A service that keeps its file by itself refuses the command.
+      const warn = this.#isDurable ? () => undefined : this.#warn;
+      await this.#scripts.callAnyFormat(() => rewriteLog(this.#redis, warn));
       this.checkTenure(tenure);
       reply = await this.#openEpoch(runId, known, '1');
     }
@@ -234,7 +237,7 @@ export class EngineLifecycle {
   /** @throws EngineMisconfigured when the server's settings could lose what it has answered */
   checkServer = (): Promise<void> =>
     this.#isDurable
-      ? checkVersion(this.#redis)
+      ? checkService(this.#redis)
       : checkServerSettings(this.#redis, { isTrusted: this.#trustsServer, warn: this.#warn });
 
   /**
@@ -271,8 +274,8 @@ export class EngineLifecycle {
   async inspect(settled?: Cursor): Promise<void> {
     await this.confirm(settled);
     const tenure = this.#tenure;
-    if (this.#isDurable) return;
-    const wrong = await this.#scripts.callAnyFormat(() => wrongSettings(this.#redis));
+    const read = this.#isDurable ? wrongOfService : wrongSettings;
+    const wrong = await this.#scripts.callAnyFormat(() => read(this.#redis));
     if (wrong !== undefined && wrong.length > 0 && tenure === this.#tenure) this.#lose();
   }
 

@@ -50,12 +50,31 @@ export async function checkServerSettings(
         `${hidden}: let its user run CONFIG GET, or vouch by ENGINE_DURABILITY=trusted`,
       );
     trust.warn(hidden);
-  } else if (wrong.length > 0)
-    throw new EngineMisconfigured(`the engine's Redis is set wrongly: ${wrong.join('; ')}`);
+  } else if (wrong.length > 0) throw setWrongly(wrong);
 }
 
+/**
+ * Checks a service that keeps each write by itself. It may hide its settings; a node of a Redis Cluster that shows them
+ * must have them right.
+ * @throws EngineMisconfigured naming every setting to change
+ */
+export async function checkService(redis: Redis): Promise<void> {
+  await checkVersion(redis);
+  const wrong = await wrongOfService(redis);
+  if (wrong.length > 0) throw setWrongly(wrong);
+}
+
+/** Returns a sentence for each setting to change of a node of a Redis Cluster; none for a server that hides them. */
+export async function wrongOfService(redis: Redis): Promise<string[]> {
+  const found = await readSettings(redis);
+  return found?.get('cluster-enabled') === 'yes' ? wrongOf(found) : [];
+}
+
+const setWrongly = (wrong: readonly string[]): EngineMisconfigured =>
+  new EngineMisconfigured(`the engine's Redis is set wrongly: ${wrong.join('; ')}`);
+
 /** @throws EngineMisconfigured when the server is too old */
-export async function checkVersion(redis: Redis): Promise<void> {
+async function checkVersion(redis: Redis): Promise<void> {
   const version = /^redis_version:(\d+)\S*/m.exec(await redis.info('server'));
   if (Number(version?.[1]) < OLDEST_MAJOR)
     throw new EngineMisconfigured(`the engine needs Redis ${OLDEST_MAJOR} or newer; this is ${version?.[0]}`);
@@ -82,7 +101,10 @@ function unlessForbidden(error: unknown): null {
 /** @returns a sentence for each setting to change; undefined if the server does not let its settings be read */
 export async function wrongSettings(redis: Redis): Promise<string[] | undefined> {
   const found = await readSettings(redis);
-  if (found === undefined) return undefined;
+  return found && wrongOf(found);
+}
+
+function wrongOf(found: ReadonlyMap<string, string>): string[] {
   const required = found.get('cluster-enabled') === 'yes' ? { ...REQUIRED, ...OF_CLUSTER } : REQUIRED;
   return Object.entries(required)
     .filter(([name, { value }]) => found.get(name) !== value)

@@ -4,7 +4,6 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { type HostPort, type RedisAddress, readRedisAddress } from './address.ts';
 import { findPrimary } from './copies-primary.ts';
 import { endpointOf, foundServerConnector } from './found-server.ts';
-import { SentinelPrimaryConnector } from './sentinel-primary.ts';
 import { findSlotOwner, type SlotRange } from './slot-owner.ts';
 
 /** Timeout after which a dependency counts as unavailable, so that clients get a 503 within three seconds. */
@@ -43,9 +42,6 @@ const HONEST = {
   maxRetriesPerRequest: 0,
   commandTimeout: ANSWER_WITHIN_MS,
   socketTimeout: 2 * ANSWER_WITHIN_MS,
-  // When a Sentinel names another primary, the connection leaves the old one, which may never announce the change
-  // itself.
-  failoverDetector: true,
 } satisfies ServerOptions;
 
 /** A search for the primary among copies goes on without those that hang. */
@@ -145,8 +141,8 @@ export const queueConnection = (server: RedisServer | string): ServerOptions => 
 });
 
 /**
- * Returns the ioredis options for a URL. They lead to one server, which is looked up in a cluster, at the Sentinels or
- * among copies.
+ * Returns the ioredis options for a URL. They lead to one server, which is looked up among copies, or at the nodes of a
+ * durable service.
  * @param rankOf needed for copies
  */
 export function serverOptions(server: RedisServer | string, rankOf?: Rank): ServerOptions {
@@ -169,7 +165,7 @@ function readPlace(server: RedisServer | string) {
 }
 
 function wayTo(
-  { kind, endpoints, primaryName }: RedisAddress,
+  { kind, endpoints }: RedisAddress,
   login: ServerOptions,
   rankOf: Rank = async () => undefined,
 ): ServerOptions {
@@ -177,7 +173,7 @@ function wayTo(
   switch (kind) {
     case 'server':
       return { ...endpoints[0]! };
-    case 'cluster': {
+    case 'durable': {
       const slotsOf = (node: HostPort): Promise<readonly SlotRange[]> =>
         asked(node, login, (redis) => redis.cluster('SLOTS'));
       const find = findSlotOwner({ nodes: endpoints, slotsOf });
@@ -190,15 +186,6 @@ function wayTo(
       });
       return { Connector: foundServerConnector({ ...through, find }) };
     }
-    case 'sentinel':
-      return {
-        Connector: SentinelPrimaryConnector,
-        sentinels: [...endpoints],
-        name: primaryName!,
-        sentinelRetryStrategy: KEPT.retryStrategy,
-        sentinelCommandTimeout: ANSWER_WITHIN_MS,
-        ...(login.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: login.tls }),
-      };
   }
 }
 

@@ -40,7 +40,10 @@ interface SlotOwnerOptions {
   readonly slotsOf: (node: HostPort) => Promise<readonly SlotRange[]>;
 }
 
-/** Returns a search for the owner of our slot. */
+/** Errors of CLUSTER SLOTS at a server that is no node of a cluster, or that shows none. */
+const HAS_NO_SLOTS = /cluster support disabled|unknown command|unknown subcommand/i;
+
+/** Returns a search for the owner of our slot. A server without slots owns every key. */
 export const findSlotOwner =
   ({ nodes, slotsOf }: SlotOwnerOptions): Find =>
   async (isWanted, tell) => {
@@ -49,6 +52,7 @@ export const findSlotOwner =
       try {
         return ownerOf(await slotsOf(node), node);
       } catch (error) {
+        if (HAS_NO_SLOTS.test((error as Error).message)) return node;
         tell(error as Error);
       }
     }

@@ -116,7 +116,7 @@ export function openConnections(
     redis: engineRedis,
     ...(epochs && { epochs }),
     rounds: copies?.rounds,
-    isDurable: readRedisAddress(config.redisUrl)?.durable === true,
+    isDurable: readRedisAddress(config.redisUrl)?.kind === 'durable',
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,

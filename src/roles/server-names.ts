@@ -25,11 +25,10 @@ export function serverNames(config: Config & Pick<ServedConfig, 'own'>): ServerN
 }
 
 function redisName(setting: string, url: string): string {
-  const { kind, endpoints = [], primaryName, tls } = readRedisAddress(url) ?? {};
+  const { endpoints = [], tls } = readRedisAddress(url) ?? {};
   const places = endpoints.map(({ host, port }) => `${host}:${port}`).join(', ');
-  const server = kind === 'sentinel' ? `Redis ${primaryName}, by the Sentinels` : 'Redis';
   // A server without TLS does not answer a TLS client, so the name says `over TLS` as a hint.
-  return `${server} at ${places}${tls ? ' over TLS' : ''} (${setting})`;
+  return `Redis at ${places}${tls ? ' over TLS' : ''} (${setting})`;
 }
 
 /** Returns the name of a Postgres server with its host. The URL of a Unix socket has no host. */

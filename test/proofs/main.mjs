@@ -20,8 +20,8 @@ const PROOFS = {
   },
   browser: { does: 'tests the page in Chromium', run: [ALL, 'browser'] },
   'redis-cluster': {
-    does: 'runs the tests that also run on clusters, with each Redis a cluster of three primaries',
-    run: [MOCHA, 'test/proofs/redis-cluster/*.test.ts'],
+    does: 'runs tests of each room on a Redis Cluster of three primaries',
+    run: [MOCHA, 'test/proofs/redis-cluster.test.ts'],
   },
   versions: {
     does: 'runs the engine’s and the ledger’s tests on each Postgres, Redis and Valkey that has a package',

@@ -1,4 +1,4 @@
-/** Proves that a Redis address names one server, a cluster or Sentinels, and that anything else is rejected. */
+/** Proves that a Redis address names one server, copies or a durable service, and that anything else is rejected. */
 
 import { expect } from 'chai';
 import { readRedisAddress } from '../../src/redis/address.ts';
@@ -23,31 +23,6 @@ describe('the address of a Redis', () => {
     });
   });
 
-  it('may name a cluster by some of its nodes', () => {
-    const text = 'rediss://api:secret@one:7000,rediss://api:secret@two,rediss://api:secret@three:7002/0';
-    expect(readRedisAddress(text)).to.deep.equal({
-      kind: 'cluster',
-      tls: true,
-      database: 0,
-      username: 'api',
-      password: 'secret',
-      endpoints: [node('one', 7000), node('two', 6379), node('three', 7002)],
-    });
-  });
-
-  it('may name the primary by its Sentinels', () => {
-    expect(readRedisAddress('redis+sentinel://api:se%2Fcret@one,two:26380/queue')).to.deep.equal({
-      kind: 'sentinel',
-      tls: false,
-      database: 0,
-      username: 'api',
-      password: 'se/cret',
-      endpoints: [node('one', 26379), node('two', 26380)],
-      primaryName: 'queue',
-    });
-    expect(readRedisAddress('rediss+sentinel://one/queue')).to.deep.include({ kind: 'sentinel', tls: true });
-  });
-
   it('is a list of copies, one of which is the primary', () => {
     expect(readRedisAddress('rediss+copies://api:se%2Fcret@one,[::1]:7000,three')).to.deep.equal({
       kind: 'copies',
@@ -59,15 +34,15 @@ describe('the address of a Redis', () => {
     });
   });
 
-  it('is one server that keeps each write by itself', () => {
+  it('is a service that keeps each write by itself, by one name or several nodes', () => {
+    const service = { kind: 'durable', tls: true, database: 0, username: 'api', password: 'secret' };
     expect(readRedisAddress('rediss+durable://api:secret@one')).to.deep.equal({
-      kind: 'server',
-      durable: true,
-      tls: true,
-      database: 0,
-      username: 'api',
-      password: 'secret',
+      ...service,
       endpoints: [node('one', 6379)],
+    });
+    expect(readRedisAddress('rediss+durable://api:secret@one:7000,two,three:7002')).to.deep.equal({
+      ...service,
+      endpoints: [node('one', 7000), node('two', 6379), node('three', 7002)],
     });
   });
 
@@ -80,18 +55,15 @@ describe('the address of a Redis', () => {
     'redis://one:70000',
     'redis://one,two',
     'redis://one,',
-    'redis://one,rediss://two',
-    'redis://one/1,redis://two/1',
-    'redis://api:secret@one,redis://two',
+    'redis://one,redis://two',
     'redis://%zz@one',
-    'redis+sentinel://one,two',
-    'redis+sentinel://one,,two/queue',
-    'redis+sentinel://one/queue/0',
-    'sentinel://one/queue',
+    'redis+sentinel://one,two/queue',
     'redis+copies://one',
     'redis+copies://one,',
     'redis+copies://one,two/1',
-    'redis+durable://one,two',
+    'redis+durable://one,',
+    'redis+durable://one,,two',
+    'redis+durable://one,two/1',
   ])
     it(`may not be ${JSON.stringify(text)}`, () => expect(readRedisAddress(text)).to.equal(undefined));
 });

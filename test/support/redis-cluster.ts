@@ -7,7 +7,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from './ports.ts';
 import {
+  ADMIN,
   asReplica,
+  PASSWORD,
   type RedisServer,
   type ServerStart,
   startRedisServer,
@@ -57,7 +59,7 @@ export async function startRedisCluster(
   const replica = servers[SLOTS.length];
   if (replica) await untilInStep(replica);
   return {
-    url: primaries.map(({ url }) => url.replace(/\/0$/, '')).join(','),
+    url: `redis+durable://${ADMIN}:${PASSWORD}@${primaries.map(({ url }) => new URL(url).host).join(',')}`,
     nodes: primaries,
     ...(replica && { replica }),
     pid: () => owner.pid(),

@@ -343,7 +343,7 @@ for (const [name, made] of Object.entries(installations))
           .flatMap(({ spec }) => spec.egress)
           .flatMap(({ ports }) => ports.map(({ port }: { port: number }) => port));
       for (const one of processes) {
-        const expected = [...NAMES, 6379, 6380, 26379, ...(one.metadata.name === 'stream' ? [] : [5432])];
+        const expected = [...NAMES, 6379, 6380, ...(one.metadata.name === 'stream' ? [] : [5432])];
         expect(portsOf(one), titleOf(one)).to.have.members(expected);
       }
       for (const one of ofKind('StatefulSet'))
@@ -414,8 +414,7 @@ for (const [name, made] of Object.entries(installations))
         ['Redis outside in another private network', { address: '172.20.0.5' }, 6379],
         ['Redis outside by IPv6', { address: 'fd00::1' }, 6379],
         ['Redis by TLS', { address: '10.1.2.3' }, 6380],
-        ['Sentinels in another namespace', { namespace: 'redis' }, 26379],
-        ['Sentinels outside', { address: '10.1.2.3' }, 26379],
+        ['Redis in another namespace', { namespace: 'redis' }, 6379],
         ['Postgres of an operator in another namespace', { namespace: 'postgres' }, 5432],
         ['Postgres outside', { address: '10.1.2.3' }, 5432],
         ['Postgres outside in another private network', { address: '192.168.7.7' }, 5432],

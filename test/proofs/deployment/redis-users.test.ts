@@ -177,8 +177,8 @@ describe('the users of Redis', () => {
       expect(grantsOf(name).sort()).to.deep.equal([...needed].sort());
     });
 
-  it('are of every role and server, with one for probes, one for the operator and two for replication', () => {
-    const others = ['default', 'probe', 'admin', 'replica', 'sentinel'];
+  it('are of every role and server, with one for probes, one for the operator and one for replication', () => {
+    const others = ['default', 'probe', 'admin', 'replica'];
     expect(users.map(({ name }) => name)).to.have.members([...Object.keys(WORK), ...others]);
     for (const { name, rules } of users.filter(({ name }) => name !== 'default'))
       expect(rules, name).to.include.members(['on', '-@all']);
@@ -228,7 +228,6 @@ describe('the users of Redis', () => {
     ['admin', 'XREVRANGE', '{redbook}:engine', '+', '-'],
     ['probe', 'INFO'],
     ['replica', 'GET', '{redbook}:engine'],
-    ['sentinel', 'SET', '{redbook}:engine', '1'],
   ];
   for (const [user, name, ...args] of refused)
     it(`refuse ${user} ${name} ${args.join(' ')}`, async () => {

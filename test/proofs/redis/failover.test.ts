@@ -3,7 +3,6 @@
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, connect as openSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -19,7 +18,6 @@ import { ALICE, BOB, codeOf, fund, held, limit, place, publishPlain } from '../.
 import { eventually } from '../../support/eventually.ts';
 import { LIMITS } from '../../support/limits.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
-import { startWatchedRedis } from '../../support/redis-sentinel.ts';
 import { asUser, openRedis } from '../../support/redis-server.ts';
 
 const M = 'ETH/USD';
@@ -213,81 +211,4 @@ describe('a Redis that takes over', function () {
     const { url, replica } = await cluster('healing');
     await heal(url, () => takeOver(replica));
   });
-
-  it('serves limits, frames and wake-ups when a Sentinel promotes a replica', async () => {
-    const watched = await startWatchedRedis(join(folder, 'watched'));
-    closing.push(() => watched.stop());
-    await heal(watched.url, () => watched.killPrimary());
-  });
-
-  it('is found by a connection that asks a Sentinel during the switch', async () => {
-    const watched = await startWatchedRedis(join(folder, 'told'));
-    closing.push(() => watched.stop());
-    const asking = await betweenSentinel(watched.url);
-    closing.push(asking.close);
-    const redis = connect('queue-api', asking.url);
-    await ready(redis);
-    await eventually('it listens to the Sentinel', async () => asking.isListening());
-    asking.answerWhenTold();
-    await watched.killPrimary();
-    const works = (): Promise<boolean> =>
-      redis.exists('{redbook}:limit:test').then(
-        () => true,
-        () => false,
-      );
-    await eventually('commands are answered', works, OUTAGE_MS);
-    expect(asking.held()).to.be.above(0);
-  });
 });
-
-/**
- * A proxy to the Sentinel of a URL that can delay a query for the primary until the Sentinel has announced the next
- * one.
- */
-async function betweenSentinel(url: string) {
-  const sentinelPort = Number(/:(\d+)\/\w+$/.exec(url)![1]);
-  const waiting: (() => void)[] = [];
-  let [holds, listens, held] = [false, false, 0];
-  const server = createServer((client) => {
-    const sentinel = openSocket(sentinelPort, '127.0.0.1');
-    for (const [one, other] of [[client, sentinel] as const, [sentinel, client] as const]) {
-      one.on('error', () => undefined);
-      one.once('close', () => other.destroy());
-    }
-    client.on('data', (bytes) => {
-      const pass = (): void => void sentinel.write(bytes);
-      if (!holds || !bytes.includes('get-master-addr-by-name')) return pass();
-      held += 1;
-      waiting.push(pass);
-    });
-    sentinel.on('data', (bytes) => {
-      client.write(bytes);
-      listens ||= bytes.includes('+switch-master');
-    });
-  });
-  const told = openSocket(sentinelPort, '127.0.0.1').on('error', () => undefined);
-  told.write('SUBSCRIBE +switch-master\r\n');
-  told.on('data', (bytes) => {
-    // The event names both primaries; the reply to SUBSCRIBE names none.
-    if (!bytes.includes('127.0.0.1')) return;
-    holds = false;
-    // All other subscribers have received it by then.
-    setTimeout(() => {
-      for (const pass of waiting.splice(0)) pass();
-    }, 100);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  return {
-    url: url.replace(`:${sentinelPort}/`, `:${port}/`),
-    isListening: () => listens,
-    answerWhenTold() {
-      holds = true;
-    },
-    held: () => held,
-    close() {
-      told.destroy();
-      server.close();
-    },
-  };
-}

@@ -1,6 +1,0 @@
-/** Runs the streams' tests on Redis Clusters. */
-
-import '../../stream/streams.test.ts?on=cluster';
-import { onClusters } from './on-clusters.ts';
-
-onClusters();
