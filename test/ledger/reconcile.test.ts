@@ -1,6 +1,5 @@
 /** Proves that the ledger's checks pass on settled data and detect each kind of corruption. */
 
-import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
 import type { EngineEvent } from '../../src/domain/event.ts';
@@ -274,40 +273,28 @@ describe('ledger check', () => {
     expect({ kept, moved }).to.deep.equal({ kept: [], moved: ['kept balances follow from entries'] });
   });
 
-  it('names the first event that differs, also in batches that have a head for each event', async () => {
+  it('names every event that differs, and a batch without links', async () => {
     const { ledger: chained, databaseUrl: chainedUrl } = await freshLedger();
     const deposit = (sequence: number): EngineEvent => ({
       ...{ kind: 'credited', epoch: 1, sequence, timeMs: 1_000 * sequence, digest: `${sequence}` },
       ...{ wallet: WALLET, asset: 'USDC', amountAtoms: 5n, reference: `deposit ${sequence}` },
     });
     await chained.settlement.settle([1, 2, 3].map(deposit));
-    // Such a batch continues each head by the text of an event.
-    let [head, links] = ['', ''];
-    for (const sequence of [1, 2, 3]) {
-      const row = [sequence, 'credited', WALLET, 'USDC', 5, 1_000 * sequence, `deposit ${sequence}`].join(
-        '\t',
-      );
-      head = hash('sha256', `${head}\t${sequence}\nd${row}\n`, 'base64');
-      links += head.slice(0, 4);
-    }
-    await query(
-      chainedUrl,
-      `set session_replication_role = replica; update chain_links set links = '${links}';
-       update engine_cursor set head = '${head}'`,
-    );
     await chained.settlement.settle([3, 4, 5].map(deposit));
     const named = async (): Promise<string[]> => {
       const { checks } = await chained.checks.run();
       return checks.find(({ name }) => name === 'chain of events')!.violations.map(({ subject }) => subject);
     };
     expect(await named()).to.deep.equal([]);
-    for (const sequence of [2, 5]) {
-      const change = (time: string): string => `set session_replication_role = replica;
-        update movements set time_ms = time_ms ${time} where sequence = ${sequence}`;
-      await query(chainedUrl, change('+ 1'));
-      expect((await named())[0]).to.equal(`event ${sequence}`);
-      await query(chainedUrl, change('- 1'));
-    }
+    const changeTimes = (by: string): Promise<unknown> =>
+      query(
+        chainedUrl,
+        `set session_replication_role = replica;
+         update movements set time_ms = time_ms ${by} where sequence in (2, 3, 5)`,
+      );
+    await changeTimes('+ 1');
+    expect(await named()).to.include.members(['event 2', 'event 3', 'event 5']);
+    await changeTimes('- 1');
     await query(
       chainedUrl,
       'set session_replication_role = replica; delete from chain_links where sequence = 3',
