@@ -61,6 +61,7 @@ export interface Config {
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
   readonly wsMaxLagMs: number;
+  readonly replyStallMs: number;
   /** Defaults to true if both servers are the all-in-one's own. */
   readonly demoFaucet: boolean;
   readonly dataDir: string;
@@ -428,6 +429,13 @@ const SETTINGS = {
     default: '10000',
     meaning: 'time before a stream client that does not read is closed, in milliseconds',
     ...wholeNumber(0, 600_000),
+  },
+  replyStallMs: {
+    name: 'REPLY_STALL_MS',
+    default: '10000',
+    meaning:
+      'time before the connection of a client that takes less than 16 KiB of its reply is ended, in milliseconds',
+    ...wholeNumber(100, 600_000),
   },
   demoFaucet: {
     name: 'DEMO_FAUCET',

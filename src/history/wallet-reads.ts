@@ -1,12 +1,14 @@
 /** Queues reads of wallets' histories: a limited number at a time, and one at a time for each wallet. */
 
+import { Bound, type BoundRule, type Place } from '../domain/bound.ts';
+import { WAITING_READS } from '../domain/bounds.ts';
 import { Refusal } from '../domain/errors.ts';
 import { withTimeLimit } from '../domain/time-limit.ts';
 
 interface WalletReadsOptions {
   readonly atOnce: number;
-  /** Maximum number of different reads of one wallet that may wait. */
-  readonly maxWaiting?: number;
+  /** Bounds the different reads that may wait. */
+  readonly rule?: BoundRule;
   /** Timeout of the wait for a turn, in milliseconds. */
   readonly patienceMs?: number;
   /** Timeout of that wait and the read together: clients get an answer within three seconds. */
@@ -27,7 +29,6 @@ interface ReadLane {
   readonly waiting: Map<string, WaitingRead>;
 }
 
-const MAX_WALLETS = 1_000;
 const RETRY_AFTER_SECONDS = 1;
 
 /**
@@ -36,7 +37,7 @@ const RETRY_AFTER_SECONDS = 1;
  */
 export class WalletReads {
   readonly #atOnce: number;
-  readonly #maxWaiting: number;
+  readonly #bound: Bound;
   readonly #patienceMs: number;
   readonly #answerMs: number;
   readonly #admit: (wallet: string) => void;
@@ -47,13 +48,13 @@ export class WalletReads {
 
   constructor({
     atOnce,
-    maxWaiting = 64,
+    rule = WAITING_READS,
     patienceMs = 2_000,
     answerMs = 2_700,
     admit = () => undefined,
   }: WalletReadsOptions) {
     this.#atOnce = atOnce;
-    this.#maxWaiting = maxWaiting;
+    this.#bound = new Bound(rule);
     this.#patienceMs = patienceMs;
     this.#answerMs = answerMs;
     this.#admit = admit;
@@ -62,15 +63,15 @@ export class WalletReads {
   /**
    * Answers a read when its turn has come. A read that takes too long continues, and keeps its turn until it ends.
    * @param name identifies the read: waiting reads of one wallet with equal names share an answer
-   * @throws Refusal SERVICE_UNAVAILABLE if too many reads of the wallet wait, or the wait or the read takes too long
+   * @throws Refusal SERVICE_UNAVAILABLE if too many reads wait and the wallet has most of them, or the wait or the read
+   *   takes too long
    */
   async read<Reply>(wallet: string, name: string, read: () => Promise<Reply>): Promise<Reply> {
     this.#admit(wallet);
     const lane = this.#laneOf(wallet);
     let waiting = lane.waiting.get(name);
     if (waiting === undefined) {
-      if (lane.waiting.size >= this.#maxWaiting) throw tooManyReads();
-      waiting = this.#wait(lane, name, read);
+      waiting = this.#wait(wallet, lane, name, read);
       if (!lane.isReading) this.#turns.add(wallet);
       this.#beginNext();
     }
@@ -82,13 +83,11 @@ export class WalletReads {
   #laneOf(wallet: string): ReadLane {
     const known = this.#lanes.get(wallet);
     if (known !== undefined) return known;
-    if (this.#lanes.size >= MAX_WALLETS) throw tooBusy();
-    const lane = { isReading: false, waiting: new Map<string, WaitingRead>() };
-    this.#lanes.set(wallet, lane);
-    return lane;
+    return { isReading: false, waiting: new Map<string, WaitingRead>() };
   }
 
-  #wait(lane: ReadLane, name: string, read: () => Promise<unknown>): WaitingRead {
+  #wait(wallet: string, lane: ReadLane, name: string, read: () => Promise<unknown>): WaitingRead {
+    const place = this.#takePlace(wallet, () => refuse(tooManyReads()));
     let resolve!: (reply: unknown) => void;
     let reject!: (error: unknown) => void;
     const reply = new Promise<unknown>((onReply, onError) => {
@@ -97,7 +96,9 @@ export class WalletReads {
     });
     const leave = (): void => {
       clearTimeout(timer);
+      place.giveBack();
       lane.waiting.delete(name);
+      if (lane.waiting.size === 0 && !lane.isReading) this.#forget(wallet);
     };
     const refuse = (error: unknown): void => {
       leave();
@@ -117,7 +118,15 @@ export class WalletReads {
     };
     const waiting = { reply, begin, refuse };
     lane.waiting.set(name, waiting);
+    this.#lanes.set(wallet, lane);
     return waiting;
+  }
+
+  #takePlace(wallet: string, giveWay: () => void): Place {
+    if (this.#bound.isFull(wallet)) throw tooManyReads();
+    const place = this.#bound.take(wallet, 1, giveWay);
+    if (place === undefined) throw tooBusy();
+    return place;
   }
 
   #beginNext(): void {
@@ -126,8 +135,7 @@ export class WalletReads {
       this.#turns.delete(wallet);
       const lane = this.#lanes.get(wallet)!;
       const [next] = lane.waiting.values();
-      if (next === undefined) this.#lanes.delete(wallet);
-      else void this.#begin(wallet, lane, next);
+      void this.#begin(wallet, lane, next!);
     }
   }
 
@@ -138,8 +146,13 @@ export class WalletReads {
     lane.isReading = false;
     this.#underWay -= 1;
     if (lane.waiting.size > 0) this.#turns.add(wallet);
-    else this.#lanes.delete(wallet);
+    else this.#forget(wallet);
     this.#beginNext();
+  }
+
+  #forget(wallet: string): void {
+    this.#lanes.delete(wallet);
+    this.#turns.delete(wallet);
   }
 }
 

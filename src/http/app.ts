@@ -2,8 +2,10 @@
 
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { WAITS } from '../domain/bounds.ts';
 import { Refusal } from '../domain/errors.ts';
 import { cappedReads } from '../domain/shared-read.ts';
+import { clientAddresses } from '../edge/client-address.ts';
 import { WalletReads } from '../history/wallet-reads.ts';
 import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
 import { limitRepeatedLines, type RepeatedLines } from '../process/repeated-lines.ts';
@@ -42,7 +44,13 @@ import {
 } from './routes.ts';
 import { ServedCall } from './served-call.ts';
 import type { ProbeServices, Services } from './services.ts';
-import { UnsentReplies } from './unsent-replies.ts';
+import { isUnread, UnreadReplies } from './unread-replies.ts';
+
+/**
+ * An event may wake thousands of waits. Fewer read at once than lists have connections, and a wait keeps its turn for as
+ * long as it lasts.
+ */
+const CHANGES = { atOnce: LISTS_AT_ONCE - 1, patienceMs: 25_000, answerMs: 27_000 };
 
 /** Number of probes that each get their own read. Further probes share one read per 100 ms. */
 const PROBE_BURST = 10;
@@ -54,12 +62,13 @@ const PROBE_BURST = 10;
 export function createApp(services: Services, classes?: MessageClasses): RequestListener {
   const app = newApp();
   if (classes !== undefined) useMessageClasses(app, classes);
-  const unsent = new UnsentReplies();
-  const admit = (wallet: string): void => unsent.check(wallet);
+  const unread = new UnreadReplies();
+  const admit = (wallet: string): void => unread.check(wallet);
   const reads = {
     lists: new WalletReads({ atOnce: LISTS_AT_ONCE, admit }),
     orders: new WalletReads({ atOnce: ORDERS_AT_ONCE, admit }),
-    unsent,
+    changes: new WalletReads({ ...CHANGES, rule: WAITS, admit }),
+    unread,
   };
   const repeated = limitRepeatedLines(services.logger);
   addRoutes(app, services, reads, repeated);
@@ -249,6 +258,7 @@ function serve(
   repeated: RepeatedLines,
 ): RequestHandler {
   const serving = { services, reads, repeated };
+  const addressOf = clientAddresses(services.settings.trustProxyHops);
   return async (request, response) => {
     const restricted = isBlocked(request);
     if (caller === 'login' && restricted) throw new Refusal('RESTRICTED_JURISDICTION');
@@ -258,7 +268,9 @@ function serve(
     const reply = await endpoint.handle(call);
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);
-    if (reply.bytes !== undefined) reads.unsent.add(wallet, reply.bytes.length, response);
+    if (!isUnread(response)) return;
+    const bytes = reply.bytes?.length ?? reply.text.length;
+    reads.unread.add(wallet === '' ? addressOf(request) : wallet, bytes, response);
   };
 }
 

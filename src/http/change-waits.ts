@@ -5,13 +5,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { Bound, type BoundRule, type Place } from '../domain/bound.ts';
+import { WAITS } from '../domain/bounds.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { visitOrders } from '../domain/order-life.ts';
 import type { Engine } from '../engine/index.ts';
 import { tooBusy, tooManyReads } from '../history/wallet-reads.ts';
 
-/** Most requests that wait on a replica. Each holds a timer and its connection. */
-const MAX_WAITING = { ofWallet: 10, inAll: 20_000 };
 /** Longest wait of one command, which has to end within the time limit of its connection. */
 const BLOCK_MS = 1_000;
 const PAUSE_AFTER_FAILURE_MS = 20;
@@ -43,6 +43,8 @@ class Waiting implements Waiter {
   readonly caller: Caller;
   isWoken = false;
   isEnded = false;
+  /** Undefined until the wait has one. */
+  place: Place | undefined;
   readonly #onLeave: (waiting: Waiting) => void;
   #timer: NodeJS.Timeout | undefined;
   #resolve: ((isWoken: boolean) => void) | undefined;
@@ -99,40 +101,42 @@ interface WaitsOptions {
   };
   /** Opens a connection to the engine's Redis, which a waiting command blocks. */
   readonly connect: () => Redis;
+  readonly rule?: BoundRule;
 }
 
 export class ChangeWaits {
   readonly #engine: WaitsOptions['engine'];
   readonly #connect: () => Redis;
   readonly #waiting = new Map<string, Set<Waiting>>();
-  #count = 0;
+  readonly #bound: Bound;
   #isStopped = false;
   #leftMs = 0;
   #connection: Redis | undefined;
   /** Resolves when every later event wakes; undefined while nobody follows. */
   #following: Promise<void> | undefined;
 
-  constructor({ engine, connect }: WaitsOptions) {
+  constructor({ engine, connect, rule = WAITS }: WaitsOptions) {
+    this.#bound = new Bound(rule);
     this.#engine = engine;
     this.#connect = connect;
   }
 
   /** Number of requests that wait. */
   get count(): number {
-    return this.#count;
+    return this.#bound.held;
   }
 
   /**
    * Lets a request wait. From now on each event of the wallet wakes it; the end of the connection ends it.
-   * @throws Refusal SERVICE_UNAVAILABLE if too many wait, or the engine is not open
+   * @throws Refusal SERVICE_UNAVAILABLE if too many wait and the wallet has most of them, or the engine is not open
    */
   async enter(wallet: string, caller: Caller): Promise<Waiter> {
-    const ofWallet = this.#waiting.get(wallet) ?? new Set();
-    if (ofWallet.size >= MAX_WAITING.ofWallet) throw tooManyReads();
-    if (this.#count >= MAX_WAITING.inAll) throw tooBusy();
+    if (this.#bound.isFull(wallet)) throw tooManyReads();
     const waiting = new Waiting(wallet, caller, this.#leave);
+    waiting.place = this.#bound.take(wallet, 1, waiting.end);
+    if (waiting.place === undefined) throw tooBusy();
+    const ofWallet = this.#waiting.get(wallet) ?? new Set();
     this.#waiting.set(wallet, ofWallet.add(waiting));
-    this.#count += 1;
     caller.on('close', waiting.end);
     if (caller.destroyed || this.#isStopped) waiting.end();
     try {
@@ -152,7 +156,7 @@ export class ChangeWaits {
     caller.removeListener('close', waiting.end);
     const ofWallet = this.#waiting.get(wallet);
     if (!ofWallet?.delete(waiting)) return;
-    this.#count -= 1;
+    waiting.place!.giveBack();
     this.#leftMs = performance.now();
     if (ofWallet.size === 0) this.#waiting.delete(wallet);
   };
@@ -183,7 +187,7 @@ export class ChangeWaits {
     const connection = this.#connect();
     this.#connection = connection;
     let { tenure, last } = from;
-    while (!this.#isStopped && (this.#count > 0 || performance.now() - this.#leftMs < STAYS_MS)) {
+    while (!this.#isStopped && (this.#waiting.size > 0 || performance.now() - this.#leftMs < STAYS_MS)) {
       try {
         // Another engine may give the ids of lost events again, so it is followed from its own end.
         if (tenure !== this.#engine.lifecycle.tenure) {

@@ -6,16 +6,18 @@ import type { Caller } from './change-waits.ts';
 import type { Reply } from './replies/reply.ts';
 import type { RequestClock } from './response/index.ts';
 import type { ProbeServices, Services } from './services.ts';
-import type { UnsentReplies } from './unsent-replies.ts';
+import type { UnreadReplies } from './unread-replies.ts';
 
 /** Values of the query string. The value of a repeated key is a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Reads of a wallet's history. Lists and single orders have separate queues, so lists do not delay single orders. */
+/** Reads of a wallet's history. Each kind has its own queue, so that none delays another. */
 export interface HistoryReads {
   readonly lists: WalletReads;
   readonly orders: WalletReads;
-  readonly unsent: UnsentReplies;
+  /** For requests that wait for changes. */
+  readonly changes: WalletReads;
+  readonly unread: UnreadReplies;
 }
 
 export interface BodyLimits {

@@ -10,6 +10,7 @@ import { bareReply } from '../edge/bare-reply.ts';
 import { requestIdOf } from '../edge/request-id.ts';
 import { hasOneHost, ONE_HOST } from './middleware/request-head.ts';
 import type { MessageClasses } from './response/index.ts';
+import { endStalledReplies } from './stalled-replies.ts';
 import {
   asHandshake,
   canBePutBack,
@@ -31,6 +32,7 @@ const TIME_LIMITS = {
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 };
+const REPLY_STALL_MS = 10_000;
 /** Maximum number of headers that Node keeps per request. Node silently drops further ones. */
 const MAX_HEADERS = 1_000;
 
@@ -45,6 +47,8 @@ export interface HttpServer extends Server {
 interface HttpServerOptions {
   /** Timeouts in milliseconds, named as in Node. */
   readonly timeLimits?: typeof TIME_LIMITS;
+  /** Time within which a client must take a part of its reply, in milliseconds. */
+  readonly replyStallMs?: number;
   /** Message classes that the application was made with; default Node's own. */
   readonly classes?: MessageClasses;
 }
@@ -52,7 +56,7 @@ interface HttpServerOptions {
 /** @param app answers requests; the caller must listen and close. */
 export function createHttpServer(
   app: RequestListener,
-  { timeLimits = TIME_LIMITS, classes }: HttpServerOptions = {},
+  { timeLimits = TIME_LIMITS, replyStallMs = REPLY_STALL_MS, classes }: HttpServerOptions = {},
 ): HttpServer {
   let take: TakeWebSocket | undefined;
   const isTaken = (request: IncomingMessage): boolean => take !== undefined && isHandshake(request);
@@ -65,11 +69,17 @@ export function createHttpServer(
   };
   const server = createServer(options, app);
   server.maxHeadersCount = MAX_HEADERS;
+  const leaveAlone = endStalledReplies(server, replyStallMs);
   if (readsBodies) server.prependListener('request', closeBehind);
+  const takeOver = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
+    // Streams have a time limit of their own.
+    leaveAlone(socket);
+    take!(asHandshake(request), socket, head);
+  };
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     if (request.rawHeaders.length >= 2 * MAX_HEADERS) refuse(socket, 'EXPRESS_ERR_HEADERS_TOO_LARGE');
     else if (!hasOneHost(request)) refuse(socket, 'BAD_REQUEST', ONE_HOST);
-    else if (isTaken(request)) whenAnswered(socket, () => take!(asHandshake(request), socket, head));
+    else if (isTaken(request)) whenAnswered(socket, () => takeOver(request, socket, head));
     else withdrawOffer(server, request, head);
   });
   server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, 'NOT_FOUND'));

@@ -32,7 +32,10 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   const probes: ProbeServices = { logger, metrics, hasMetricsPort, ready };
   let answer = createStartingApp(probes);
   const classes = createMessageClasses();
-  const server = createHttpServer((request, response) => answer(request, response), { classes });
+  const server = createHttpServer((request, response) => answer(request, response), {
+    classes,
+    replyStallMs: config.replyStallMs,
+  });
   const listening = await listen(server, config);
   await backends.migrated();
   await backends.engineOpened;

@@ -34,7 +34,9 @@ export async function startOperatorApi(
   let stage = 'starting';
   const probes = { logger, metrics, hasMetricsPort, ready: readinessOf(backends, () => stage) };
   let answer = createStartingApp(probes);
-  const server = createHttpServer((request, response) => answer(request, response));
+  const server = createHttpServer((request, response) => answer(request, response), {
+    replyStallMs: config.replyStallMs,
+  });
   const listening = await (nearby ? listenNearby : listen)(server, address, 'OPERATOR_PORT');
   await backends.migrated();
   await backends.engineOpened;

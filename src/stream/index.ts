@@ -5,11 +5,11 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { Bound } from '../domain/bound.ts';
 import { type ErrorCode, Refusal } from '../domain/errors.ts';
 import { type ClientAddressOf, clientAddresses } from '../edge/client-address.ts';
 import { requestIdOf } from '../edge/request-id.ts';
 import { type FrameFollower, GENERAL, marketChannel } from '../feed/index.ts';
-import { Admission } from './admission.ts';
 import { Channel, type FrameCounts } from './channel.ts';
 import { Client } from './client.ts';
 import { refuseUpgrade } from './refuse-upgrade.ts';
@@ -71,7 +71,7 @@ class StreamServer implements Streams {
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
   });
-  readonly #admission: Admission;
+  readonly #connections: Bound;
   readonly #addressOf: ClientAddressOf;
   readonly #counts: FrameCounts = { sent: 0, skipped: 0 };
   readonly #general: Channel;
@@ -85,7 +85,10 @@ class StreamServer implements Streams {
   constructor(options: StreamOptions) {
     const { follower, settings } = options;
     this.#options = options;
-    this.#admission = new Admission(settings.wsMaxClients, settings.wsMaxClientsPerAddress);
+    this.#connections = new Bound({
+      ofHolder: settings.wsMaxClientsPerAddress,
+      inAll: settings.wsMaxClients,
+    });
     this.#addressOf = clientAddresses(settings.trustProxyHops);
     this.#general = new Channel(true, settings.wsMaxLagMs, this.#counts);
     this.#wss.on('wsClientError', ({ message: error }, socket, { headers }) => {
@@ -136,10 +139,11 @@ class StreamServer implements Streams {
     const wanted = readRequest(request.url!);
     if (wanted === undefined) return refuse('NOT_FOUND', 'no such stream');
     const address = this.#addressOf(request);
-    const refused = this.#admission.take(address);
-    if (refused === 'full') return refuse('SERVICE_UNAVAILABLE', 'too many connections');
-    if (refused !== undefined) return refuse('RATE_LIMITED', 'too many connections from this address');
-    socket.once('close', () => this.#admission.giveBack(address));
+    if (this.#connections.isFull(address))
+      return refuse('RATE_LIMITED', 'too many connections from this address');
+    const place = this.#connections.take(address, 1, () => socket.destroy());
+    if (place === undefined) return refuse('SERVICE_UNAVAILABLE', 'too many connections');
+    socket.once('close', () => place.giveBack());
     const refusal = await this.#findRefusal(wanted);
     if (this.#draining) return refuse('SERVICE_UNAVAILABLE', 'this replica is going away');
     this.#wss.handleUpgrade(request, socket, head, (ws) => this.#welcome(ws, socket, wanted, refusal));

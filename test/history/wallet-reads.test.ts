@@ -1,12 +1,9 @@
 /** Tests the queue of wallet reads: one at a time for each wallet, and a bounded number in all. */
 
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { WalletReads } from '../../src/history/wallet-reads.ts';
-import { UnsentReplies } from '../../src/http/unsent-replies.ts';
 
 /** Reads that the test ends, numbered by their start. */
 class Reads {
@@ -64,7 +61,7 @@ describe('reads of wallets', () => {
   });
 
   it('are rejected with Retry-After when too many different ones wait', async () => {
-    const turns = new WalletReads({ atOnce: 1, maxWaiting: 3 });
+    const turns = new WalletReads({ atOnce: 1, rule: { ofHolder: 3, inAll: 10 } });
     const ask = (name: number) => turns.read('alice', String(name), reads.read(String(name)));
     const asked = Array.from({ length: 1_000 }, (_, name) => ask(name).catch((error) => error));
     for (let end = 0; end < 4; end += 1) await reads.end();
@@ -129,30 +126,32 @@ describe('reads of wallets', () => {
     expect(reads.begun).to.deep.equal(['1', '4', '5']);
   });
 
-  it('are rejected while a wallet does not take its replies', async () => {
-    const unsent = new UnsentReplies();
-    const turns = new WalletReads({ atOnce: 1, admit: (wallet) => unsent.check(wallet) });
-    const ask = (wallet: string) => codeOf(turns.read(wallet, 'list', async () => 'list'));
-    const reply = () => new ServerResponse(new IncomingMessage(new Socket()));
-    const replies = Array.from({ length: 10 }, reply);
-    for (const one of replies.slice(1)) {
-      expect(await ask('alice')).to.equal('answered');
-      unsent.add('alice', 1024 * 1024, one);
+  it('are rejected for the wallet with most of them when too many wait', async () => {
+    const turns = new WalletReads({ atOnce: 1, rule: { ofHolder: 4, inAll: 6 } });
+    const ask = (wallet: string, name: string) => codeOf(turns.read(wallet, name, reads.read(name)));
+    const begun = ask('alice', '0');
+    const [oldest, ...others] = ['1', '2', '3', '4'].map((name) => ask('alice', name));
+    const [bob, ...second] = ['1', '2'].map((name) => ask('bob', name));
+    const carol = ask('carol', '1');
+    expect(await oldest).to.equal('SERVICE_UNAVAILABLE');
+    // Alice has most even now, and Bob would have as many as she then.
+    expect(await ask('bob', '3')).to.equal('SERVICE_UNAVAILABLE');
+    for (let end = 0; end < 7; end += 1) await reads.end();
+    const answered = await Promise.all([begun, ...others, bob, ...second, carol]);
+    expect(new Set(answered)).to.deep.equal(new Set(['answered']));
+  });
+
+  it('keep no lane of wallets whose reads gave up', async () => {
+    const turns = new WalletReads({ atOnce: 1, patienceMs: 10, rule: { ofHolder: 2, inAll: 3 } });
+    const hanging = turns.read('alice', 'list', reads.read('hanging'));
+    for (let round = 0; round < 3; round += 1) {
+      const late = ['bob', 'carol', 'dave'].map((wallet) =>
+        codeOf(turns.read(wallet, 'list', reads.read('late'))),
+      );
+      expect(new Set(await Promise.all(late))).to.deep.equal(new Set(['SERVICE_UNAVAILABLE']));
     }
-    expect(await ask('alice')).to.equal('SERVICE_UNAVAILABLE');
-    expect(await ask('bob')).to.equal('answered');
-    replies[1]!.emit('close');
-    expect(await ask('alice')).to.equal('answered');
-    unsent.add('alice', 1024 * 1024, replies[0]!);
-    expect(await ask('alice')).to.equal('SERVICE_UNAVAILABLE');
-    // Its connection is closed, but a reply queued behind another is not notified.
-    replies[0]!.req.socket.destroy();
-    expect(await ask('alice')).to.equal('answered');
-    // Memory is bounded for many wallets together, too.
-    const others = Array.from({ length: 16 }, reply);
-    for (const [at, one] of others.entries()) unsent.add(`${at}`, 8 * 1024 * 1024, one);
-    expect(await ask('bob')).to.equal('SERVICE_UNAVAILABLE');
-    for (const one of others) one.emit('close');
-    expect(await ask('bob')).to.equal('answered');
+    await reads.end();
+    expect(await hanging).to.equal(1);
+    expect(reads.begun).to.deep.equal(['hanging']);
   });
 });

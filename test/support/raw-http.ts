@@ -31,6 +31,7 @@ export async function talk(
   port: number,
   pieces: readonly (string | Buffer | number)[],
   count = 1,
+  patienceMs = PATIENCE_MS,
 ): Promise<Talk> {
   const socket = connect(port, '127.0.0.1');
   let text = '';
@@ -44,7 +45,7 @@ export async function talk(
   });
   try {
     for (const piece of pieces) await (typeof piece === 'number' ? sleep(piece) : write(socket, piece));
-    const deadlineMs = performance.now() + PATIENCE_MS;
+    const deadlineMs = performance.now() + patienceMs;
     while (!isClosed && read(text).replies.length < count && performance.now() < deadlineMs) await sleep(2);
     await sleep(AFTERWARDS_MS);
     return { ...read(text), isClosed };

@@ -1,8 +1,10 @@
 /** `GET /v1/orders/changes`: returns changes of the wallet's orders after a cursor, oldest first. */
 
 import { changesRequest } from '../../contract/requests.ts';
+import { withTimeLimit } from '../../domain/time-limit.ts';
 import { readPlace, writePlace } from '../../history/list-cursor.ts';
 import { type ChangePlace, presentPlace, readChanges } from '../../history/order-changes.ts';
+import type { WalletReads } from '../../history/wallet-reads.ts';
 import { checked } from '../checked.ts';
 import type { WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
@@ -13,6 +15,9 @@ import type { Services } from '../services.ts';
 
 /** More than an event can change of one wallet. */
 const TOLD_BEFORE = 2 ** 32;
+
+/** Least time for a read, also at the end of a wait. */
+const LEAST_READ_MS = 2_500;
 
 const scopeOf = (wallet: string) => ({ list: 'changes', wallet });
 
@@ -31,18 +36,23 @@ export const getOrderChanges: WalletEndpoint = {
   async handle({ services, reads, wallet, query, caller, clock }) {
     const { after, wait, limit } = checked(changesRequest, query);
     if (after === undefined) return emptyReply(writeAfter(wallet, await presentPlace(services)));
-    const { lists } = reads;
-    const read = (cursor: string): Promise<Told> =>
-      lists.read(wallet, `changes ${cursor} ${limit}`, () =>
+    readAfter(wallet, after);
+    const readFrom = (turns: WalletReads, cursor: string): Promise<Told> =>
+      turns.read(wallet, `changes ${cursor} ${limit}`, () =>
         readReply(services, wallet, readAfter(wallet, cursor), limit),
       );
-    if (wait === 0) return (await read(after)).reply;
+    if (wait === 0) return (await readFrom(reads.lists, after)).reply;
     const waiter = await services.changeWaits.enter(wallet, caller);
     const untilMs = performance.now() + wait * 1_000;
     try {
       for (let cursor = after; ; ) {
         waiter.rest();
-        const told = await read(cursor);
+        // Thousands may wake together. The same cursor again loses nothing, so the end of the wait ends the turn too.
+        const told = await withTimeLimit(
+          Math.max(LEAST_READ_MS, untilMs - performance.now()),
+          readFrom(reads.changes, cursor),
+          () => ({ isEmpty: false, cursor, reply: emptyReply(cursor) }),
+        );
         if (!told.isEmpty) return told.reply;
         cursor = told.cursor;
         const isWoken = await waitOut(clock, waiter.next(Math.max(0, untilMs - performance.now())));

@@ -45,7 +45,7 @@ function serve({ rights, endpoint }: OperatorRoute, services: OperatorServices):
     const body = endpoint.readsBody ? await readBody(request, BODY_LIMITS) : undefined;
     const params = request.params as Record<string, string>;
     const reply = await endpoint.handle({ services, key, params, query: request.query as Query, body });
-    if ('chunks' in reply) await sendChunks(response, reply);
+    if ('chunks' in reply) await sendChunks(response, key.name, reply);
     else send(response, reply);
   };
 }

@@ -3,6 +3,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
+import { Bound } from '../../domain/bound.ts';
+import { REPORTS } from '../../domain/bounds.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { addHeader, writeHead } from './head.ts';
 
@@ -11,21 +13,25 @@ export interface ChunkedReply {
   readonly chunks: AsyncGenerator<string>;
 }
 
-/** Each one holds a connection to Postgres for as long as its reader takes. */
-const MAX_AT_ONCE = 2;
 const MAX_MS = 600_000;
 
-let underWay = 0;
+const reports = new Bound(REPORTS);
 
 /**
  * Sends a reply, no faster than its reader takes it. One that fails in the middle, or takes longer than ten minutes, is
  * cut off, so that nobody takes a part for the whole.
- * @throws Refusal SERVICE_UNAVAILABLE while others are sent
+ * @param holder the key that asked
+ * @throws Refusal SERVICE_UNAVAILABLE if too many reports are under way and the key has most of them
  */
-export async function sendChunks(response: Response, { contentType, chunks }: ChunkedReply): Promise<void> {
-  if (underWay === MAX_AT_ONCE)
-    throw new Refusal('SERVICE_UNAVAILABLE', `${MAX_AT_ONCE} reports are under way: repeat this one later`);
-  underWay += 1;
+export async function sendChunks(
+  response: Response,
+  holder: string,
+  { contentType, chunks }: ChunkedReply,
+): Promise<void> {
+  const cutting = new AbortController();
+  const place = reports.isFull(holder) ? undefined : reports.take(holder, 1, () => cutting.abort());
+  if (place === undefined)
+    throw new Refusal('SERVICE_UNAVAILABLE', 'other reports are under way: repeat this one later');
   try {
     // The first part tells whether there is an answer at all.
     const first = await chunks.next();
@@ -33,13 +39,13 @@ export async function sendChunks(response: Response, { contentType, chunks }: Ch
     addHeader(response, 'Content-Type', contentType);
     writeHead(response, 200);
     await pipeline(Readable.from(following(first, chunks)), response, {
-      signal: AbortSignal.timeout(MAX_MS),
+      signal: AbortSignal.any([cutting.signal, AbortSignal.timeout(MAX_MS)]),
     });
   } catch (error) {
     if (!response.headersSent) throw error;
     response.destroy();
   } finally {
-    underWay -= 1;
+    place.giveBack();
     await chunks.return(undefined);
   }
 }

@@ -1,0 +1,13 @@
+/** Lists every bound over all callers. `docs/hostile-input.md` shows the list; a test compares them. */
+
+import type { BoundRule } from './bound.ts';
+
+const MIB = 1024 * 1024;
+
+export const UNREAD_REPLIES: BoundRule = { ofHolder: 8 * MIB, inAll: 128 * MIB };
+/** The first reads of a wallet's lists and orders that wait for a turn. */
+export const WAITING_READS: BoundRule = { ofHolder: 64, inAll: 4_096 };
+/** Requests that wait for changes. Each holds a timer and its connection. */
+export const WAITS: BoundRule = { ofHolder: 10, inAll: 20_000 };
+/** Reports of finance. Each holds a connection to Postgres for as long as its reader takes. */
+export const REPORTS: BoundRule = { ofHolder: 2, inAll: 2 };

@@ -1,0 +1,37 @@
+/** Counts the replies that wait for slow clients, so that they cannot fill the memory. */
+
+import type { ServerResponse } from 'node:http';
+import { Bound } from '../domain/bound.ts';
+import { UNREAD_REPLIES } from '../domain/bounds.ts';
+import { tooManyReads } from '../history/wallet-reads.ts';
+
+/** False for a reply that the system has taken, as most are at once, and for one whose connection has ended. */
+export const isUnread = ({ writableFinished, destroyed, socket }: ServerResponse): boolean =>
+  !writableFinished && !destroyed && socket?.writableLength !== 0;
+
+/** Counts the bytes of unread replies of each wallet, and of each address for requests without one. */
+export class UnreadReplies {
+  readonly #bound: Bound;
+
+  constructor(rule = UNREAD_REPLIES) {
+    this.#bound = new Bound(rule);
+  }
+
+  /**
+   * Adds an unread reply. It counts until it is sent or its connection ends. When all unread replies are too
+   * large, the holder of most loses the connection of its oldest one.
+   */
+  add(holder: string, bytes: number, response: ServerResponse): void {
+    const end = (): void => void response.req.socket.destroy();
+    const place = this.#bound.take(holder, bytes, end);
+    if (place === undefined) end();
+    else response.once('close', () => place.giveBack());
+  }
+
+  /**
+   * @throws Refusal SERVICE_UNAVAILABLE if the wallet has too many unread bytes
+   */
+  check(wallet: string): void {
+    if (this.#bound.isFull(wallet)) throw tooManyReads();
+  }
+}

@@ -1,0 +1,193 @@
+/** Tests that what fills a bound over all callers harms its holder only: unread replies, and waits that wake together. */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { openSessions } from '../../src/auth/session.ts';
+import { createApp } from '../../src/http/app.ts';
+import { createHttpServer } from '../../src/http/server.ts';
+import { isUnread, UnreadReplies } from '../../src/http/unread-replies.ts';
+import { limit } from '../engine/fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { type RawReply, type Talk, talk } from '../support/raw-http.ts';
+import { type Fixture, openFixture, SECRET } from './fixture.ts';
+
+const MIB = 1024 * 1024;
+const REPLY_BYTES = 8 * MIB;
+
+/** Sends a request and reads nothing until it is told to. */
+class Reader {
+  readonly socket: Socket;
+  /** The server's end of the connection: a client that does not read does not notice the end. */
+  isEnded = false;
+  readBytes = 0;
+  #goal = 0;
+
+  constructor(server: Server, request: string) {
+    this.socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    this.socket.on('error', () => undefined);
+    this.socket.on('connect', () => this.socket.write(request));
+    this.socket.on('data', (chunk) => {
+      this.readBytes += chunk.length;
+      if (this.readBytes >= this.#goal) this.socket.pause();
+    });
+    server.once('connection', (socket: Socket) => socket.once('close', () => (this.isEnded = true)));
+    this.socket.pause();
+  }
+
+  /** Reads some bytes more, or a little more than that. */
+  async take(bytes: number): Promise<void> {
+    this.#goal = Math.min(REPLY_BYTES, this.readBytes + bytes);
+    this.socket.resume();
+    await eventually('bytes come', () => this.readBytes >= this.#goal || this.isEnded);
+  }
+}
+
+const listening = async (server: Server): Promise<Server> => {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
+};
+
+const get = (path: string, headers = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
+
+describe('a bound over all callers', function () {
+  this.timeout(60_000);
+  let server: Server;
+  let readers: Reader[] = [];
+  const read = (request: string): Reader => {
+    const reader = new Reader(server, request);
+    readers.push(reader);
+    return reader;
+  };
+  afterEach(() => {
+    for (const { socket } of readers) socket.destroy();
+    readers = [];
+    server.closeAllConnections();
+    server.close();
+  });
+
+  describe('of unread replies', () => {
+    const body = Buffer.alloc(REPLY_BYTES, 'x');
+    /** Answers with a large reply of the holder that the path names. */
+    const serveWith = (unread: UnreadReplies) => (request: IncomingMessage, response: ServerResponse) => {
+      response.writeHead(200, { 'Content-Length': body.length });
+      response.end(body);
+      if (isUnread(response)) unread.add(request.url!, body.length, response);
+    };
+
+    it('ends the oldest reply of the holder of most, and nobody else’s', async () => {
+      const unread = new UnreadReplies({ ofHolder: 2 * REPLY_BYTES, inAll: 4 * REPLY_BYTES });
+      let served = 0;
+      const serve = serveWith(unread);
+      server = await listening(
+        createServer((request, response) => {
+          served += 1;
+          serve(request, response);
+        }),
+      );
+      const ask = async (path: string): Promise<Reader> => {
+        const reader = read(get(path));
+        const before = served;
+        await eventually('the request is served', () => served > before);
+        return reader;
+      };
+      const first = await ask('/greedy');
+      const second = await ask('/greedy');
+      expect(() => unread.check('/greedy')).to.throw('too many reads of this wallet');
+      const third = await ask('/greedy');
+      const honest = await ask('/honest');
+      expect(() => unread.check('/honest')).to.not.throw();
+      const other = await ask('/other');
+      await eventually('the oldest reply of the holder of most has ended', () => first.isEnded);
+      expect([second, third, honest, other].map(({ isEnded }) => isEnded)).to.deep.equal(
+        Array(4).fill(false),
+      );
+      await honest.take(REPLY_BYTES);
+      expect(honest.readBytes).to.be.at.least(REPLY_BYTES);
+    });
+
+    it('ends a reply that makes no progress or hardly any, and none that is read slowly', async () => {
+      server = await listening(createHttpServer(serveWith(new UnreadReplies()), { replyStallMs: 1_000 }));
+      const open = async (path: string): Promise<Reader> => {
+        const reader = read(get(path));
+        await reader.take(1);
+        return reader;
+      };
+      const [stuck, trickling] = [await open('/stuck'), await open('/trickling')];
+      const slow = await open('/slow');
+      const trickle = setInterval(() => void trickling.take(1), 500);
+      for (let taken = 0; taken < 8; taken += 1) {
+        await slow.take(MIB);
+        await sleep(300);
+      }
+      clearInterval(trickle);
+      expect([stuck.isEnded, trickling.isEnded, slow.isEnded]).to.deep.equal([true, true, false]);
+      const idle = await open('/idle');
+      await idle.take(REPLY_BYTES);
+      await sleep(1_500);
+      expect(idle.isEnded).to.equal(false);
+    });
+  });
+
+  describe('of reads', () => {
+    const WALLETS = 1_100;
+    const PER_SOCKET = 100;
+    let fixture: Fixture;
+
+    before(async () => {
+      fixture = await openFixture();
+    });
+    after(() => fixture.close());
+
+    it('answers each of 1,100 waits that two events wake', async () => {
+      const { engine, services } = fixture;
+      server = await listening(createHttpServer(createApp(services)));
+      const { port } = server.address() as AddressInfo;
+      const sessions = openSessions({
+        issuer: 'Redbook',
+        secret: SECRET,
+        previousSecret: undefined,
+        nowMs: Date.now,
+      });
+      const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+      const wallets = Array.from({ length: WALLETS }, (_, index) => walletOf(index + 1));
+      const headersOf = (wallet: string): string => `Authorization: Bearer ${sessions.issue(wallet)}\r\n`;
+      const taker = walletOf(0);
+      await fixture.credit(taker, { USDC: '10000000' });
+      for (const wallet of wallets) await fixture.credit(wallet, { ETH: '1' });
+      await Promise.all(
+        wallets.map((wallet) =>
+          engine.orders.place({ wallet, request: limit('ETH/USDC', 'sell', '2000', '0.01') }),
+        ),
+      );
+      /** Sends a request of each wallet, a hundred on a connection. */
+      const askAll = async (pathOf: (index: number) => string): Promise<RawReply[]> => {
+        const requests = wallets.map((wallet, index) => get(pathOf(index), headersOf(wallet)));
+        const talks: Promise<Talk>[] = [];
+        for (let at = 0; at < WALLETS; at += PER_SOCKET) {
+          const together = requests.slice(at, at + PER_SOCKET);
+          talks.push(talk(port, [together.join('')], together.length, 40_000));
+        }
+        return (await Promise.all(talks)).flatMap(({ replies }) => replies);
+      };
+      const present = await askAll(() => '/v1/orders/changes');
+      const cursors = present.map(({ text }) => JSON.parse(text).cursor as string);
+      const told = askAll((index) => `/v1/orders/changes?wait=25&after=${cursors[index]}`);
+      await eventually('all wait', () => services.changeWaits.count === WALLETS);
+      for (let sweep = 0; sweep < 2; sweep += 1)
+        await engine.orders.place({ wallet: taker, request: limit('ETH/USDC', 'buy', '2000', '10') });
+      const { status } = (await talk(port, [get('/v1/orders', headersOf(taker))])).replies[0]!;
+      expect(status).to.equal(200);
+      const replies = await told;
+      expect(replies.map(({ status }) => status)).to.deep.equal(Array(WALLETS).fill(200));
+      // A wait that ends before its turn comes tells nothing, and its cursor loses nothing.
+      for (const [index, { text }] of replies.entries()) {
+        const { changes, cursor } = JSON.parse(text);
+        expect(changes.length === 1 || cursor === cursors[index], text).to.equal(true);
+      }
+    });
+  });
+});
