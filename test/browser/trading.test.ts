@@ -20,7 +20,8 @@ import {
   untilRead,
 } from './screen.ts';
 import { type Rest, type Stage, sharedStage } from './stage.ts';
-import { browserTest } from './visit.ts';
+import { translated } from './translator.ts';
+import { browserTest, type Visit } from './visit.ts';
 import { createWallet } from './wallets.ts';
 
 type Figures = Readonly<Record<string, string>>;
@@ -59,8 +60,16 @@ const own = (grid: Grid, large: string): Grid & { readonly large: string } => ({
   scales: { ...grid.scales, [`T${grid.symbol.split('/')[0]}`]: Object.values(grid.scales)[0]! },
 });
 
-/** Drags the line of an order in the chart, and looks at the other drawings. */
-async function dragOrder(page: Page, rest: Rest, market: string): Promise<void> {
+/**
+ * Drags the line of an order in the chart, and looks at the other drawings.
+ * @param take fills a part of the order
+ */
+async function dragOrder(
+  page: Page,
+  rest: Rest,
+  market: string,
+  take: (size: string) => Promise<unknown>,
+): Promise<void> {
   const { id } = await placeLimit(rest, { market, side: 'buy', price: '2000', size: '0.1' });
   await showTab(page, 'Open orders');
   await cancelButton(page, `buy 0.1 ${market.split('/')[0]} at 2000`).waitFor();
@@ -88,13 +97,16 @@ async function dragOrder(page: Page, rest: Rest, market: string): Promise<void> 
   await page.mouse.up();
   const asked = page.getByRole('dialog');
   await asked.getByText(/^This cancels the order to buy 0\.1 \w+ at 2000 and places a new one/).waitFor();
-  await asked.getByRole('button', { name: 'Send it' }).click();
+  await take('0.04');
+  await asked.getByText(/Buy 0\.06 /).waitFor();
+  await asked.getByRole('button', { name: 'Move it' }).click();
   const moved = await untilRead(
     async () => (await rest('GET', `/v1/orders/${id}`)).body.order,
-    ({ status }) => status === 'cancelled',
+    ({ reason }) => reason === 'replaced',
   );
-  expect(moved.reason).to.equal('replaced');
+  expect(moved.filledSize).to.equal('0.04');
   const [live] = (await rest('GET', '/v1/orders?status=live')).body.orders;
+  expect(live.size).to.equal('0.06');
   expect(Number(live.price)).to.be.below(2000);
   await rest('DELETE', `/v1/orders/${live.id}`);
   await chart.getByRole('button', { name: 'Depth' }).click();
@@ -152,7 +164,8 @@ describe('trading on the page', () => {
       const address = wallet.addresses[0]!;
       const rest = stage.as(address);
       const choices = { 'ask-limit': 'never', 'ask-market': 'never' };
-      const { page } = await open(url, { wallets: [wallet], choices });
+      const prepare = ({ context }: Visit) => translated(context);
+      const { page } = await open(url, { wallets: [wallet], choices, prepare });
       await bookState(page, 'live').waitFor();
       await signIn(page, wallet);
       const drafts: readonly (Draft & { readonly paid: string })[] = [
@@ -220,7 +233,7 @@ describe('trading on the page', () => {
     });
 
   browserTest(
-    'refuses beside the field, moves an order, cancels one or all, and tells a used id from a new one',
+    'refuses beside the field, cancels one or all, and tells a used id from a new one',
     async (open) => {
       const grid: Grid = {
         ...{ symbol: 'FORM/USDC', tickSize: '0.01', sizeStep: '0.0001', scales: { FORM: 8, USDC: 6 } },
@@ -251,26 +264,14 @@ describe('trading on the page', () => {
         await submit(page, 'buy');
         await cancelButton(page, `buy 0.5 FORM at ${one}`).waitFor();
       }
-      await page.getByRole('button', { name: 'Move buy 0.5 FORM at 1980' }).press('Enter');
-      await page.getByRole('textbox', { name: 'New price of buy 0.5 FORM at 1980' }).waitFor();
-      await page.keyboard.type('1985');
-      await page.keyboard.press('Enter');
-      const asked = page.getByRole('dialog');
-      await asked
-        .getByText(/^This cancels the order to buy 0\.5 FORM at 1980 and places a new one/)
-        .waitFor();
-      await asked.getByRole('button', { name: 'Send it' }).click();
-      await cancelButton(page, 'buy 0.5 FORM at 1985').waitFor();
-      const [moved] = (await stage.as(wallet.addresses[0])('GET', '/v1/orders?status=closed')).body.orders;
-      expect([moved.price, moved.reason]).to.deep.equal(['1980', 'replaced']);
-      await cancelButton(page, 'buy 0.5 FORM at 1985').click();
-      await cancelButton(page, 'buy 0.5 FORM at 1985').waitFor({ state: 'detached' });
+      await cancelButton(page, 'buy 0.5 FORM at 1980').click();
+      await cancelButton(page, 'buy 0.5 FORM at 1980').waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Cancel all FORM/USDC' }).click();
       await page.getByRole('button', { name: 'Cancel them' }).click();
       await cancelButton(page, 'buy 0.5 FORM at 1970.5').waitFor({ state: 'detached' });
       const { orders } = (await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body;
       expect(orders.map(({ status }: Record<string, string>) => status)).to.deep.equal(
-        Array(4).fill('cancelled'),
+        Array(3).fill('cancelled'),
       );
       await showTab(page, 'History');
       await untilRead(
@@ -284,6 +285,60 @@ describe('trading on the page', () => {
   const MIDDLE = {
     ...{ tickSize: '0.01', sizeStep: '0.0001', price: '2000', asks: ['2001'], bids: ['1999'], size: '1' },
   };
+
+  browserTest('moves what is left of an order when the question is answered', async (open) => {
+    const funds = { LEFT: '10', USDC: '100000' };
+    const grid: Grid = { ...MIDDLE, symbol: 'LEFT/USDC', scales: { LEFT: 8, USDC: 6 }, funds };
+    const { wallet, url } = await openMarket({ ...grid, asks: ['2050'], bids: ['1900'] });
+    const rest = stage.as(wallet.addresses[0]!);
+    const taker = newWallet();
+    await stage.credit(taker, funds);
+    const take = (price: string, size: string) =>
+      placeLimit(stage.as(taker), { market: grid.symbol, side: 'buy', price, size });
+    await placeLimit(rest, { market: grid.symbol, side: 'sell', price: '2010', size: '1' });
+    const prepare = ({ context }: Visit) => translated(context);
+    const { page } = await open(url, { wallets: [wallet], prepare });
+    await bookState(page, 'live').waitFor();
+    await signIn(page, wallet);
+    const asked = page.getByRole('dialog');
+    const openEditor = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name: `Move ${name}` }).press('Enter');
+      await page.getByRole('textbox', { name: `New price of ${name}` }).waitFor();
+    };
+    const live = async (): Promise<string[]> =>
+      (await rest('GET', '/v1/orders?status=live')).body.orders.map(
+        ({ size, price }: Record<string, string>) => `${size} at ${price}`,
+      );
+    await openEditor('sell 1 LEFT at 2010');
+    await page.keyboard.type('2009');
+    await page.keyboard.press('Enter');
+    await asked.getByText(/^This cancels the order to sell 1 LEFT at 2010 and places/).waitFor();
+    await asked.getByText(/Sell 1 LEFT at 2009/).waitFor();
+    await take('2010', '0.4');
+    await asked.getByText(/Sell 0\.6 LEFT at 2009/).waitFor();
+    await asked.getByRole('button', { name: 'Move it' }).click();
+    await cancelButton(page, 'sell 0.6 LEFT at 2009').waitFor();
+    expect(await live()).to.deep.equal(['0.6 at 2009']);
+    // A typed size is the size of the order that was seen: what is filled meanwhile is taken off.
+    await openEditor('sell 0.6 LEFT at 2009');
+    await page.getByRole('textbox', { name: 'New size of sell 0.6 LEFT at 2009' }).fill('0.5');
+    await take('2009', '0.2');
+    await page.getByRole('status').getByText('Sold 0.2 LEFT at 2009').waitFor();
+    await page.keyboard.press('Enter');
+    await asked.getByText(/Sell 0\.3 LEFT at 2009/).waitFor();
+    await asked.getByRole('button', { name: 'Move it' }).click();
+    await cancelButton(page, 'sell 0.3 LEFT at 2009').waitFor();
+    expect(await live()).to.deep.equal(['0.3 at 2009']);
+    // An order that ends takes its question with it.
+    await openEditor('sell 0.3 LEFT at 2009');
+    await page.keyboard.type('2008');
+    await page.keyboard.press('Enter');
+    await asked.getByText(/Sell 0\.3 LEFT at 2008/).waitFor();
+    await take('2009', '0.3');
+    await asked.waitFor({ state: 'detached' });
+    await page.getByText('Not moved: the order to sell 0.3 LEFT at 2009 has ended.').waitFor();
+    expect(await live()).to.deep.equal([]);
+  });
 
   browserTest('reaches no bait at a far price unasked, not by Enter either', async (open) => {
     const funds = { BAIT: '10', USDC: '100000' };
@@ -476,7 +531,7 @@ describe('trading on the page', () => {
       await other.getByRole('status').getByText('Bought 0.2 TELL at 2001 on average').waitFor();
       expect(await heard('Bought 0.2 TELL at 2001 on average for 400.2 USDC + 0.4002 fee. ')).to.equal(1);
       expect(waits).to.deep.equal([]);
-      await dragOrder(page, rest, grid.symbol);
+      await dragOrder(page, rest, grid.symbol, sell);
       // The tab that stays goes on from where the closed one was.
       await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1999.5', size: '0.3' });
       await cancelButton(other, 'buy 0.3 TELL at 1999.5').waitFor();

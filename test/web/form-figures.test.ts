@@ -12,7 +12,7 @@ import { describeOrder } from '../../src/web/figures/order-words.ts';
 import { EMPTY_LIST, itemsOf, type PagedList, without, withPage } from '../../src/web/figures/paged-list.ts';
 import { type OtherSide, previewOrder } from '../../src/web/figures/preview.ts';
 import { stepped } from '../../src/web/figures/stepping.ts';
-import { readAmount, withoutUnit } from '../../src/web/figures/typed-amount.ts';
+import { PLAIN_STYLE, readAmount, withoutUnit } from '../../src/web/figures/typed-amount.ts';
 import { unlistedReserves } from '../../src/web/figures/unlisted-reserves.ts';
 
 const ETH: Market = rulesOf({
@@ -35,6 +35,7 @@ const ETH: Market = rulesOf({
 });
 
 const texts = (own: Partial<DraftTexts>): DraftTexts => ({
+  style: PLAIN_STYLE,
   side: 'buy',
   type: 'limit',
   price: '2000',
@@ -66,6 +67,37 @@ describe('the order form reads', () => {
     ])
       for (const text of typed) expect(read(text), text).to.equal(plain);
     expect([withoutUnit('5 eth', 'ETH'), withoutUnit('5 k', 'ETH')]).to.deep.equal(['5', '5 k']);
+  });
+
+  it('digits and signs of other scripts, and what pasted figures carry unseen', () => {
+    for (const [plain, ...typed] of [
+      ['1234.5', '١٢٣٤٫٥', '۱۲۳۴٫۵', '１２３４．５', '१२३४.५', '𝟏𝟐𝟑𝟒.𝟓', '١٬٢٣٤٫٥'],
+      [
+        '1234567.5',
+        '१२,३४,५६७.५',
+        '\u200e1,234,567.5\u200f',
+        '1\u2009234\u2009567,5',
+        '\ufeff1\u00ad234567.5',
+      ],
+      ['0.5', '\u2066٠٫٥\u2069', '₹0.5', '0.5\u00a0₺', '\u200b.5'],
+    ])
+      for (const text of typed) expect(read(text), text).to.equal(plain);
+  });
+
+  it('a point before three digits as thousands or not at all, where a country groups by points', () => {
+    const german = { decimal: ',', group: '.' };
+    const problem = (own: Partial<DraftTexts>): string | undefined =>
+      readDraft(texts(own), ETH).problems[0]?.message;
+    const twoWays = 'price can be read in two ways: write 2990 or 2,9900';
+    expect(problem({ style: german, price: '2.990' })).to.equal(twoWays);
+    expect(problem({ style: german, price: '2,990' })).to.equal(undefined);
+    expect(problem({ style: german, price: '2.990,5' })).to.equal(undefined);
+    // A tick of 0.01 gives no third decimal, and a step of 0.0001 does.
+    const plainGerman = { decimal: '.', group: '.' };
+    expect(problem({ style: plainGerman, price: '2.990' })).to.include('write 2990 or 2.9900');
+    expect(problem({ style: plainGerman, size: '1.999' })).to.equal(undefined);
+    expect(problem({ style: german, size: '1,999' })).to.equal(undefined);
+    expect(problem({ style: german, size: '1.999' })).to.include('write 1999 or 1,9990');
   });
 
   it('nothing that can be read in two ways, and nothing else', () => {
@@ -106,13 +138,13 @@ describe('the order form reads', () => {
 describe('arrow keys in an amount', () => {
   it('go to the next multiple of the grid, and never below one unit', () => {
     const grid = gridOf('0.05')!;
-    expect(stepped('2000', grid, 1, 1n)).to.equal('2000.05');
-    expect(stepped('2000', grid, -1, 1n)).to.equal('1999.95');
-    expect(stepped('2000,02', grid, 1, 1n)).to.equal('2000.05');
-    expect(stepped('2000.02', grid, -1, 1n)).to.equal('2000');
-    expect(stepped('0.05', grid, -1, 1n)).to.equal('0.05');
-    expect(stepped('', grid, 1, 40n)).to.equal('2');
-    expect(stepped('abc', gridOf('1000')!, -1, 0n)).to.equal('1000');
+    expect(stepped('2000', PLAIN_STYLE, grid, 1, 1n)).to.equal('2000.05');
+    expect(stepped('2000', PLAIN_STYLE, grid, -1, 1n)).to.equal('1999.95');
+    expect(stepped('2000,02', PLAIN_STYLE, grid, 1, 1n)).to.equal('2000.05');
+    expect(stepped('2000.02', PLAIN_STYLE, grid, -1, 1n)).to.equal('2000');
+    expect(stepped('0.05', PLAIN_STYLE, grid, -1, 1n)).to.equal('0.05');
+    expect(stepped('', PLAIN_STYLE, grid, 1, 40n)).to.equal('2');
+    expect(stepped('abc', PLAIN_STYLE, gridOf('1000')!, -1, 0n)).to.equal('1000');
   });
 });
 
@@ -189,16 +221,20 @@ describe('the preview in words', () => {
       return questionBefore({ ...guarded, words: 'Words.' }, askAt);
     };
     const far = questionOf({ price: '20000', size: '0.1' }, '1');
-    expect(far?.title).to.equal('Buy up to 900.25 % above the mid?');
-    expect(far?.text).to.equal(
+    expect(far.question.title).to.equal('Buy up to 900.25 % above the mid?');
+    expect(far.question.text).to.equal(
       'Words. The mid is 1999.5. The fills shown average 2000, 0.02 % above it: 0.05 USDC lost. ' +
         'The limit allows 20000, 900.25 % above it: at most 1800.05 USDC lost.',
     );
-    expect(questionOf({ price: '20000', size: '0.1' }, 'never')).to.equal(null);
-    expect(questionOf({ price: '2000', size: '0.1' }, '1')).to.equal(null);
-    expect(questionOf({ price: '1999', size: '0.1' }, '1')).to.equal(null);
-    expect(questionOf({ price: '1999', size: '0.1' }, 'always')?.title).to.equal('Send this order?');
-    expect(questionOf({ price: '2000', size: '0.1' }, '1', false)?.text).to.include('not up to date');
+    expect(far.mustAsk).to.equal(true);
+    expect(questionOf({ price: '20000', size: '0.1' }, 'never').mustAsk).to.equal(false);
+    expect(questionOf({ price: '2000', size: '0.1' }, '1').mustAsk).to.equal(false);
+    expect(questionOf({ price: '1999', size: '0.1' }, '1').mustAsk).to.equal(false);
+    const plain = questionOf({ price: '1999', size: '0.1' }, 'always');
+    expect([plain.question.title, plain.mustAsk]).to.deep.equal(['Send this order?', true]);
+    const stale = questionOf({ price: '2000', size: '0.1' }, '1', false);
+    expect(stale.question.text).to.include('not up to date');
+    expect(stale.mustAsk).to.equal(true);
   });
 
   it('rounds an average against the reader', () => {

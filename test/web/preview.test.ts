@@ -15,6 +15,7 @@ import { formatCount, formatGrid, formatScaled } from '../../src/domain/units.ts
 import { type DraftTexts, type ReadDraft, readDraft } from '../../src/web/figures/draft-request.ts';
 import { type Level, type Preview, previewOrder } from '../../src/web/figures/preview.ts';
 import { shareSteps } from '../../src/web/figures/shares.ts';
+import { PLAIN_STYLE } from '../../src/web/figures/typed-amount.ts';
 import {
   ALICE,
   BOB,
@@ -170,6 +171,7 @@ function drawTexts(market: Market, side: 'buy' | 'sell', middle: bigint, random:
   return {
     side,
     type,
+    style: PLAIN_STYLE,
     postOnly,
     clientOrderId: '',
     timeInForce: postOnly ? 'GTC' : random.pick(['GTC', 'IOC', 'FOK'] as const),

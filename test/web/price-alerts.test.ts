@@ -1,7 +1,7 @@
 /** Price alerts, the line of a first visitor, and figures as a country writes them. */
 
 import { expect } from 'chai';
-import { decimalSignOf, digitGrouping } from '../../src/web/figures/grouped-digits.ts';
+import { digitGrouping, numberStyleOf } from '../../src/web/figures/grouped-digits.ts';
 import { MAX_ALERTS, type PriceAlert, reachedBy, readAlerts } from '../../src/web/figures/price-alerts.ts';
 import { priceLine } from '../../src/web/figures/price-line.ts';
 
@@ -66,6 +66,6 @@ describe('figures as a country writes them', () => {
     ];
     for (const [locale, text, written] of cases)
       expect(digitGrouping(locale)(text), locale).to.equal(written);
-    expect(['en-GB', 'de-DE'].map((locale) => decimalSignOf(locale))).to.deep.equal(['.', ',']);
+    expect(['en-GB', 'de-DE'].map((locale) => numberStyleOf(locale).decimal)).to.deep.equal(['.', ',']);
   });
 });

@@ -6,11 +6,20 @@ import { marketGrid } from '../../domain/market-grid.ts';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
 import { type MeasuredRequest, measureOrder, type OrderAmounts } from '../../domain/placing.ts';
 import { isTextUpTo } from '../../domain/text.ts';
-import { countOf, formatCount, isPositive, parseDecimal, toScaledDown } from '../../domain/units.ts';
-import { isAmbiguous, readAmount } from './typed-amount.ts';
+import {
+  countOf,
+  type Decimal,
+  formatCount,
+  isPositive,
+  parseDecimal,
+  toScaledDown,
+} from '../../domain/units.ts';
+import { type NumberStyle, readAmount, twoReadings } from './typed-amount.ts';
 
 /** The form's texts, as typed. */
 export interface DraftTexts {
+  /** Tells how the amounts are read. */
+  readonly style: NumberStyle;
   readonly side: Side;
   readonly type: OrderType;
   readonly price: string;
@@ -90,17 +99,23 @@ const problemAt = (field: FormField, code: ErrorCode, message: string = ERRORS[c
   message,
 });
 
-function fieldProblem(name: 'price' | 'size' | 'amount', text: string): Problem | null {
+/** @param places decimals of the figures of the field */
+function fieldProblem(
+  name: 'price' | 'size' | 'amount',
+  { style, [name]: text }: DraftTexts,
+  places: number,
+): Problem | null {
   if (text.trim() === '') {
     return { ...problemAt(name, 'INVALID_ORDER', `${name} is required`), isMissing: true };
   }
-  if (isAmbiguous(text))
+  const readings = twoReadings(text, style, places);
+  if (readings !== null)
     return problemAt(
       name,
       'VALIDATION_ERROR',
-      `${name} can be read in two ways: write ${text.trim().replace(',', '')} or ${text.trim().replace(',', '.')}`,
+      `${name} can be read in two ways: write ${readings.join(' or ')}`,
     );
-  const decimal = readAmount(text);
+  const decimal = readAmount(text, style);
   if (decimal === undefined)
     return problemAt(name, 'VALIDATION_ERROR', `${name} must be a decimal such as 1250.5`);
   return isPositive(decimal) ? null : problemAt(name, 'INVALID_ORDER', `${name} must be positive`);
@@ -119,14 +134,15 @@ export const isByAmount = ({ size, amount }: DraftTexts): boolean =>
 /** @param market rules of the market that the order goes to */
 export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
   const sizing = isByAmount(texts) ? 'amount' : 'size';
+  const { tick, step } = marketGrid(market);
   const [sizeProblem, priceProblem] = [
-    fieldProblem(sizing, texts[sizing]),
-    texts.type === 'limit' ? fieldProblem('price', texts.price) : null,
+    fieldProblem(sizing, texts, sizing === 'size' ? step.places : market.quote.scale),
+    texts.type === 'limit' ? fieldProblem('price', texts, tick.places) : null,
   ];
   const unread = [priceProblem, sizeProblem, idProblem(texts.clientOrderId)].filter((one) => one !== null);
   const isUnsized = sizing === 'amount' && priceProblem !== null;
   if (sizeProblem !== null || isUnsized) return { request: null, amounts: null, problems: unread };
-  const price = priceProblem === null ? texts.price : market.tick;
+  const price = priceProblem === null ? readAmount(texts.price, texts.style)! : parseDecimal(market.tick)!;
   const size = sizeOf(texts, market, sizing, price);
   if (size === null) {
     const small = problemAt('amount', 'QUOTE_AMOUNT_TOO_SMALL');
@@ -149,18 +165,18 @@ type Sized = Pick<MeasuredRequest, 'size' | 'quoteAmount'>;
  * Returns the size of the order. A quote amount at a limit price is turned into the whole steps that it pays for; a
  * market order keeps it, because only the book tells how far it goes. Null when it pays for no step.
  */
-function sizeOf(texts: DraftTexts, market: Market, sizing: 'size' | 'amount', price: string): Sized | null {
-  const amount = readAmount(texts[sizing])!;
+function sizeOf(texts: DraftTexts, market: Market, sizing: 'size' | 'amount', price: Decimal): Sized | null {
+  const amount = readAmount(texts[sizing], texts.style)!;
   if (sizing === 'size') return { size: amount };
   if (texts.type === 'market') return { quoteAmount: amount };
   const { tick, step } = marketGrid(market);
   // A price off the grid has a problem of its own, so that any size will do.
-  const ticks = countOf(readAmount(price)!, tick) ?? 1n;
+  const ticks = countOf(price, tick) ?? 1n;
   const steps = toScaledDown(amount, market.quote.scale) / (ticks * market.quoteAtomsPerLot);
   return steps === 0n ? null : { size: parseDecimal(formatCount(steps, step))! };
 }
 
-function requestOf(texts: DraftTexts, size: Sized, price: string): MeasuredRequest {
+function requestOf(texts: DraftTexts, size: Sized, price: Decimal): MeasuredRequest {
   const { side, type } = texts;
   return {
     side,
@@ -169,7 +185,7 @@ function requestOf(texts: DraftTexts, size: Sized, price: string): MeasuredReque
     leverage: null,
     timeInForce: texts.timeInForce,
     postOnly: texts.postOnly,
-    ...(type === 'limit' ? { price: readAmount(price)! } : {}),
+    ...(type === 'limit' ? { price } : {}),
     ...size,
   };
 }

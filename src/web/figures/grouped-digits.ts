@@ -1,12 +1,21 @@
 /** Writes decimals with the groups of digits and the decimal sign of a country. No digit is rounded or left out. */
 
+import type { NumberStyle } from './typed-amount.ts';
+
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?!\d)/;
 
 /** Latin digits, so that the figures of a column stay alike. */
 const LATIN = { numberingSystem: 'latn' } as const;
 
-export const decimalSignOf = (locale?: string): string =>
-  new Intl.NumberFormat(locale, LATIN).formatToParts(0.5).find(({ type }) => type === 'decimal')!.value;
+/** A number that every country writes with groups and decimals. */
+const SAMPLE = 1_234_567.5;
+
+/** Returns the signs of a country. @param locale by default that of the browser */
+export function numberStyleOf(locale?: string): NumberStyle {
+  const parts = new Intl.NumberFormat(locale, LATIN).formatToParts(SAMPLE);
+  const signOf = (wanted: string): string => parts.find(({ type }) => type === wanted)?.value ?? '';
+  return { decimal: signOf('decimal'), group: signOf('group') };
+}
 
 /**
  * Returns a function that writes a plain decimal as a country does. Text after the decimal, such as a unit, stays; text
@@ -15,7 +24,7 @@ export const decimalSignOf = (locale?: string): string =>
  */
 export function digitGrouping(locale?: string): (text: string) => string {
   const format = new Intl.NumberFormat(locale, LATIN);
-  const sign = decimalSignOf(locale);
+  const sign = numberStyleOf(locale).decimal;
   const written = (_all: string, minus: string, whole: string, fraction: string | undefined): string =>
     minus + format.format(BigInt(whole)) + (fraction === undefined ? '' : sign + fraction);
   return (text) => text.replace(DECIMAL, written);

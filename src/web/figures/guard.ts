@@ -31,25 +31,27 @@ interface Guarded {
   readonly words: string;
 }
 
-/** @returns null for an order that is sent without a question */
-export function questionBefore(guarded: Guarded, askAt: AskAt): Question | null {
-  const { type, walk, impact, isBookLive, words } = guarded;
-  if (askAt === 'never') return null;
-  const takes = type === 'market' || walk.worstTicks !== null;
-  if (impact !== null && askAt !== 'always' && impact.worstBps >= bpsOf(askAt))
-    return lossQuestion(guarded, impact);
+/** Returns the question, and true when the order is not sent without it. */
+export function questionBefore(guarded: Guarded, askAt: AskAt): { question: Question; mustAsk: boolean } {
+  const { impact, words } = guarded;
   const plain = { title: 'Send this order?', action: 'Send it' };
-  if (!isBookLive) return { ...plain, text: `${words} The book on the screen is not up to date.` };
-  if (takes && impact === null) {
-    return {
-      ...plain,
-      text: `${words} There is no middle of the book and no last price to compare it with.`,
-    };
-  }
-  if (askAt !== 'always') return null;
-  return impact === null || impact.lossAtoms === 0n
-    ? { ...plain, text: words }
-    : lossQuestion(guarded, impact);
+  if (impact !== null && askAt !== 'always' && askAt !== 'never' && impact.worstBps >= bpsOf(askAt))
+    return { question: lossQuestion(guarded, impact), mustAsk: true };
+  const doubt = doubtOf(guarded);
+  if (doubt !== null)
+    return { question: { ...plain, text: `${words} ${doubt}` }, mustAsk: askAt !== 'never' };
+  const isLoss = impact !== null && impact.lossAtoms > 0n;
+  const question = isLoss ? lossQuestion(guarded, impact) : { ...plain, text: words };
+  return { question, mustAsk: askAt === 'always' };
+}
+
+/** Returns the reason why the loss is not known; null when it is. */
+function doubtOf({ type, walk, impact, isBookLive }: Guarded): string | null {
+  if (!isBookLive) return 'The book on the screen is not up to date.';
+  const takes = type === 'market' || walk.worstTicks !== null;
+  return takes && impact === null
+    ? 'There is no middle of the book and no last price to compare it with.'
+    : null;
 }
 
 /** Basis points of a percentage with at most one decimal. */

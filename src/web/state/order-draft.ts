@@ -2,6 +2,7 @@
 
 import { batch, signal } from '@preact/signals';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
+import { written } from './number-style.ts';
 
 /** The fields that take an amount. */
 export type AmountField = 'price' | 'size' | 'amount';
@@ -67,6 +68,9 @@ export function typeInto(field: AmountField, text: string): void {
   });
 }
 
+/** Writes a plain decimal into a field. */
+export const fillIn = (field: AmountField, decimal: string): void => typeInto(field, written(decimal));
+
 /** A row of the book that was clicked. */
 interface ClickedRow {
   /** Decimal text. */
@@ -82,8 +86,8 @@ export function fillFromBook({ price, size, side }: ClickedRow): void {
   batch(() => {
     chooseType('limit');
     if (side !== undefined) chooseSide(side);
-    typeInto('price', price);
-    if (size !== undefined) typeInto('size', size);
+    fillIn('price', price);
+    if (size !== undefined) fillIn('size', size);
     focusRequest.value = 'size';
   });
 }

@@ -17,13 +17,15 @@ import { type OtherSide, previewOrder } from '../figures/preview.ts';
 import { balances, nameOfOrder, openOrders, portfolio } from './account.ts';
 import { currentMarket, frame, streamState } from './market-feed.ts';
 import { marketOf } from './markets.ts';
+import { numberStyle, written } from './number-style.ts';
 import { draft, type Typed } from './order-draft.ts';
-import { askAt, slippage } from './order-settings.ts';
+import { askAt, askMove, slippage } from './order-settings.ts';
 
 /** Rules of the selected market; null until they are known. */
 export const rules = computed(() => (currentMarket.value === null ? null : rulesOf(currentMarket.value)));
 
 export const draftTexts = computed<DraftTexts>(() => ({
+  style: numberStyle.value,
   side: draft.side.value,
   type: draft.type.value,
   price: draft.price.value,
@@ -136,9 +138,14 @@ export interface Sendable {
   readonly typed: Typed;
   /** The same for orders of the same draft. */
   readonly likeness: string;
-  readonly question: Question | null;
-  /** The live order that it replaces. */
+  readonly question: Question;
+  readonly mustAsk: boolean;
+  /** Loss of the worst price that the order may trade at, in basis points. */
+  readonly lossBps: bigint;
+  /** The live order that it replaces, as the question told it. */
   readonly replaces?: Order;
+  /** The move that it makes of that order. */
+  readonly move?: Move;
 }
 
 function sendableFor(
@@ -155,7 +162,8 @@ function sendableFor(
     typed: { size, amount },
     // Two market orders of the same draft may have other prices.
     likeness: [market.symbol, side, type, type === 'limit' && plan.order.price, size, amount].join(' '),
-    question: questionBefore(guarded, asked),
+    ...questionBefore(guarded, asked),
+    lossBps: impact?.worstBps ?? 0n,
   };
 }
 
@@ -165,16 +173,25 @@ export const sendable = computed(
     planned.value && sendableFor(planned.value, streamState.value === 'live', askAt[draft.type.value].value),
 );
 
-/** Returns the order that takes the place of a live one at another price, or the reason why there is none. */
-export function movedOrder(old: Order, price: string): Sendable | string {
+/** The price and the size that a live order is to have, as texts of a form. */
+export interface Move {
+  readonly price: string;
+  /** What is left of the order unless given. */
+  readonly size?: string;
+}
+
+/** Returns the order that takes the place of a live one, or the reason why there is none. */
+export function movedOrder(old: Order, move: Move): Sendable | string {
+  const { price, size = written(old.remainingSize) } = move;
   const found = marketOf(old.market);
   if (found === undefined) return 'the market is not known yet';
   const market = rulesOf(found);
   const texts: DraftTexts = {
+    style: numberStyle.value,
     side: old.side,
     type: 'limit',
     price,
-    size: old.remainingSize,
+    size,
     amount: '',
     timeInForce: 'GTC',
     postOnly: old.postOnly,
@@ -184,13 +201,15 @@ export function movedOrder(old: Order, price: string): Sendable | string {
   if (amounts === null) return problems[0]?.message ?? 'the price cannot be read';
   const plan = planFor(market, texts, amounts, sideThatMeets(market, old.side), null);
   const isShown = currentMarket.value?.symbol === old.market;
-  const sent = sendableFor(plan, isShown && streamState.value === 'live', 'always');
+  const asked = askMove.value === 'always' ? 'always' : askAt.limit.value;
+  const sent = sendableFor(plan, isShown && streamState.value === 'live', asked);
   if (sent === null) return 'the order is not complete';
-  const text = `This cancels the order to ${nameOfOrder(old)} and places a new one, as one change. ${sent.question!.text}`;
-  return {
-    ...sent,
-    question: { ...sent.question!, title: 'Move the order?', text },
-    likeness: `${old.id} ${sent.likeness}`,
-    replaces: old,
+  const { title, text, action } = sent.question;
+  const isPlain = action === 'Send it';
+  const question = {
+    title: isPlain ? 'Move the order?' : title,
+    text: `This cancels the order to ${nameOfOrder(old)} and places a new one, as one change. ${text}`,
+    action: isPlain ? 'Move it' : action,
   };
+  return { ...sent, question, likeness: `${old.id} ${sent.likeness}`, replaces: old, move };
 }

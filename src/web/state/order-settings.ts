@@ -10,6 +10,9 @@ export const askAt: Readonly<Record<'limit' | 'market', Signal<AskAt>>> = {
   market: kept('ask-market', ASK_AT, '1'),
 };
 
+/** Moves of an order are asked about always, or only where another order would be. */
+export const askMove: Signal<'always' | 'losses'> = kept('ask-move', ['always', 'losses'], 'always');
+
 export const SLIPPAGES = ['0.1', '0.5', '1', '2', '5'] as const;
 
 /** Per cent beyond the worst price shown that a market order may pay. */

@@ -1,8 +1,9 @@
 /** Orders that were sent, with their outcomes. */
 
-import { effect, type Signal, signal } from '@preact/signals';
+import { effect, type Signal, signal, untracked } from '@preact/signals';
 import { randomId } from '../../client/connection.ts';
 import {
+  compare,
   type Order,
   type OrderUnknown,
   type Placed,
@@ -10,17 +11,19 @@ import {
   place,
   RedbookError,
   replace,
+  subtract,
 } from '../../client/index.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
 import { fieldOf, type Problem } from '../figures/draft-request.ts';
 import { progressOf } from '../figures/progress-words.ts';
-import { nameOfOrder, readAt, refreshAccount } from './account.ts';
+import { nameOfOrder, openOrders, readAt, refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
 import { connection } from './connection.ts';
 import { marketOf } from './markets.ts';
+import { written } from './number-style.ts';
 import { clearSent, typedAt } from './order-draft.ts';
-import { movedOrder, type Sendable } from './order-preview.ts';
-import { confirmed } from './question.ts';
+import { type Move, movedOrder, type Sendable } from './order-preview.ts';
+import { confirmedAct } from './question.ts';
 import { endAfter, session } from './session.ts';
 import { askForTerms } from './terms.ts';
 
@@ -89,9 +92,9 @@ export function followSubmission(order: Order, text: string): void {
 
 /** Returns an order of the same draft whose outcome is not known yet. */
 export const unsettledLike = (likeness: string): Submission | undefined =>
-  submissions
-    .peek()
-    .find((one) => one.likeness === likeness && (one.stage === 'looking-up' || one.stage === 'unknown'));
+  submissions.value.find(
+    (one) => one.likeness === likeness && (one.stage === 'looking-up' || one.stage === 'unknown'),
+  );
 
 function show(key: number, change: Partial<Submission>): void {
   submissions.value = submissions.value.map((one) => (one.key === key ? { ...one, ...change } : one));
@@ -230,11 +233,18 @@ export function startLookups(): void {
   });
 }
 
-function refuse({ key, typed, replaces }: Sent, { code, message }: RedbookError, how: string): void {
+function refuse({ key, typed, replaces, move }: Sent, { code, message }: RedbookError, how: string): void {
   if (code === 'DEADLINE_PASSED') {
     const text = 'not placed: the exchange had not begun it by its deadline, and will not';
     show(key, { stage: 'refused', text, open: null });
     announce(`${capital(text)}.`, 'alert');
+    return;
+  }
+  if (replaces !== undefined && move !== undefined && code === 'CONFLICT') {
+    const text = `not moved: the order to ${nameOfOrder(replaces)} was filled meanwhile`;
+    show(key, { stage: 'refused', text, open: null });
+    announce(`${capital(text)}.`, 'alert');
+    void moveAnew(replaces, move);
     return;
   }
   if (replaces !== undefined) {
@@ -265,12 +275,44 @@ const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUS
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Moves a live order to another price, after a question: the order is replaced by one of what is left of it. */
-export async function moveOrder(order: Order, price: string): Promise<void> {
-  const moved = movedOrder(order, price);
-  if (typeof moved === 'string') return announce(`Not moved: ${moved}.`, 'alert');
-  if (moved.order.price === order.price) return;
-  if (unsettledLike(moved.likeness) !== undefined)
+/**
+ * Returns what a move makes of an order as it is now, or the reason why nothing.
+ * @param seen the order as it was when the move was typed: what was filled since then is no part of the size
+ * @param size a plain decimal
+ */
+function moveNow(seen: Order, { price, size }: Move): Sendable | string {
+  const now = openOrders.value.find(({ id }) => id === seen.id);
+  if (now === undefined) return `the order to ${nameOfOrder(seen)} has ended`;
+  if (size === undefined) return movedOrder(now, { price });
+  const filled = subtract(now.filledSize, seen.filledSize);
+  return compare(size, filled) > 0
+    ? movedOrder(now, { price, size: written(subtract(size, filled)) })
+    : `${filled} of the order to ${nameOfOrder(seen)} was filled meanwhile`;
+}
+
+/** Makes a move again that the service refused because the order had filled more than the page knew. */
+async function moveAnew(seen: Order, move: Move): Promise<void> {
+  await refreshAccount();
+  const now = openOrders.peek().find(({ id }) => id === seen.id);
+  if (now !== undefined && now.filledSize !== seen.filledSize) await moveOrder(seen, move);
+}
+
+/** Replaces a live order by one at another price or of another size, after a question about what is left of it. */
+export async function moveOrder(seen: Order, typed: Move): Promise<void> {
+  const first = untracked(() => movedOrder(seen, typed));
+  if (typeof first === 'string') return announce(`Not moved: ${first}.`, 'alert');
+  const { price, size } = first.order;
+  const isSized = size !== seen.remainingSize;
+  if (price === seen.price && !isSized) return;
+  if (unsettledLike(first.likeness) !== undefined)
     return announce('Not moved: the outcome of the same move is not known yet.', 'alert');
-  if (await confirmed(moved.question!)) await submitOrder(moved);
+  const move: Move = { price: written(price!), ...(isSized && { size: size! }) };
+  const act = await confirmedAct(() => {
+    const moved = moveNow(seen, move);
+    return typeof moved === 'string' ? null : moved;
+  });
+  if (act === 'no') return;
+  if (act !== 'gone') return submitOrder(act);
+  const reason = moveNow(seen, move);
+  announce(`Not moved: ${typeof reason === 'string' ? reason : 'another wallet is signed in'}.`, 'alert');
 }

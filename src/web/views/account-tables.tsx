@@ -23,7 +23,7 @@ import {
 import { kept } from '../state/kept-choice.ts';
 import { currentMarket } from '../state/market-feed.ts';
 import { marketOf, markets } from '../state/markets.ts';
-import { shown } from '../state/number-style.ts';
+import { shown, written } from '../state/number-style.ts';
 import { confirmed } from '../state/question.ts';
 import { dayText, downloadStatement, isDownloading } from '../state/statement.ts';
 import { moveOrder } from '../state/submissions.ts';
@@ -138,12 +138,12 @@ export function OpenOrdersTable() {
   );
 }
 
-/** Id of the order whose price is being changed. */
+/** Id of the order that is being moved. */
 const edited = signal<string | null>(null);
 
 function OrderActions({ order }: { order: Order }) {
   const isCancelling = cancelling.value.has(order.id);
-  if (edited.value === order.id) return <PriceEditor order={order} />;
+  if (edited.value === order.id) return <MoveEditor order={order} />;
   return (
     <>
       <button
@@ -172,9 +172,12 @@ function OrderActions({ order }: { order: Order }) {
   );
 }
 
-/** Asks for the new price of an order. Escape leaves it as it is. */
-function PriceEditor({ order }: { order: Order }) {
+/** Asks for the new price and the new size of an order. Escape leaves it as it is. */
+function MoveEditor({ order }: { order: Order }) {
   const input = useRef<HTMLInputElement>(null);
+  // The typed size goes with the order as it was then.
+  const { current: seen } = useRef(order);
+  const [price, size] = [written(seen.price ?? ''), written(seen.remainingSize)];
   // Before the browser paints: a key that is pressed at once belongs into the field.
   useLayoutEffect(() => input.current?.select(), []);
   const close = (): void => {
@@ -187,9 +190,13 @@ function PriceEditor({ order }: { order: Order }) {
       class="price-editor"
       onSubmit={(event) => {
         event.preventDefault();
-        const { value } = input.current!;
+        const typed = new FormData(event.currentTarget);
         close();
-        void moveOrder(order, value);
+        const typedSize = String(typed.get('size'));
+        void moveOrder(seen, {
+          price: String(typed.get('price')),
+          ...(typedSize !== size && { size: typedSize }),
+        });
       }}
       onKeyDown={(event) => {
         if (event.key === 'Escape') close();
@@ -197,10 +204,20 @@ function PriceEditor({ order }: { order: Order }) {
     >
       <input
         ref={input}
+        name="price"
         class="number"
         inputMode="decimal"
-        aria-label={`New price of ${nameOfOrder(order)}`}
-        defaultValue={order.price ?? ''}
+        autocomplete="off"
+        aria-label={`New price of ${nameOfOrder(seen)}`}
+        defaultValue={price}
+      />{' '}
+      <input
+        name="size"
+        class="number"
+        inputMode="decimal"
+        autocomplete="off"
+        aria-label={`New size of ${nameOfOrder(seen)}`}
+        defaultValue={size}
       />{' '}
       <button type="submit" class="button small">
         Move

@@ -6,6 +6,7 @@ import type { Grid } from '../../domain/units.ts';
 import type { Problem } from '../figures/draft-request.ts';
 import { stepped } from '../figures/stepping.ts';
 import { withoutUnit } from '../figures/typed-amount.ts';
+import { numberStyle, written } from '../state/number-style.ts';
 import { type AmountField, draft, focusRequest, typeInto } from '../state/order-draft.ts';
 import { serverProblem } from '../state/submissions.ts';
 
@@ -64,7 +65,7 @@ export function AmountInput({ name, label, unit, grid, start, problem, hint, too
           const direction = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : null;
           if (direction === null || event.altKey || event.ctrlKey || event.metaKey) return;
           event.preventDefault();
-          type(stepped(draft[name].value, grid, direction, start));
+          type(written(stepped(draft[name].value, numberStyle.value, grid, direction, start)));
         }}
       />
       <ProblemText id={`${id}-problem`} problem={problem} />

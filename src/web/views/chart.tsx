@@ -61,7 +61,7 @@ function moveLine({ side, price }: OwnLine, to: string): void {
   const at = openOrders
     .peek()
     .filter((order) => order.market === symbol.peek() && order.side === side && order.price === price);
-  if (at.length === 1) void moveOrder(at[0]!, to);
+  if (at.length === 1) void moveOrder(at[0]!, { price: to });
   else announce(`${at.length} of your orders rest at ${price}. Move them in the table of open orders.`);
 }
 

@@ -11,8 +11,8 @@ import { announce } from '../state/announcements.ts';
 import { demoOffered } from '../state/connection.ts';
 import { problemAt, tellsMissing } from '../state/form-problems.ts';
 import { frame } from '../state/market-feed.ts';
-import { shown } from '../state/number-style.ts';
-import { draft, focusRequest, typeInto } from '../state/order-draft.ts';
+import { shown, written } from '../state/number-style.ts';
+import { draft, fillIn, focusRequest } from '../state/order-draft.ts';
 import { availableAtoms, draftTexts, otherSide, worth } from '../state/order-preview.ts';
 import { session } from '../state/session.ts';
 import { serverProblem } from '../state/submissions.ts';
@@ -49,7 +49,7 @@ export function Amounts({ market }: { market: Rules }) {
           grid={step}
           start={minSteps ?? 1n}
           problem={isAmount ? undefined : problemAt('size')}
-          {...(isAmount && worth.value !== null && { hint: worth.value.size })}
+          {...(isAmount && worth.value !== null && { hint: written(worth.value.size) })}
         />
         <AmountInput
           name="amount"
@@ -58,7 +58,7 @@ export function Amounts({ market }: { market: Rules }) {
           grid={atom}
           start={1n}
           problem={isAmount ? problemAt('amount') : undefined}
-          {...(!isAmount && worth.value !== null && { hint: worth.value.amount })}
+          {...(!isAmount && worth.value !== null && { hint: written(worth.value.amount) })}
         />
       </div>
     </>
@@ -79,7 +79,7 @@ function Quotes({ market }: { market: Rules }) {
           disabled={price === null}
           onClick={() => {
             serverProblem.value = null;
-            typeInto('price', price!);
+            fillIn('price', price!);
           }}
         >
           {name}
@@ -135,7 +135,7 @@ function fillShare(market: Rules, percent: number): void {
     return;
   }
   serverProblem.value = null;
-  typeInto('size', steps === 0n ? '' : formatCount(steps, marketGrid(market).step));
+  fillIn('size', steps === 0n ? '' : formatCount(steps, marketGrid(market).step));
   draft.share.value = percent;
 }
 
@@ -144,7 +144,7 @@ function stepsOfShare(market: Rules, percent: number): bigint | string {
   const available = availableAtoms.value;
   if (available === null) return 'Your balance is not known yet.';
   const texts = draftTexts.value;
-  const price = readAmount(texts.price);
+  const price = readAmount(texts.price, texts.style);
   const ticks = price === undefined ? undefined : countOf(price, marketGrid(market).tick);
   if (texts.side === 'buy' && texts.type === 'limit' && ticks === undefined) {
     tellsMissing.value = true;

@@ -8,7 +8,7 @@ import { problemAt } from '../state/form-problems.ts';
 import { leaving } from '../state/leaving.ts';
 import { NUMBER_STYLES, numbers } from '../state/number-style.ts';
 import { choosePostOnly, chooseTimeInForce, draft } from '../state/order-draft.ts';
-import { askAt, bookClick, SLIPPAGES, slippage } from '../state/order-settings.ts';
+import { askAt, askMove, bookClick, SLIPPAGES, slippage } from '../state/order-settings.ts';
 import { serverProblem } from '../state/submissions.ts';
 import { chooseSigns, type SIGNALS, signs } from '../state/tell.ts';
 import { ProblemText } from './amount-field.tsx';
@@ -114,6 +114,14 @@ function Choices() {
     <>
       <Choice label="Ask before a limit order that takes" choice={askAt.limit} options={options} />
       <Choice label="Ask before a market order" choice={askAt.market} options={options} />
+      <Choice
+        label="Ask before an order is moved"
+        choice={askMove}
+        options={[
+          ['always', 'always'],
+          ['losses', 'only where a limit order is asked about'],
+        ]}
+      />
       <Choice
         label="Slippage of market orders"
         choice={slippage}

@@ -8,7 +8,7 @@ import { announce } from '../state/announcements.ts';
 import { problemAt, tellsMissing } from '../state/form-problems.ts';
 import { type AmountField, chooseSide, chooseType, draft, focusRequest } from '../state/order-draft.ts';
 import { orderWords, reading, rules, sendable } from '../state/order-preview.ts';
-import { ask, confirmed, question } from '../state/question.ts';
+import { ask, confirmedAct, type Question, question } from '../state/question.ts';
 import { selectedTicker } from '../state/selected-market.ts';
 import { session } from '../state/session.ts';
 import { isSecondPress, isSending, serverProblem, submitOrder, unsettledLike } from '../state/submissions.ts';
@@ -145,30 +145,39 @@ async function send(): Promise<void> {
     focusRequest.value = FIELDS.find((field) => field === first?.field) ?? null;
     return announce(`Not sent: ${first?.message ?? 'the market is not known yet'}.`, 'alert');
   }
-  // The order of this moment: what the question tells is what is sent.
-  const order = sendable.value;
-  if (order === null) return announce('Not sent: the book has no order that it could meet.', 'alert');
-  if (!(await isWanted(order.likeness, order.words))) return;
-  if (order.question !== null && !(await confirmed(order.question))) return;
+  const drafted = sendable.value;
+  if (drafted === null) return announce('Not sent: the book has no order that it could meet.', 'alert');
+  const { likeness } = drafted;
+  if (!(await isWanted(likeness))) return;
+  const order = await confirmedAct(() => (sendable.value?.likeness === likeness ? sendable.value : null));
+  if (order === 'gone') return announce('Not sent: the form has another order now.', 'alert');
+  if (order === 'no') return;
   tellsMissing.value = false;
   await submitOrder(order);
 }
 
+/** Words of the choice between a second order and the first one again. */
+const SECOND = { title: 'Send a second order?', second: 'Send a second one' };
+const AGAIN = 'Send the same order again (never places two)';
+
+/** Returns the question before a second order; null once the outcome of the first one is known. */
+function secondQuestion(likeness: string): Question | null {
+  const unsettled = unsettledLike(likeness);
+  if (unsettled === undefined) return null;
+  const text = `The outcome of the same order is not known yet: ${unsettled.words} A second order may place two.`;
+  const { title, second } = SECOND;
+  return unsettled.open === null
+    ? { title, text, action: second }
+    : { title, text, isSafe: true, action: AGAIN, other: second };
+}
+
 /** Asks before a second order of the same draft. The offer is to send the first one again, which is safe. */
-async function isWanted(likeness: string, words: string): Promise<boolean> {
+async function isWanted(likeness: string): Promise<boolean> {
   const unsettled = unsettledLike(likeness);
   if (unsettled === undefined) return true;
-  const title = 'Send a second order?';
-  const text = `The outcome of the same order is not known yet: ${words} A second order may place two.`;
-  const { open } = unsettled;
-  if (open === null) return await confirmed({ title, text, action: 'Send a second one' });
-  const given = await ask({
-    title,
-    text,
-    isSafe: true,
-    action: 'Send the same order again (never places two)',
-    other: 'Send a second one',
-  });
-  if (given === 'action') void open.sendAgain();
-  return given === 'other';
+  const given = await ask(() => secondQuestion(likeness));
+  if (given === 'gone') announce('Not sent: the outcome of the first order is known now.', 'alert');
+  const { open } = unsettledLike(likeness) ?? {};
+  if (given === 'action' && open) void open.sendAgain();
+  return given === 'other' || (given === 'action' && !open);
 }

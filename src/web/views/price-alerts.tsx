@@ -7,7 +7,7 @@ import type { PriceAlert } from '../figures/price-alerts.ts';
 import { readAmount } from '../figures/typed-amount.ts';
 import { currentMarket } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
-import { shown } from '../state/number-style.ts';
+import { numberStyle, shown } from '../state/number-style.ts';
 import { addAlert, alerts, alertsOpen, removeAlert } from '../state/price-alerts.ts';
 import { Dialog } from './dialog.tsx';
 
@@ -63,7 +63,7 @@ function NewAlert({ market }: { market: Market }) {
   const [text, problem] = [useSignal(''), useSignal<string | null>(null)];
   const { tick } = gridOfMarket(market);
   const add = (): void => {
-    const price = readAmount(text.value);
+    const price = readAmount(text.value, numberStyle.value);
     const ticks = price === undefined ? undefined : countOf(price, tick);
     problem.value =
       ticks === undefined || ticks <= 0n

@@ -15,11 +15,15 @@ interface Field {
   readonly must?: string;
 }
 
+/** Name of each change, what there is, and what there will be. */
+export type Changes = readonly (readonly [name: string, old: string, next: string])[];
+
 interface Act {
   readonly title: string;
   readonly facts?: readonly (readonly [name: string, value: string])[];
-  /** Name of each change, what there is, and what there will be. */
-  readonly changes?: readonly (readonly [name: string, old: string, next: string])[];
+  readonly changes?: Changes;
+  /** Reads what there is once more, right before the act is sent: it may have changed while the dialog was open. */
+  readonly again?: () => Promise<Changes>;
   readonly fields?: readonly Field[];
   readonly path: string;
   readonly body?: object;
@@ -54,6 +58,7 @@ function ActForm({ act, onDone }: { readonly act: Act; readonly onDone: () => vo
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
   const [trouble, setTrouble] = useState<string | null>(null);
   const [isSending, setSending] = useState(false);
+  const [changes, setChanges] = useState(act.changes);
   const fields = [...(act.fields ?? []), REASON];
   const textOf = (name: string): string => (texts[name] ?? '').trim();
   const isReady = fields.every(({ name, must }) =>
@@ -63,6 +68,14 @@ function ActForm({ act, onDone }: { readonly act: Act; readonly onDone: () => vo
     setSending(true);
     const sent = fields.filter(({ must }) => must === undefined).map(({ name }) => [name, textOf(name)]);
     try {
+      const present = await act.again?.();
+      if (present !== undefined && JSON.stringify(present) !== JSON.stringify(changes)) {
+        setChanges(present);
+        setTrouble(
+          'It was changed while this dialog was open, and nothing was sent. Look at the changes again.',
+        );
+        return setSending(false);
+      }
       const answer = await ask<object>(act.path, { body: { ...act.body, ...Object.fromEntries(sent) } });
       told.value = typeof act.done === 'string' ? act.done : act.done(answer);
       onDone();
@@ -83,7 +96,7 @@ function ActForm({ act, onDone }: { readonly act: Act; readonly onDone: () => vo
       }}
     >
       {act.facts !== undefined && <Facts facts={act.facts} />}
-      {act.changes !== undefined && <Changes changes={act.changes} />}
+      {changes !== undefined && <ChangesTable changes={changes} />}
       {fields.map(({ name, label }) => (
         <div class="field" key={name}>
           <label for={`act-${name}`}>{label}</label>
@@ -110,7 +123,7 @@ function ActForm({ act, onDone }: { readonly act: Act; readonly onDone: () => vo
   );
 }
 
-const Changes = ({ changes }: { readonly changes: NonNullable<Act['changes']> }) => (
+const ChangesTable = ({ changes }: { readonly changes: Changes }) => (
   <table>
     <thead>
       <tr>

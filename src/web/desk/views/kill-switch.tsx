@@ -1,18 +1,21 @@
 /** The kill switch of all trading. It asks for a typed word. */
 
 import type { Status } from '../answers.ts';
+import { ask } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
-import { askForAct } from './act-dialog.tsx';
+import { askForAct, type Changes } from './act-dialog.tsx';
 import { Panel, Trouble } from './listing.tsx';
 
 const EVERY_MS = 3_000;
 
-function ask(isPaused: boolean): void {
+function askToSwitch(isPaused: boolean): void {
   const word = isPaused ? 'RESUME' : 'PAUSE';
-  const [old, next] = isPaused ? ['refused', 'accepted'] : ['accepted', 'refused'];
+  const next = isPaused ? 'accepted' : 'refused';
+  const changesFrom = (paused: boolean): Changes => [['new orders', paused ? 'refused' : 'accepted', next]];
   askForAct({
     title: isPaused ? 'Resume all trading' : 'Pause all trading',
-    changes: [['new orders', old!, next!]],
+    changes: changesFrom(isPaused),
+    again: async () => changesFrom((await ask<Status>('/status')).engine?.paused ?? isPaused),
     fields: [{ name: 'word', label: `Type ${word}`, must: word }],
     path: `/trading/${isPaused ? 'resume' : 'pause'}`,
     done: `New orders are ${next} on all markets.`,
@@ -35,7 +38,7 @@ export function KillSwitch() {
           <button
             type="button"
             class={`button ${engine.paused ? 'primary' : 'sell'}`}
-            onClick={() => ask(engine.paused)}
+            onClick={() => askToSwitch(engine.paused)}
           >
             {engine.paused ? 'Resume trading …' : 'Pause trading …'}
           </button>

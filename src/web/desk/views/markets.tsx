@@ -3,8 +3,9 @@
 import { useState } from 'preact/hooks';
 import { Dialog } from '../../views/dialog.tsx';
 import type { Market } from '../answers.ts';
+import { ask } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
-import { askForAct } from './act-dialog.tsx';
+import { askForAct, type Changes } from './act-dialog.tsx';
 import { Listing } from './listing.tsx';
 
 const pathOf = ({ symbol }: Market): string => `/markets/${encodeURIComponent(symbol)}`;
@@ -34,10 +35,20 @@ const shownRule = (value: Market[Rule]): string => (value === null ? '' : String
 const readRule = (rule: Rule, text: string): unknown =>
   RULES[rule] === SWITCH ? text === 'true' : text.trim() || null;
 
+/** Returns a function that reads the changes of a market as it is then. */
+const again =
+  ({ symbol }: Market, changesOf: (market: Market) => Changes) =>
+  async (): Promise<Changes> => {
+    const { markets } = await ask<{ readonly markets: readonly Market[] }>('/markets');
+    return changesOf(markets.find((one) => one.symbol === symbol)!);
+  };
+
 function setStatus(market: Market, status: string, verb: string): void {
+  const changesOf = (present: Market): Changes => [['status', present.status, status]];
   askForAct({
     title: `${verb} ${market.symbol}`,
-    changes: [['status', market.status, status]],
+    changes: changesOf(market),
+    again: again(market, changesOf),
     path: pathOf(market),
     body: { status },
     done: `${market.symbol} is ${status}.`,
@@ -110,10 +121,13 @@ function RulesForm({ market, onDone }: RulesFormProps) {
   const textOf = (rule: Rule): string => texts[rule] ?? shownRule(market[rule]);
   const changed = RULE_NAMES.filter((rule) => textOf(rule) !== shownRule(market[rule]));
   const review = (): void => {
+    const changesOf = (present: Market): Changes =>
+      changed.map((rule) => [rule, shownRule(present[rule]) || 'none', textOf(rule) || 'none']);
     onDone();
     askForAct({
       title: `Change ${market.symbol}`,
-      changes: changed.map((rule) => [rule, shownRule(market[rule]) || 'none', textOf(rule) || 'none']),
+      changes: changesOf(market),
+      again: again(market, changesOf),
       path: pathOf(market),
       body: Object.fromEntries(changed.map((rule) => [rule, readRule(rule, textOf(rule))])),
       done: `${market.symbol} has new rules from the next order on.`,

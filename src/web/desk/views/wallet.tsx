@@ -2,8 +2,9 @@
 
 import { signal } from '@preact/signals';
 import type { Account, StatementLine } from '../answers.ts';
+import { ask } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
-import { askForAct } from './act-dialog.tsx';
+import { askForAct, type Changes } from './act-dialog.tsx';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
 
 const typed = signal('');
@@ -88,11 +89,15 @@ function Shown({ address }: { readonly address: string }) {
 }
 
 function Hold({ account: { wallet, held, terms } }: { readonly account: Account }) {
+  const changesFrom = (isHeld: boolean): Changes => [
+    ['custody hold', isHeld ? 'on' : 'off', held ? 'off' : 'on'],
+  ];
   const change = (): void =>
     askForAct({
       title: held ? 'Release the wallet' : 'Hold the wallet',
       facts: [['Wallet', wallet]],
-      changes: [['custody hold', held ? 'on' : 'off', held ? 'off' : 'on']],
+      changes: changesFrom(held),
+      again: async () => changesFrom((await ask<Account>(`/wallets/${wallet}`)).held),
       path: `/wallets/${wallet}/${held ? 'release' : 'hold'}`,
       done: `${wallet} is ${held ? 'released' : 'on hold, and its live orders are cancelled'}.`,
     });
