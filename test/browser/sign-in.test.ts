@@ -1,6 +1,7 @@
 /** Tests signing in with browser wallets: each kind of answer of a wallet, and the page's message for it. */
 
 import { expect } from 'chai';
+import type { Page } from 'playwright-core';
 import { chooseWallet, expectSignedOut, signedInAs, signIn, untilRead } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
@@ -44,11 +45,22 @@ describe('signing in', () => {
     await signedInAs(page, hardware.addresses[0]!);
     expect(hostile.calls).to.deep.equal([]);
     expect(hardware.calls).to.include.members(['eth_requestAccounts', 'eth_signTypedData_v4']);
+    await emit(page, hardware, 'accountsChanged', []);
+    await page.getByText('Hardware is locked, or shows this page no account any more.').waitFor();
+    await signedInAs(page, hardware.addresses[0]!);
     await emit(page, hardware, 'accountsChanged', [hardware.addresses[1]!.toLowerCase()]);
     await expectSignedOut(page);
     await signIn(page, hostile);
     await signedInAs(page, hostile.addresses[0]!);
     expect(await page.title()).to.not.equal('owned');
+  });
+
+  browserTest('signs in with a wallet that is only put into the page, as phone wallets are', async (open) => {
+    const wallet = createWallet();
+    const { page } = await open(url, { wallets: [wallet], isAnnounced: false, width: 390, height: 844 });
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Browser wallet', exact: true }).click();
+    await signedInAs(page, wallet.addresses[0]!);
   });
 
   const FAULTS: Readonly<Record<string, readonly [method: string, answer: () => unknown, told: RegExp]>> = {
@@ -161,4 +173,42 @@ describe('signing in', () => {
       expect(await page.evaluate(() => Object.values(localStorage).join())).to.not.match(/eyJ/);
     },
   );
+
+  browserTest('forgets only the session of its own tab, whatever another tab keeps', async (open) => {
+    const [one, other] = [createWallet({ name: 'One' }), createWallet({ name: 'Other' })];
+    const { context, page } = await open(url, {
+      wallets: [one, other],
+      prepare: ({ page }) => page.clock.install(),
+    });
+    const signInKept = async (tab: Page, wallet: BrowserWallet, tick: RegExp): Promise<void> => {
+      await tab.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await tab.getByRole('checkbox', { name: tick }).check();
+      await tab.getByRole('button', { name: wallet.info.name, exact: true }).click();
+      await signedInAs(tab, wallet.addresses[0]!);
+    };
+    await signInKept(page, one, /stay signed in/i);
+    const second = await context.newPage();
+    await second.goto(url);
+    await second.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await second.getByRole('checkbox', { name: /stay signed in/i }).check();
+    await second.getByRole('checkbox', { name: /other tabs/i }).check();
+    await second.getByRole('button', { name: other.info.name, exact: true }).click();
+    await signedInAs(second, other.addresses[0]!);
+    // The first tab looks at its session again, and ends it.
+    await page.clock.fastForward(6_000);
+    await signedInAs(page, one.addresses[0]!);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await expectSignedOut(page);
+    await second.reload();
+    await signedInAs(second, other.addresses[0]!);
+    // The first tab shares that session with its next visit, and keeps it when the second no longer does.
+    await page.reload();
+    await signedInAs(page, other.addresses[0]!);
+    await second.getByRole('button', { name: /^Wallet / }).click();
+    await second.getByRole('checkbox', { name: /other tabs/i }).uncheck();
+    await second.keyboard.press('Escape');
+    await second.reload();
+    await signedInAs(second, other.addresses[0]!);
+    await signedInAs(page, other.addresses[0]!);
+  });
 });

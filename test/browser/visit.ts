@@ -17,6 +17,8 @@ interface VisitOptions {
   readonly theme?: 'light' | 'dark';
   /** Announced by EIP-6963 before the page's own scripts run. */
   readonly wallets?: readonly BrowserWallet[];
+  /** False for wallets that are only put into the page. */
+  readonly isAnnounced?: boolean;
   readonly reducedMotion?: 'reduce' | 'no-preference';
   /** Choices that the browser keeps from earlier visits, by name. */
   readonly choices?: Readonly<Record<string, string>>;
@@ -105,7 +107,7 @@ async function openVisit(browser: Browser, url: string, options: VisitOptions): 
     for (const [name, value] of Object.entries(kept)) localStorage.setItem(`redbook:${name}`, value);
   }, choices);
   const recorded = await recordOffences(context, new URL(url).host);
-  await injectWallets(context, wallets);
+  await injectWallets(context, wallets, options.isAnnounced);
   const visit: Visit = { context, page: await context.newPage(), ...recorded };
   await options.prepare?.(visit);
   await visit.page.goto(url);

@@ -140,8 +140,15 @@ type Outcome =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string } };
 
-/** Runs in the page and creates a provider for each announced wallet. */
-function announceWallets(infos: readonly BrowserWallet['info'][]): void {
+/** Wallets that a page gets. */
+interface Injected {
+  readonly infos: readonly BrowserWallet['info'][];
+  /** False for a browser that only puts its wallet into the page. */
+  readonly isAnnounced: boolean;
+}
+
+/** Runs in the page and creates a provider for each wallet. */
+function announceWallets({ infos, isAnnounced }: Injected): void {
   const call = (window as unknown as { redbookTestWallet(...args: unknown[]): Promise<Outcome> })
     .redbookTestWallet;
   const listeners = new Map<string, ((value: unknown) => void)[]>();
@@ -168,6 +175,10 @@ function announceWallets(infos: readonly BrowserWallet['info'][]): void {
       for (const listener of listeners.get(`${uuid} ${event}`) ?? []) listener(value);
     },
   });
+  if (!isAnnounced) {
+    Object.assign(window, { ethereum: providerOf(infos[0]!.uuid) });
+    return;
+  }
   const details = infos.map((info) =>
     Object.freeze({ info: Object.freeze({ ...info }), provider: Object.freeze(providerOf(info.uuid)) }),
   );
@@ -181,6 +192,7 @@ function announceWallets(infos: readonly BrowserWallet['info'][]): void {
 export async function injectWallets(
   context: BrowserContext,
   wallets: readonly BrowserWallet[],
+  isAnnounced = true,
 ): Promise<void> {
   if (wallets.length === 0) return;
   await context.exposeBinding(
@@ -195,10 +207,7 @@ export async function injectWallets(
       }
     },
   );
-  await context.addInitScript(
-    announceWallets,
-    wallets.map(({ info }) => info),
-  );
+  await context.addInitScript(announceWallets, { infos: wallets.map(({ info }) => info), isAnnounced });
 }
 
 /** Emits an event of the provider in the page, such as `accountsChanged`. */

@@ -62,15 +62,16 @@ describe('a browser wallet', () => {
     const error = await connectWallet({ ...info, provider: { request: async () => [] } }).catch((one) => one);
     expect(walletFault(error, 'Alpha')).to.include('gave no account');
     const listeners: ((accounts: unknown) => void)[] = [];
-    let changes = 0;
+    const told: string[] = [];
     const on = (_event: string, listener: (accounts: unknown) => void) => listeners.push(listener);
-    watchAccount({ ...provider, on }, ADDRESS.toLowerCase(), () => {
-      changes += 1;
+    watchAccount({ ...provider, on }, ADDRESS.toLowerCase(), {
+      onOther: () => void told.push('other'),
+      onNone: () => void told.push('none'),
     });
     listeners[0]?.([ADDRESS]);
-    expect(changes).to.equal(0);
+    expect(told).to.deep.equal([]);
     for (const accounts of [[], [`0x${'cd'.repeat(20)}`], 'nonsense']) listeners[0]?.(accounts);
-    expect(changes).to.equal(3);
+    expect(told).to.deep.equal(['none', 'other', 'none']);
   });
 
   it('is explained in plain words when it does not sign', () => {

@@ -17,12 +17,15 @@ import { announce } from './announcements.ts';
 import { connection } from './connection.ts';
 import {
   followOtherTabs,
+  forgetSession,
   type KeptSession,
   keepDemoKey,
+  keepRenewed,
   keepSession,
   readDemoKey,
   readKeptSession,
   sessionKeeper,
+  takeOver,
 } from './kept-session.ts';
 import type { Keeper } from './storage.ts';
 
@@ -64,21 +67,21 @@ function begin(opened: Session, name: string, from: string): void {
     sessionNotice.value = null;
     minutesLeft.value = null;
   });
-  keep();
 }
 
-function keep(): void {
-  const { value: opened } = session;
-  keepSession(opened && { token: opened.token, name: walletName.value ?? '', origin });
-}
+/** Returns the session as it is kept. */
+const keptOf = ({ token, wallet }: Session): KeptSession => ({
+  ...{ token, wallet, origin },
+  name: walletName.value ?? '',
+});
 
 /** Chooses who keeps the session across reloads. Takes effect at once. @param keeper null keeps it in memory only */
 export function chooseKeeper(keeper: Keeper | null): void {
   sessionKeeper.value = keeper;
-  keep();
+  if (session.value !== null) keepSession(keptOf(session.value));
 }
 
-/** @param reason shown and spoken; none when the reader signed out */
+/** @param reason shown and spoken; none when the reader signed out, which the other tabs of the session follow */
 export function signOut(reason?: string): void {
   attempt?.abort();
   endWatch();
@@ -91,7 +94,7 @@ export function signOut(reason?: string): void {
     minutesLeft.value = null;
     sessionNotice.value = reason ?? null;
   });
-  keepSession(null);
+  forgetSession(reason === undefined);
   announce(reason ?? 'Signed out. Open orders stay in the book.', reason === undefined ? 'status' : 'alert');
 }
 
@@ -123,6 +126,7 @@ async function signInAs(
     const opened = await signIn(connection, signer, { signal: own.signal });
     if (own.signal.aborted) return null;
     begin(opened, name, from);
+    keepSession(keptOf(opened));
     announce(`Signed in with ${name} as ${shortOf(opened.wallet)}.`);
     return opened;
   } catch (thrown) {
@@ -160,8 +164,15 @@ export async function signInWithWallet(wallet: DiscoveredWallet): Promise<void> 
 }
 
 function watchWallet(opened: Session, { name, provider }: DiscoveredWallet): void {
-  endWatch = watchAccount(provider, opened.wallet, () => {
-    if (session.value === opened) signOut(`The account of ${name} changed, so you were signed out.`);
+  endWatch = watchAccount(provider, opened.wallet, {
+    onOther() {
+      if (session.value === opened)
+        signOut(`${name} has changed to another account, so you were signed out.`);
+    },
+    onNone() {
+      if (session.value === opened)
+        announce(`${name} is locked, or shows this page no account any more. You stay signed in.`);
+    },
   });
 }
 
@@ -222,8 +233,7 @@ function rewatch(opened: Session, wallet: DiscoveredWallet): void {
 function checkTime(): void {
   const { value: opened } = session;
   if (opened === null) return;
-  // A session that renews itself changes its token now and then.
-  keep();
+  keepRenewed(keptOf(opened));
   if (isDemoSession.value) return;
   const leftMs = opened.expiresAt - Date.now();
   if (leftMs <= 0) signOut('The session has ended. Sign in again; the order form is kept.');
@@ -240,21 +250,20 @@ function warn(minutes: number): void {
 const restoreOrSay = (kept: KeptSession): void =>
   void restore(kept).catch(() => signOut('The session could not be restored. Sign in again.'));
 
-/** Takes over a session that another tab keeps for all tabs, and ends this one with it. */
-function followKept(kept: KeptSession | null): void {
-  if (kept === null) {
-    if (session.value !== null && sessionKeeper.value === 'browser')
-      signOut('You signed out in another tab.');
-  } else if (session.value === null && askedWallet.value === null) {
-    sessionKeeper.value = 'browser';
-    restoreOrSay(kept);
-  }
+/** Takes over a session that another tab keeps for all tabs. */
+function followKept(kept: KeptSession): void {
+  if (session.value !== null || askedWallet.value !== null) return;
+  takeOver(kept, 'browser');
+  restoreOrSay(kept);
 }
 
 /** Restores the session that was kept, and watches its time for as long as the page is open. */
 export function startSession(): void {
   const kept = readKeptSession();
   if (kept !== null) restoreOrSay(kept);
-  followOtherTabs(followKept);
+  followOtherTabs({
+    onKept: followKept,
+    onEnd: () => session.value !== null && signOut('You signed out in another tab.'),
+  });
   setInterval(checkTime, CHECK_MS);
 }

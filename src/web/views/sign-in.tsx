@@ -137,7 +137,10 @@ function Wallets() {
   const wallets = discoveredWallets.value;
   if (wallets.length === 0) {
     return (
-      <p class="note">No wallet has announced itself in this browser. Install one that supports EIP-6963.</p>
+      <p class="note">
+        This browser has no wallet for this page. Install one, or open the page in the browser of your wallet
+        app.
+      </p>
     );
   }
   return (

@@ -32,6 +32,13 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
+/** Returns the wallet of a browser that has put one into the page without announcing it. */
+export const injectedWallet = (provider: unknown): DiscoveredWallet | null =>
+  readAnnouncement({
+    info: { uuid: 'injected', name: 'Browser wallet', rdns: 'window.ethereum' },
+    provider,
+  });
+
 /** Reads an announcement; returns null for anything else. */
 export function readAnnouncement(detail: unknown): DiscoveredWallet | null {
   if (!isRecord(detail) || !isRecord(detail.info) || !isRecord(detail.provider)) return null;

@@ -27,14 +27,22 @@ export async function connectWallet({ name, provider }: DiscoveredWallet): Promi
   };
 }
 
+interface AccountWatch {
+  onOther(): void;
+  /** The wallet is locked, or the reader has disconnected this page. */
+  onNone(): void;
+}
+
 /**
- * Calls back once the wallet gives this page another account, or none.
+ * Calls back when the wallet gives this page another account, or none.
  * @param address the account that is signed in, in any case
  * @returns a function that ends the watch
  */
-export function watchAccount(provider: Provider, address: string, onChange: () => void): () => void {
+export function watchAccount(provider: Provider, address: string, watch: AccountWatch): () => void {
   const listener = (accounts: unknown): void => {
-    if (firstAddress(accounts)?.toLowerCase() !== address.toLowerCase()) onChange();
+    const first = firstAddress(accounts);
+    if (first === null) watch.onNone();
+    else if (first.toLowerCase() !== address.toLowerCase()) watch.onOther();
   };
   provider.on?.('accountsChanged', listener);
   return () => provider.removeListener?.('accountsChanged', listener);
