@@ -6,7 +6,6 @@ withdrawal is pending after its request, until it is either confirmed or returne
 KEYS  engine, events
       balances             balances of the asset
       assets, claims_0, claims_1, claim_filter, unsettled_0, unsettled_1
-      next_claim_filter    the filter that is being filled, if there is one
 ARGV  epoch
       kind                 credited|debited|requested|confirmed|returned
       wallet               20 bytes
@@ -19,10 +18,8 @@ ARGV  epoch
       max_supply           supply up to which a credit is allowed (2^62 - amount), as decimal text
       record               the movement as JSON
       filter_layout        layout of the filters
-      next_filter_offset   the same offset in the next filter; '' for none
       scale                scale of the asset that the amount was made with; '' for any
       filter_last          offset of the block's last byte in the filter
-      next_filter_last     the same offset in the next filter; '' for none
       reversal             claim of the reversal of a movement; '' for none
       request              claim of the request that a confirmed or returned withdrawal had; '' for none
       act                  act of an operator as JSON; '' for none
@@ -71,8 +68,6 @@ if ARGV.request ~= '' and not redis.call('HGET', KEYS.claims_0, ARGV.request)
   and not redis.call('HGET', KEYS.claims_1, ARGV.request) and not is_recent(tonumber(ARGV.checked_at), state.time) then
   return { 'unchecked', text(state.time) }
 end
-local next_block = ARGV.next_filter_offset ~= ''
-  and marked_block(KEYS.next_claim_filter, ARGV.next_filter_offset, ARGV.next_filter_last, ARGV.filter_mask)
 
 local scale = redis.call('HGET', keys.assets, asset)
 if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
@@ -102,7 +97,6 @@ redis.call('HINCRBY', keys.balances, field, sign .. amount)
 redis.call('HINCRBY', keys.balances, other, other_sign .. amount)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
-if next_block then redis.call('SETRANGE', KEYS.next_claim_filter, ARGV.next_filter_offset, next_block) end
 redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
 if ARGV.reversal ~= '' then
   redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.reversal, ARGV.record)

@@ -357,7 +357,7 @@ const SETTINGS = {
     default: '16777216',
     meaning:
       'size of the first Bloom filter of used client order ids and references, about two bytes per id, ' +
-      'and of the one that `claims rebuild` makes; it grows by itself',
+      'and of the one that `ledger rebuild` makes; it grows by itself',
     ...powerOfTwo(64 * 1024, 16 * 1024 ** 3),
   },
   eventsStayMs: {

@@ -53,7 +53,6 @@ end
 
 local function write_claim(claim, reference)
   redis.call('SETRANGE', claim.filter, claim.first, claim.block)
-  if claim.next_filter then redis.call('SETRANGE', claim.next_filter, claim.next_first, claim.next_block) end
   claimed[claim.field] = reference
 end
 

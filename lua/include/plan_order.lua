@@ -19,8 +19,6 @@ local function admit_order(order)
         state.time)
     if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, block end
     claim.block = block
-    -- The claim also goes into the filter that is being filled, if there is one.
-    claim.next_block = claim.next_filter and marked_block(claim.next_filter, claim.next_first, claim.next_last, claim.mask)
   end
   local ended, code = admit(paused, required_terms, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
   if ended then return ended == 'stale' and STALE or REFUSED, code end

@@ -11,16 +11,14 @@ local prefixes = { [BUY] = book_prefix(market_number, BUY), [SELL] = book_prefix
 
 local function read_order(bytes)
   local wallet, side, kind, time_in_force, post_only, price, client_id, amount, restricted, expires_after,
-    checked_at, filter,
-next_filter, mask, digest, first, last, next_first, next_last, replaces = struct.unpack(ORDER_FORMAT, bytes)
+    checked_at, filter, mask, digest, first, last, replaces = struct.unpack(ORDER_FORMAT, bytes)
   return {
     wallet = wallet, side = side, kind = kind, time_in_force = time_in_force, post_only = post_only == 1,
     restricted = restricted == 1, expires_after = expires_after, replaces = replaces, price = kind == LIMIT_ORDER and price, size = kind ~= MARKET_FOR_BUDGET and amount,
     budget = kind == MARKET_FOR_BUDGET and amount, client_id = client_id, terms = string.sub(bytes, 1, TERMS_BYTES + #client_id),
     claim = client_id ~= '' and {
       field = digest, filter = KEYS[FIRST_FILTER + filter], first = first, last = last, mask = mask,
-      checked_at = checked_at, next_filter = next_filter > 0 and KEYS[FIRST_FILTER + next_filter - 1],
-      next_first = next_first, next_last = next_last,
+      checked_at = checked_at,
     },
   }
 end

@@ -1,8 +1,9 @@
-/** The engine's claim filter: its load, its copies outside Redis, and its replacement while trading continues. */
+/** The engine's claim filter: its load, its growth, and its copies outside Redis. */
 
 import type { MovementKind } from '../domain/event.ts';
 import { claimOfUsed, reversalClaim, type UsedId } from './claims.ts';
 import type { EngineCore } from './core.ts';
+import { addFilter } from './filter-growth.ts';
 import {
   BYTES_PER_ID,
   FILTER_PART_BYTES,
@@ -16,13 +17,6 @@ import {
   MAX_FILTER_BYTES,
   writeFilterState,
 } from './filter-layout.ts';
-import {
-  addFilter,
-  FilterRebuild,
-  type FilterRebuilt,
-  type FilterSource,
-  fillFilter,
-} from './filter-rebuild.ts';
 
 /** Bytes copied by one command. */
 const PIECE_BYTES = 64 * 1024;
@@ -47,7 +41,7 @@ export const claimName = (used: UsedId): string => claimOfUsed(used).field.toStr
 export const reversalName = (reversed: string, by: MovementKind): string =>
   reversalClaim(reversed, by).field.toString('hex');
 
-/** The claim filter of the engine: its load, its copies, and its replacement. */
+/** The claim filter of the engine: its load, its growth, and its copies. */
 export class EngineClaimFilter {
   readonly #core: EngineCore;
   /** Loads of sealed filters by their generations. */
@@ -101,42 +95,14 @@ export class EngineClaimFilter {
     return loadOf(layout, samples);
   }
 
-  /**
-   * Replaces the filter while trading continues. The new filter has the size that this process is configured with and
-   * is filled from Postgres.
-   *
-   * First the new filter is allocated and published. From then on each claim is written to both filters. Once Postgres
-   * has all earlier ids, its ids are written to the new filter piece by piece. Then one script puts it in force.
-   *
-   * A rebuild that breaks off leaves the old filter in force; the next rebuild removes its remains. When two rebuilds
-   * run at once, the later one continues and the other one is refused.
-   * @throws OperatorRefusal REBUILD_REPLACED when another rebuild began meanwhile; Refusal SERVICE_UNAVAILABLE
-   */
-  async rebuild(source: FilterSource): Promise<FilterRebuilt> {
-    const rebuild = await FilterRebuild.begin(this.#core);
-    let usedIds: number;
-    try {
-      await source.untilSettled(rebuild.sequence);
-      usedIds = await fillFilter(rebuild.next, () => source.usedIds(), rebuild.merge);
-    } catch (error) {
-      await rebuild.abandon();
-      throw error;
-    }
-    // If the outcome stays unknown, both filters stay. The next rebuild removes the one that is not in force.
-    await rebuild.putInForce();
-    const { current, sealed } = rebuild.former;
-    const formerBytes = [current, ...sealed].reduce((sum, { bytes }) => sum + bytes, 0);
-    return { ...(await this.load()), formerBytes, usedIds };
-  }
-
   /** Returns the name of the filter in force; null when no filter can have that name. */
   async name(): Promise<string | null> {
     const state = await this.#core.filter.read();
-    const { text, current, next, sealed } = state;
+    const { text, current, sealed } = state;
     const isLayout = layoutsOf(state).every(
       ({ bytes }) => Number.isInteger(Math.log2(bytes)) && bytes <= MAX_FILTER_BYTES,
     );
-    return isLayout && (text === '' || text === writeFilterState(current, next, sealed)) ? text : null;
+    return isLayout && (text === '' || text === writeFilterState(current, sealed)) ? text : null;
   }
 
   /**

@@ -27,57 +27,40 @@ export const BYTES_PER_ID = 2;
 
 /** One filter. Its size is a power of two. */
 export interface FilterLayout {
-  /** Rises with each rebuild and is never reused. */
+  /** Rises by one with each filter of an engine. */
   readonly generation: number;
   readonly bytes: number;
 }
 
-/**
- * The filter in force, those that were sealed before it, and during a rebuild the filter that is being filled to replace
- * all of them; claims then go into it as well.
- */
+/** The filter in force, and those that were sealed before it. */
 export interface FilterState {
-  /** Text of the filters in the engine: `generation/bytes`, after a space the next one's, and `+` and each sealed one's. */
+  /** Text of the filters in the engine: `generation/bytes`, and `+` and each sealed one's. */
   readonly text: string;
   readonly current: FilterLayout;
-  readonly next: FilterLayout | null;
   /** The oldest first; each one's size divides the size of those after it. */
   readonly sealed: readonly FilterLayout[];
 }
 
 const writeLayout = ({ generation, bytes }: FilterLayout): string => `${generation}/${bytes}`;
 
-export const writeFilterState = (
-  current: FilterLayout,
-  next: FilterLayout | null = null,
-  sealed: readonly FilterLayout[] = [],
-): string =>
-  [
-    next === null ? writeLayout(current) : `${writeLayout(current)} ${writeLayout(next)}`,
-    ...sealed.map(writeLayout),
-  ].join('+');
+export const writeFilterState = (current: FilterLayout, sealed: readonly FilterLayout[] = []): string =>
+  [current, ...sealed].map(writeLayout).join('+');
 
 function readLayout(text: string): FilterLayout {
   const [generation, bytes] = text.split('/').map(Number);
   return { generation: generation!, bytes: bytes! };
 }
 
-/** @param text null: an engine from before filters had sizes */
+/** @param text null: the engine was never opened */
 export function readFilterState(text: string | null): FilterState {
-  const [open = '', ...sealed] = (text ?? '').split('+');
-  const [current = { generation: 0, bytes: DEFAULT_FILTER_BYTES }, next = null] = open
-    .split(' ')
-    .filter((part) => part !== '')
-    .map(readLayout);
-  return { text: text ?? '', current, next, sealed: sealed.map(readLayout) };
+  if (text === null || text === '')
+    return { text: '', current: { generation: 0, bytes: DEFAULT_FILTER_BYTES }, sealed: [] };
+  const [current, ...sealed] = text.split('+').map(readLayout);
+  return { text, current: current!, sealed };
 }
 
 /** All filters of a state, whose strings an engine has. */
-export const layoutsOf = ({ current, next, sealed }: FilterState): FilterLayout[] => [
-  current,
-  ...(next === null ? [] : [next]),
-  ...sealed,
-];
+export const layoutsOf = ({ current, sealed }: FilterState): FilterLayout[] => [current, ...sealed];
 
 /** The keys of a filter's strings, in the order of their bytes. */
 export const filterKeys = ({ generation, bytes }: FilterLayout): string[] =>
@@ -96,28 +79,23 @@ export function placeInFilter(claim: Claim, layout: FilterLayout): { key: string
   };
 }
 
-/** An id as arguments of a script, with its place in each filter. */
+/** An id as arguments of a script, with its place in the filter. */
 export interface ScriptClaim {
   readonly claim: Buffer;
   readonly filterMask: Buffer;
-  /** Layout of the filters that the places refer to. A script refuses a layout that is not in force. */
+  /** Layout of the filters that the place refers to. A script refuses a layout that is not in force. */
   readonly filterLayout: string;
   /** Key of the string that holds the id's block. */
   readonly claimFilter: string;
   readonly filterOffset: number;
   /** Offset of the block's last byte. */
   readonly filterLast: number;
-  /** `claimFilter` and '' while no filter is being filled. */
-  readonly nextClaimFilter: string;
-  readonly nextFilterOffset: number | '';
-  readonly nextFilterLast: number | '';
 }
 
 /** @param claim null: the command claims nothing; its script takes the same arguments */
-export function scriptClaim(claim: Claim | null, { text, current, next }: FilterState): ScriptClaim {
+export function scriptClaim(claim: Claim | null, { text, current }: FilterState): ScriptClaim {
   const { field, mask } = claim ?? NO_CLAIM;
   const place = claim === null ? { key: claimFilterKey(0, 0), offset: 0 } : placeInFilter(claim, current);
-  const nextPlace = claim === null || next === null ? undefined : placeInFilter(claim, next);
   return {
     claim: field,
     filterMask: mask,
@@ -125,9 +103,6 @@ export function scriptClaim(claim: Claim | null, { text, current, next }: Filter
     claimFilter: place.key,
     filterOffset: place.offset,
     filterLast: lastByte(place.offset),
-    nextClaimFilter: nextPlace?.key ?? place.key,
-    nextFilterOffset: nextPlace?.offset ?? '',
-    nextFilterLast: nextPlace === undefined ? '' : lastByte(nextPlace.offset),
   };
 }
 

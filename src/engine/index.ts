@@ -43,10 +43,8 @@ export {
   otherFormat,
 } from './failures.ts';
 export type { FilterLoad } from './filter-layout.ts';
-export type { FilterRebuilt } from './filter-rebuild.ts';
 export { checkSameMovement, movementRecord } from './funds.ts';
 export { keysOfEngine, STREAM_KEY } from './keys.ts';
-export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
 export type { BookLevels, Level, Quotes } from './reads.ts';

@@ -29,7 +29,7 @@ import { SharedRuns } from './shared-runs.ts';
 import { WaitingCommands } from './waiting-commands.ts';
 
 /** Result of looking up an id: the order that it belongs to, an unused id, or an id that only Postgres can decide. */
-export type Claimed =
+type Claimed =
   | { readonly outcome: 'claimed'; readonly orderId: string }
   | { readonly outcome: 'unclaimed' | 'unchecked' };
 

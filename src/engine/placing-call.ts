@@ -85,15 +85,11 @@ export const PLACING_ORDER = layout({
   checkedAt: u48,
   /** Index of the filter string that has the claim's block, among the filter keys of the call, counted from 0. */
   filter: u8,
-  /** The same index for the filter that is being filled, counted from 1; 0: no filter is being filled. */
-  nextFilter: u8,
   mask: bytesOf(8),
   digest: bytesOf(14),
   /** Offsets of the block's first and last byte in its string. They are text because Redis takes text as it is. */
   first: text8,
   last: text8,
-  nextFirst: text8,
-  nextLast: text8,
   /** Reference of the live order that this one replaces, 17 bytes; empty: none. */
   replaces: bytes8,
 });

@@ -249,7 +249,6 @@ class FilterKeys {
 const NO_CLAIM: ScriptClaim = scriptClaim(null, {
   text: '',
   current: { generation: 0, bytes: 8 },
-  next: null,
   sealed: [],
 });
 
@@ -282,14 +281,10 @@ const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLAC
   expiresAfter: ({ command }) => command.request.expiresAfter ?? 0,
   checkedAt: ({ checkedAt }) => checkedAt,
   filter: ({ claim, filters, block }) => (claim === null ? 0 : filters.indexOf(block.claimFilter)),
-  nextFilter: ({ filters, block }) =>
-    block.nextFilterOffset === '' ? 0 : filters.indexOf(block.nextClaimFilter) + 1,
   mask: ({ block }) => block.filterMask,
   digest: ({ claim }) => claim?.field ?? NO_DIGEST,
   first: ({ block }) => `${block.filterOffset}`,
   last: ({ block }) => `${block.filterLast}`,
-  nextFirst: ({ block }) => `${block.nextFilterOffset}`,
-  nextLast: ({ block }) => `${block.nextFilterLast}`,
   replaces: ({ command }) => referenceOf(command.replaces),
 });
 

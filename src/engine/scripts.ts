@@ -156,16 +156,9 @@ export const LEASE_DUE_CANCEL = describeScript({
   }),
 });
 
-export const MERGE_FILTER = describeScript({
-  name: 'merge_filter',
-  keys: ['filter'],
-  args: ['epoch', 'filterLayout', 'offset', 'bits'],
-  read: outcomes({ merged: () => true, stale: () => false }),
-});
-
 export const MOVE_FUNDS = describeScript({
   name: 'move_funds',
-  keys: ['balances', 'claimFilter', 'nextClaimFilter'],
+  keys: ['balances', 'claimFilter'],
   args: [
     'epoch',
     'kind',
@@ -177,8 +170,6 @@ export const MOVE_FUNDS = describeScript({
     'record',
     'checkedAt',
     ...CLAIM_ARGS,
-    'nextFilterOffset',
-    'nextFilterLast',
     'reversal',
     'request',
     'act',
@@ -340,13 +331,6 @@ export const SET_CANCEL_AFTER = describeScript({
   read: currentOutcomes({ set: ([due]: [Buffer]) => ({ dueMs: timeOrNull(due) }) }),
 });
 
-export const NUMBER_FILTER = describeScript({
-  name: 'number_filter',
-  keys: [],
-  args: ['epoch'],
-  read: outcomes({ numbered: ([generation]: [Buffer]) => Number(generation), stale: () => null }),
-});
-
 export const SET_COPIES = describeScript({
   name: 'set_copies',
   keys: [],
@@ -358,10 +342,7 @@ export const SET_FILTER = describeScript({
   name: 'set_filter',
   keys: [],
   args: ['epoch', 'presentLayout', 'newLayout'],
-  read: outcomes({
-    set: ([sequence]: [Buffer]) => ({ sequence: Number(sequence) }),
-    stale: () => null,
-  }),
+  read: outcomes({ set: () => true, stale: () => false }),
 });
 
 export const SET_MARKET = describeScript({

@@ -7,7 +7,6 @@ import { DatabaseRefused, LedgerDiverged } from '../ledger/index.ts';
 import { addAccountCommands } from './account.ts';
 import { addActsCommand } from './acts.ts';
 import { addAssetCommands } from './asset.ts';
-import { addClaimsCommands } from './claims.ts';
 import { addCopiesCommands } from './copies.ts';
 import { addKeyCommands } from './key.ts';
 import { addLedgerCommands } from './ledger.ts';
@@ -41,7 +40,6 @@ const NOUNS = [
   addTermsCommands,
   addKeyCommands,
   addLedgerCommands,
-  addClaimsCommands,
   addCopiesCommands,
   addActsCommand,
   addStatusCommand,

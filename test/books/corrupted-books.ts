@@ -57,7 +57,7 @@ async function moveByKey(fixture: OperatorFixture): Promise<void> {
 }
 
 async function openFullFixture(): Promise<OperatorFixture> {
-  const fixture = await openBusyFixture({ trading: FILTER_BYTES, operating: FILTER_BYTES });
+  const fixture = await openBusyFixture({ claimFilterBytes: FILTER_BYTES });
   await fixture.ask('account', 'credit', OTHER_MAKER, 'ETH', '10', '--reference', 'other maker');
   await fixture.ask('account', 'hold', HELD);
   for (const reference of ['paid later', 'not paid yet'])

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { claimOfUsed, orderClaim, type UsedId } from '../../src/engine/claims.ts';
+import { fillFilter } from '../../src/engine/filter-growth.ts';
 import {
   FILTER_PART_BYTES,
   FilterBits,
@@ -11,7 +12,6 @@ import {
   readFilterState,
   writeFilterState,
 } from '../../src/engine/filter-layout.ts';
-import { fillFilter } from '../../src/engine/filter-rebuild.ts';
 import { type Engine, type EngineMoment, openEngine } from '../../src/engine/index.ts';
 import { claimFilterKey, KEYS } from '../../src/engine/keys.ts';
 import { LIMITS } from '../support/limits.ts';
@@ -34,30 +34,17 @@ function* someIds(count: number): Generator<UsedId> {
 }
 
 describe('the claim filter', () => {
-  it('keeps the layout of an engine that knows no sizes', () => {
-    const { current, next } = readFilterState(null);
-    expect({ current, next }).to.deep.equal({ current: { generation: 0, bytes: 16 * MIB }, next: null });
-    expect(filterKeys(current)).to.deep.equal(['{redbook}:claim-filter']);
-  });
-
   it('reads the layout that it writes', () => {
-    const [current, next] = [
-      { generation: 3, bytes: MIB },
-      { generation: 7, bytes: 64 * MIB },
-    ];
+    const current = { generation: 3, bytes: MIB };
     const sealed = [
       { generation: 0, bytes: 64 * KIB },
       { generation: 2, bytes: MIB },
     ];
     for (const state of [
-      { current, next: null, sealed: [] },
-      { current, next, sealed: [] },
-      { current, next: null, sealed },
-      { current, next, sealed },
+      { current, sealed: [] },
+      { current, sealed },
     ])
-      expect(readFilterState(writeFilterState(state.current, state.next, state.sealed))).to.deep.include(
-        state,
-      );
+      expect(readFilterState(writeFilterState(state.current, state.sealed))).to.deep.include(state);
   });
 
   it('stores its bits in strings of at most 16 MiB', () => {
@@ -249,7 +236,7 @@ describe('the claim filter', () => {
       return bits.has(orderClaim(ALICE, id)) === true;
     };
 
-    it('is copied whole, and joined into one filter by a rebuild', async () => {
+    it('is copied whole, the sealed part and the other', async () => {
       await placedBy(fixture.engine, 'after');
       const ids = ['id 0', 'after'].map(
         (clientOrderId) => ({ kind: 'order', wallet: ALICE, clientOrderId }) as const,
@@ -264,17 +251,6 @@ describe('the claim filter', () => {
         ['id 0', [true]],
         ['after', [true]],
       ]);
-      const source = {
-        untilSettled: async () => undefined,
-        async *usedIds() {
-          yield* ids;
-        },
-      };
-      const { formerBytes, bytes } = await fixture.engine.claimFilter.rebuild(source);
-      expect({ formerBytes, bytes }).to.deep.equal({ formerBytes: 192 * KIB, bytes: 64 * KIB });
-      expect(await fields()).to.equal(`2/${64 * KIB}`);
-      expect(await fixture.redis.keys('*claim-filter*')).to.deep.equal([claimFilterKey(2, 0)]);
-      for (const id of ids) expect((await placedBy(late, id.clientOrderId)).outcome).to.equal('claimed');
     });
 
     it('does not grow beyond the memory of its server, and says so', async () => {
@@ -289,13 +265,31 @@ describe('the claim filter', () => {
     });
   });
 
+  it('is sealed by one of many processes, and keeps what was written before it has its whole length', async () => {
+    const fixture = await openEngineFixture({ claimFilterBytes: 64 * KIB });
+    try {
+      const { engine, redis } = fixture;
+      await publishPlain(engine, 'ETH/USDC');
+      await fund(engine, ALICE, { USDC: 1_000_000n });
+      await redis.set(claimFilterKey(0, 0), Buffer.alloc(64 * KIB, 0xff));
+      await redis.setrange(claimFilterKey(1, 0), 0, Buffer.alloc(128 * KIB, 0x01));
+      const processes = [engine, await fixture.replica(), await fixture.replica()];
+      const grown = await Promise.all(processes.map((one) => one.claimFilter.grow()));
+      expect(grown.filter((bytes) => bytes !== null)).to.deep.equal([128 * KIB]);
+      const found = await redis.getrangeBuffer(claimFilterKey(1, 0), 0, -1);
+      expect(found.equals(Buffer.alloc(128 * KIB, 0x01))).to.equal(true);
+    } finally {
+      fixture.close();
+    }
+  });
+
   it('is not created on an emptied server, where it would pass for an engine of another format', async () => {
-    const fixture = await openEngineFixture();
+    const fixture = await openEngineFixture({ claimFilterBytes: 64 * KIB });
     try {
       await fixture.redis.flushdb();
-      const source = { untilSettled: async () => undefined, async *usedIds() {} };
-      expect(await codeOf(fixture.engine.claimFilter.rebuild(source))).to.equal('REBUILD_REPLACED');
-      expect(await fixture.redis.keys('*')).to.deep.equal([]);
+      await fixture.redis.set(claimFilterKey(0, 0), Buffer.alloc(64 * KIB, 0xff));
+      expect(await fixture.engine.claimFilter.grow().catch(() => null)).to.equal(null);
+      expect(await fixture.redis.keys('*')).to.deep.equal([claimFilterKey(0, 0)]);
     } finally {
       fixture.close();
     }

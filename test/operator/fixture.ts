@@ -47,8 +47,6 @@ export interface OperatorFixture {
   /** Runs a command with `--json` that must be refused; returns the code. */
   refuse(...argv: string[]): Promise<string>;
   settle(): Promise<void>;
-  /** Sets the size of the claim filter in the operator's engine. */
-  resizeFilter(bytes: number): Promise<void>;
   /** Settles continuously until it is stopped. */
   settleOnAndOn(): { stop(): Promise<void> };
   place(order: Partial<OrderInWords> & { wallet: string }): Promise<Placement & { outcome: 'placed' }>;
@@ -67,30 +65,27 @@ interface OrderInWords {
 export const WALLET = (digit: number | string): string => `0x${String(digit).repeat(40)}`;
 
 export interface FixtureOptions {
-  /** Claim filter sizes in the settings of the trading processes and of the operator. */
-  readonly trading?: number;
-  readonly operating?: number;
+  /** Size of the claim filter in the settings of all processes. */
+  readonly claimFilterBytes?: number;
   /** A migrated database; a new one of the run's Postgres unless given. */
   readonly databaseUrl?: string;
 }
 
 export async function openOperatorFixture(options: FixtureOptions = {}): Promise<OperatorFixture> {
+  const { claimFilterBytes = LIMITS.claimFilterBytes } = options;
   const redisUrl = await freshRedis();
   const [redis, operating] = [openRedis(redisUrl), openRedis(redisUrl, 'engine-operator')];
   const exchange = await openExchange({
     redisUrl,
     databaseUrl: options.databaseUrl,
-    claimFilterBytes: options.trading ?? LIMITS.claimFilterBytes,
+    claimFilterBytes,
   });
   const { engine, ledger, databaseUrl } = exchange;
-  const operatorsEngine = async (claimFilterBytes = LIMITS.claimFilterBytes): Promise<Engine> => {
-    const opened = openEngine({ redis: operating, ...LIMITS, claimFilterBytes });
-    await opened.lifecycle.open(await ledger.settlement.cursor());
-    return opened;
-  };
+  const operatorsEngine = openEngine({ redis: operating, ...LIMITS, claimFilterBytes });
+  await operatorsEngine.lifecycle.open(await ledger.settlement.cursor());
   const opened = { times: 0, closed: 0 };
   const services: OperatorServices = {
-    engine: await operatorsEngine(options.operating),
+    engine: operatorsEngine,
     ledger,
     networkId: '31337',
     close: async () => {
@@ -110,10 +105,6 @@ export async function openOperatorFixture(options: FixtureOptions = {}): Promise
 
   const settle = (): Promise<void> => exchange.settle({ trims: false });
 
-  const resizeFilter = async (bytes: number): Promise<void> => {
-    fixture.services = { ...fixture.services, engine: await operatorsEngine(bytes) };
-  };
-
   const fixture: OperatorFixture = {
     redis,
     operating,
@@ -125,7 +116,6 @@ export async function openOperatorFixture(options: FixtureOptions = {}): Promise
     opened,
     run,
     settle,
-    resizeFilter,
     ask: async (...argv) => {
       const { status, stdout, stderr } = await run(...argv, '--json');
       expect(status, stderr).to.equal(0);

@@ -20,7 +20,7 @@ const SEQUENCE_AT = 22;
 const eventOf = (orderId: string): number => Number.parseInt(orderId.slice(SEQUENCE_AT), 16);
 /** Matches the digest that the ledger stores for a text that Postgres cannot hold. */
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
-/** Most times that rebuilds may replace the filter during the check. */
+/** Maximum times that the filter may grow during the check. */
 const MAX_FILTERS = 3;
 
 const usedOf = ({ kind, wallet, id }: AuditedName): UsedId =>

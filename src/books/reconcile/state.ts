@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 100;
 
 /** Fields that are neither switches nor marks of trading: progress of settlement, generations in use, and a clock. */
 const MARKS =
-  /^(?:format|server|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|switch_clock|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
+  /^(?:format|server|epoch|trade|sequence|time|settled|mark|mark:at|filter|switch_clock|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
 const TRADED = /^last price of market /;
 const WHOLE = /^\d+$/;
 /** Trade ids of each epoch begin at a multiple of this number. */

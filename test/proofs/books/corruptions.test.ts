@@ -29,7 +29,6 @@ const UNSEEN: Readonly<Record<string, string>> = {
   '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
   '{redbook}:engine unsettled:ready_at': 'the same, for the index of unsettled events',
   '{redbook}:engine claims:ready_at': 'the same, for recent claims',
-  '{redbook}:engine filter:generations': 'how often the filter was rebuilt: only the next rebuild reads it',
   '{redbook}:engine unsettled:ready_at that is gone': 'the next trim notes it again',
   '{redbook}:engine claims:ready_at that is gone': 'the same',
   'operator_keys.revoked_at': 'an earlier time: a revocation that is tried again has a later act',

@@ -75,8 +75,8 @@ const WORK: Record<string, readonly Work[]> = {
     OPEN,
     KEEP,
     {
-      scripts: ['trim_settled', 'number_filter', 'set_filter'],
-      commands: ['hmget', 'hvals', 'xrange', 'getrange', 'setrange', 'unlink'],
+      scripts: ['trim_settled', 'set_filter'],
+      commands: ['hmget', 'hvals', 'xrange', 'getrange', 'bitfield'],
     },
   ],
   'engine-snapshot': [
@@ -88,7 +88,7 @@ const WORK: Record<string, readonly Work[]> = {
     {
       scripts: words(`
         set_asset set_market set_switch move_funds cancel_orders find_live_orders find_unsettled
-        read_balances scan_fields scan_members scan_switches find_indexed read_fields read_head number_filter set_filter merge_filter
+        read_balances scan_fields scan_members scan_switches find_indexed read_fields read_head
         begin_rebuild fill_rebuild end_rebuild
       `),
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'getrange', 'client|list', 'scan'],

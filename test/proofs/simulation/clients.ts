@@ -192,7 +192,7 @@ export class Clients {
       case 'fee':
         return service.setMarket(operation.market, { feeBps: operation.feeBps });
       case 'filter':
-        return service.rebuildFilter();
+        return service.growFilter();
       case 'rebuild':
         return service.rebuild();
       case 'reconcile': {

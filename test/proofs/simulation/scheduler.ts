@@ -247,7 +247,7 @@ export interface Flavour {
   readonly settlement: number;
   /** Tens of seconds that pass, after which settled events are trimmed. */
   readonly waits: number;
-  /** Rebuilds of the claim filter. */
+  /** Looks whether the claim filter must grow. */
   readonly filters: number;
   /** Number of client order ids. They are few, so that many requests repeat one. */
   readonly ids: number;

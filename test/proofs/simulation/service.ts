@@ -2,7 +2,6 @@
 
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { rebuildClaimFilter } from '../../../src/books/claim-filter.ts';
 import { moveFundsOnce } from '../../../src/books/movements.ts';
 import { rebuildEngine } from '../../../src/books/rebuild.ts';
 import { reconcile } from '../../../src/books/reconcile/index.ts';
@@ -186,8 +185,7 @@ export class Service {
   }
 
   rebuild = async (): Promise<void> => void (await rebuildEngine(this.#parts));
-  rebuildFilter = async (): Promise<void> =>
-    void (await rebuildClaimFilter(this.#parts, { patienceMs: PATIENCE_MS }));
+  growFilter = async (): Promise<void> => void (await this.#engine.claimFilter.grow());
 
   get #parts(): Parts {
     return { engine: this.#engine, ledger: this.#ledger };
