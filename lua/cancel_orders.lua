@@ -40,15 +40,15 @@ local time, unsettled = event_time(state), {}
 local function balances_of(side) return amounts_of(KEYS[QUOTE - side]) end
 local function levels_of(side) return amounts_of(KEYS[LEVELS + side]) end
 
--- Returns the live order that a reference names, or nil: its side, member and wallet, 1 when it had fills, its
--- remaining steps and the atoms that it holds. `owner`: '' for any wallet.
+-- Returns the live order that a reference names, or nil: its side, member and wallet, its remaining steps and the atoms
+-- that it holds. `owner`: '' for any wallet.
 local function find(reference, owner)
   local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
   local member = redis.call('ZRANGE', KEYS[BOOK + side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
   if not member or string.sub(member, 1, 15) ~= place then return nil end
-  local key, wallet, had_fills, left = struct.unpack(MEMBER_FORMAT, member)
+  local key, wallet, left = struct.unpack(MEMBER_FORMAT, member)
   if owner ~= '' and wallet ~= owner then return nil end
-  return side, member, wallet, had_fills, left, held_atoms(side, price_key(side, key), left)
+  return side, member, wallet, left, held_atoms(side, price_key(side, key), left)
 end
 
 -- Takes one order off the book and releases what it holds. Nothing here may fail: its event is appended.
@@ -75,7 +75,7 @@ end
 -- other request and when it does not fit: close_any decides then.
 local function close_fast(owner, cause, references)
   if #references ~= 17 or rules ~= rules_in_force then return nil end
-  local side, member, wallet, had_fills, left, held = find(references, owner)
+  local side, member, wallet, left, held = find(references, owner)
   local live = side and live_record(KEYS.live, wallet .. references)
   if not live then return nil end
   local balances, levels = balances_of(side), levels_of(side)
@@ -85,7 +85,7 @@ local function close_fast(owner, cause, references)
   read_asked(balances)
   read_asked(levels)
   if not all_are_numbers or balances.at[wallet .. RESERVED] < held then return nil end
-  local outcome = record_closed(cause, closed_record(live, had_fills), { wallet })
+  local outcome = record_closed(cause, closed_record(live, filled_of(live, left)), { wallet })
   write_closed(side, member, wallet, left, held, live)
   return outcome
 end

@@ -5,13 +5,13 @@ local function find_all(references, owner)
   local orders, seen = {}, {}
   for at = 1, #references, 17 do
     local reference = string.sub(references, at, at + 16)
-    local side, member, wallet, had_fills, left, held = find(reference, owner)
+    local side, member, wallet, left, held = find(reference, owner)
     if side and not seen[reference] then
       seen[reference] = true
       local live = live_record(KEYS.live, wallet .. reference)
       if not live then return nil end
-      orders[#orders + 1] = { side = side, member = member, wallet = wallet, had_fills = had_fills, left = left,
-        held = held, live = live, level = string.sub(member, 1, 7) }
+      orders[#orders + 1] = { side = side, member = member, wallet = wallet, left = left, held = held,
+        live = live, level = string.sub(member, 1, 7) }
       ask(balances_of(side), wallet .. RESERVED)
       ask(balances_of(side), wallet .. AVAILABLE)
       ask(levels_of(side), string.sub(member, 1, 7))
@@ -49,7 +49,7 @@ local function close_all(owner, cause, references)
   if #orders == 0 then return struct.pack(CODE_AND_SEQUENCE_FORMAT, CLOSED, state.sequence) end
   local records, wallets, seen = {}, {}, {}
   for index, one in ipairs(orders) do
-    records[index] = closed_record(one.live, one.had_fills)
+    records[index] = closed_record(one.live, filled_of(one.live, one.left))
     if not seen[one.wallet] then
       seen[one.wallet] = true
       wallets[#wallets + 1] = one.wallet

@@ -5,7 +5,7 @@
 -- Returns the closed records of the wallet's own orders that plan_own listed.
 local function own_records(own)
   local records = {}
-  for index, one in ipairs(own) do records[index] = closed_record(one.live, one.had_fills) end
+  for index, one in ipairs(own) do records[index] = closed_record(one.live, one.filled) end
   return table.concat(records)
 end
 
@@ -25,13 +25,12 @@ end
 local function write_rest(order, stamp, reference, pays)
   local wallet, remaining = order.wallet, order.remaining
   local held = held_atoms(order.side, order.price, remaining)
-  redis.call('ZADD', keys.book[order.side], '0',
-    order.key .. stamp .. wallet .. struct.pack(MEMBER_END_FORMAT, remaining < order.size and 1 or 0, remaining))
+  redis.call('ZADD', keys.book[order.side], '0', order.key .. stamp .. wallet .. struct.pack(STEPS_FORMAT, remaining))
   add_to(pays, wallet .. AVAILABLE, -held)
   add_to(pays, wallet .. RESERVED, held)
   add_to(levels[order.side], order.key, remaining)
   local prefix = wallet .. reference
-  live_added[prefix] = prefix .. order.client_id
+  live_added[prefix] = prefix .. struct.pack(STEPS_FORMAT, order.size) .. order.client_id
   live_counts[wallet] = live_counts[wallet] + 1
 end
 
@@ -60,7 +59,7 @@ end
 -- first takes the second too. plan_order has released what it held. Returns its closed record.
 local function close_replaced(old)
   local wallet = old.wallet
-  local record = closed_record(old.live, old.had_fills)
+  local record = closed_record(old.live, old.filled)
   append_event(keys.events, state, time, struct.pack(CLOSED_EVENT_FORMAT, ORDERS_CLOSED, time, CAUSE_REPLACED) .. record)
   unsettled[#unsettled + 1] = '0'
   unsettled[#unsettled + 1] = wallet .. stamp_of(state.epoch, state.sequence)

@@ -22,10 +22,8 @@
 --- define KEY_FORMAT '>I7'
 --- define BOOK_FORMAT '>I2'
 --- define BOOK_AND_KEY_FORMAT '>I2I7'
---- define MEMBER_FORMAT '>I7xxxxxxxxc20I1I7'
---- define MEMBER_MET_FORMAT '>I7xxxxxxxxc20xI7'
---- define MEMBER_OWN_FORMAT '>I7xxxxxxxxxxxxxxxxxxxxxxxxxxxxI1I7'
---- define MEMBER_END_FORMAT '>I1I7'
+--- define MEMBER_FORMAT '>I7xxxxxxxxc20I7'
+--- define STEPS_FORMAT '>I7'
 --- define CAUSE_REPLACED 6
 --- define TERMS_BYTES 36 (without the client id)
 --- define LIMIT_ORDER 0

@@ -36,13 +36,13 @@ local function rest_fast(side, price, amount, wallet, client_id, pays, filter, f
   local stamp = stamp_of(epoch, state.sequence + 1)
   local reference = struct.pack(BOOK_FORMAT, market_number * 2 + side) .. key .. stamp
   local outcome = record_fast(RESTING, amount, wallet, reference, stamp, 0, '', claim_field, terms)
-  redis.call('ZADD', KEYS[BOOK + side], '0', key .. stamp .. wallet .. struct.pack(MEMBER_END_FORMAT, 0, amount))
+  redis.call('ZADD', KEYS[BOOK + side], '0', key .. stamp .. wallet .. struct.pack(STEPS_FORMAT, amount))
   if block then redis.call('SETRANGE', filter, first, block) end
   add_to(pays, available, -need)
   add_to(pays, reserved, need)
   add_to(sizes, key, amount)
   local prefix = wallet .. reference
-  live_added[prefix] = prefix .. client_id
+  live_added[prefix] = prefix .. struct.pack(STEPS_FORMAT, amount) .. client_id
   live_counts[wallet] = live_counts[wallet] + 1
   return outcome
 end
@@ -53,7 +53,7 @@ local function plan_fast(page, side, amount, wallet, pays, receives, sizes)
   clear_walk()
   for index = 1, found do
     local member, remaining = page[index], amount - walk.filled
-    local key, maker, left = struct.unpack(MEMBER_MET_FORMAT, member)
+    local key, maker, left = struct.unpack(MEMBER_FORMAT, member)
     if maker == wallet or left == 0 or index > max_makers then return false end
     local steps = left < remaining and left or remaining
     add_fill(member, maker, price_key(1 - side, key), steps, left - steps)
@@ -125,7 +125,7 @@ local function place_fast(bytes)
   local book = KEYS[BOOK + 1 - side]
   local page = redis.call('ZRANGE', book, '-', bound, 'BYLEX', 'LIMIT', '0', '1')
   if page[1] then
-    local _, _, left = struct.unpack(MEMBER_MET_FORMAT, page[1])
+    local _, _, left = struct.unpack(MEMBER_FORMAT, page[1])
     if left < amount then page = redis.call('ZRANGE', book, '-', bound, 'BYLEX', 'LIMIT', '0', '8') end
     return fill_fast(page, side, price, amount, wallet, pays, filter_key, first, block, claim_field, terms)
   end

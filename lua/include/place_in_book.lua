@@ -1,8 +1,8 @@
 --- include order_formats
 -- An order's place in its book. A side's ZSET has all scores 0, so members sort as bytes:
---   price key (7) | epoch (2) | sequence (6) | wallet (20) | 1 once it had fills, else 0 (1) | remaining steps (7)
--- big-endian. A cancel reports that an order had fills, and reads it here because the member does not have the full
--- size. The price key of a bid is inverted, so the best order of either side, first come first, is member 0.
+--   price key (7) | epoch (2) | sequence (6) | wallet (20) | remaining steps (7)
+-- big-endian. The record of a live order has its size (see closed_record.lua). The price key of a bid is inverted, so the
+-- best order of either side, first come first, is member 0.
 -- An order's reference is  market number * 2 + side (2) | price key (7) | epoch (2) | sequence (6);
 -- it is the public order id, and names the order's book and the first bytes of its member.
 --- define MAX_KEY 9007199254740991 (2^53 - 1)

@@ -66,10 +66,10 @@ local function plan_own(order, maker_side, receives)
     local member = walk.own[index]
     local live = live_member(wallet .. prefixes[maker_side] .. string.sub(member, 1, 15))
     if not live then return false end
-    local key, had_fills, left = struct.unpack(MEMBER_OWN_FORMAT, member)
+    local key, _, left = struct.unpack(MEMBER_FORMAT, member)
     local held = held_atoms(maker_side, price_key(maker_side, key), left)
     add_exactly(sum, held)
-    order.own[index] = { live = live, member = member, had_fills = had_fills, left = left, held = held }
+    order.own[index] = { live = live, member = member, left = left, filled = filled_of(live, left), held = held }
   end
   return holds_sum(receives, wallet .. RESERVED, sum)
 end
@@ -179,20 +179,22 @@ local function check_settlement(order, receives)
   if not order.market_record then error('the market has no record', 0) end
 end
 
--- Finds the live order of the wallet that a reference names, as `order.old`. Returns false when there is none.
+-- Finds the live order that an order replaces, as `order.old`. Returns the code of a refusal: the wallet has no such order,
+-- or the order has filled another amount than the caller believes.
 local function find_replaced(order)
-  local reference = order.replaces
+  local reference, believed = string.sub(order.replaces, 1, 17), string.sub(order.replaces, 18)
   local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
-  if string.sub(reference, 1, 2) ~= prefixes[side] then return false end
+  if string.sub(reference, 1, 2) ~= prefixes[side] then return 'ORDER_NOT_FOUND' end
   local member = redis.call('ZRANGE', keys.book[side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
-  if not member or string.sub(member, 1, 15) ~= place then return false end
-  local key, owner, had_fills, left = struct.unpack(MEMBER_FORMAT, member)
-  if owner ~= order.wallet then return false end
+  if not member or string.sub(member, 1, 15) ~= place then return 'ORDER_NOT_FOUND' end
+  local key, owner, left = struct.unpack(MEMBER_FORMAT, member)
+  if owner ~= order.wallet then return 'ORDER_NOT_FOUND' end
   local live = live_member(owner .. reference)
   if not live then error('the order that is replaced has no live record', 0) end
-  order.old = { side = side, member = member, wallet = owner, had_fills = had_fills, left = left, live = live,
+  local filled = filled_of(live, left)
+  if believed ~= '' and struct.unpack(STEPS_FORMAT, believed) ~= filled then return 'FILLED_OTHERWISE' end
+  order.old = { side = side, member = member, wallet = owner, left = left, filled = filled, live = live,
     held = held_atoms(side, price_key(side, key), left), level = string.sub(member, 1, 7) }
-  return true
 end
 
 -- Moves what the replaced order holds to its wallet's available funds, or back. Its amounts were read.
@@ -239,7 +241,8 @@ local function plan_order(order)
   local ended, value = admit_order(order)
   if ended then return ended, value end
   if order.replaces == '' then return plan_match(order) end
-  if not find_replaced(order) then return REFUSED, 'ORDER_NOT_FOUND' end
+  local code = find_replaced(order)
+  if code then return REFUSED, code end
   check_replaced(order)
   release_replaced(order, 1)
   local done

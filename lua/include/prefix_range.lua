@@ -1,3 +1,3 @@
--- End of a range of members that begin with a prefix. An epoch, the number of a book or a client order id in UTF-8 follows
--- the prefix, and none of them begins with this byte, because epochs and numbers of books stay below 65,280.
+-- End of a range of members that begin with a prefix. An epoch, the number of a book or a size follows the prefix, and none
+-- of them begins with this byte, because epochs and numbers of books stay below 65,280, and sizes below 2^53.
 --- define PREFIX_END '\255'

@@ -70,7 +70,7 @@ local function fill(order, member, price, wallet, left)
 end
 
 local function meet(order, member)
-  local key, wallet, left = struct.unpack(MEMBER_MET_FORMAT, member)
+  local key, wallet, left = struct.unpack(MEMBER_FORMAT, member)
   local price = price_key(1 - order.side, key)
   if wallet ~= order.wallet then
     fill(order, member, price, wallet, left)

@@ -53,7 +53,7 @@ local function write_fills(side, wallet, pays, receives)
     local member, maker, steps, left = members[index], walk.wallet[index], walk.steps[index], walk.left[index]
     local atoms, notional = steps * base_per_step, walk.notional[index]
     if left > 0 then
-      redis.call('ZADD', book, '0', string.sub(member, 1, 35) .. struct.pack(MEMBER_END_FORMAT, 1, left))
+      redis.call('ZADD', book, '0', string.sub(member, 1, 35) .. struct.pack(STEPS_FORMAT, left))
     else
       drop_live(maker .. maker_prefix .. string.sub(member, 1, 15), maker)
     end

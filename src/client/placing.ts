@@ -125,14 +125,16 @@ export const place = (session: Session, order: NewOrder, options: PlaceOptions =
     return await sendAndFollow(attempt!, signal, options);
   });
 
-/** A live order of the same market, by one of its ids. */
-export type ReplacedOrder =
+/** A live order of the same market, by one of its ids, and what it has filled as far as the caller knows. */
+export type ReplacedOrder = { readonly filledSize: Amount } & (
   | { readonly orderId: string; readonly replacesClientOrderId?: undefined }
-  | { readonly orderId?: undefined; readonly replacesClientOrderId: string };
+  | { readonly orderId?: undefined; readonly replacesClientOrderId: string }
+);
 
 /**
  * Cancels a live order and places another one in its market, as one change. The outcome is that of the new order, as
- * `place` reports it: the old one stays unless it is `placed`.
+ * `place` reports it: the old one stays unless it is `placed`. If the old one has filled another amount than the caller
+ * says, the new one is refused with `CONFLICT`: read the order again, and decide anew.
  * @throws RedbookError as `place` does
  */
 export const replace = (

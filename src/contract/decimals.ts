@@ -1,7 +1,7 @@
 /** Reads amounts in requests, JSON numbers or decimal strings, without loss. */
 
 import { z } from 'zod';
-import { type Decimal, isPositive, parseDecimal } from '../domain/units.ts';
+import { type Decimal, isNegative, isPositive, parseDecimal } from '../domain/units.ts';
 
 /** A number in a request, as text of the same value. */
 export class NumberLiteral {
@@ -17,6 +17,13 @@ const DECIMAL_JSON = {
   oneOf: [
     { type: 'number' },
     { type: 'string', pattern: String.raw`^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`, maxLength: 400 },
+  ],
+};
+
+const NOT_NEGATIVE_DECIMAL_JSON = {
+  oneOf: [
+    { type: 'number', minimum: 0 },
+    { type: 'string', pattern: String.raw`^(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`, maxLength: 400 },
   ],
 };
 
@@ -46,5 +53,9 @@ export const decimal = z
     return z.NEVER;
   })
   .meta(DECIMAL_JSON);
+
+export const notNegativeDecimal = decimal
+  .refine((value) => !isNegative(value), 'must not be negative')
+  .meta(NOT_NEGATIVE_DECIMAL_JSON);
 
 export const positiveDecimal = decimal.refine(isPositive, 'must be positive').meta(POSITIVE_DECIMAL_JSON);

@@ -67,7 +67,7 @@ export const ERRORS = {
     'the token cannot do this, for example on another wallet’s account',
   ),
   NOT_FOUND: row(404, 'every route', 'no such route or resource'),
-  CONFLICT: row(409, 'reserved', 'the request conflicts with the current state'),
+  CONFLICT: row(409, 'replacing', 'the request conflicts with the current state'),
   STALE_TERMS_VERSION: row(409, 'placing, accepting terms', 'the account must accept a new terms version'),
   RATE_LIMITED: row(429, 'limited routes', 'too many requests; wait for Retry-After'),
   RESTRICTED_JURISDICTION: row(

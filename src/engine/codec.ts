@@ -58,17 +58,21 @@ function writeUint56(bytes: Buffer, value: bigint, at: number): void {
   bytes.writeUInt32BE(Number(value & 0xffffffffn), at + 3);
 }
 
+/** Returns a number of steps in the seven bytes that scripts pack it in. */
+export function uint56Bytes(value: bigint): Buffer {
+  const bytes = Buffer.alloc(7);
+  writeUint56(bytes, value, 0);
+  return bytes;
+}
+
 const priceOfKey = (side: Side, priceKey: bigint): bigint => (side === 'buy' ? MAX_KEY - priceKey : priceKey);
 
 /** Returns the price in the first seven bytes of a level or a member. */
 export const priceOfKeyBytes = (bytes: Buffer, side: Side): bigint => priceOfKey(side, uint56(bytes, 0));
 
 /** Returns the first seven bytes of a price's level and of each member that rests at the price. */
-export function keyBytesOfPrice(priceTicks: bigint, side: Side): Buffer {
-  const bytes = Buffer.alloc(7);
-  writeUint56(bytes, priceOfKey(side, priceTicks), 0);
-  return bytes;
-}
+export const keyBytesOfPrice = (priceTicks: bigint, side: Side): Buffer =>
+  uint56Bytes(priceOfKey(side, priceTicks));
 
 /** Returns the id of the order that an event created. A market order has price key 0. */
 export function orderIdOf(order: {
@@ -97,8 +101,6 @@ interface BookPosition {
 /** A resting order as its book holds it. */
 export interface BookMember extends BookPosition {
   readonly remainingSteps: bigint;
-  /** True if the order had fills, according to its book. */
-  readonly hadFills: boolean;
 }
 
 /** Reads price key (7) | epoch (2) | sequence (6) | wallet (20). */
@@ -113,41 +115,48 @@ function readPosition(bytes: Buffer, marketNumber: number, side: Side): BookPosi
   };
 }
 
-/** Reads a member of a book: its place (35) | whether it had fills (1) | remaining steps (7). */
+/** Reads a member of a book: its place (35) | remaining steps (7). */
 export const readBookMember = (member: Buffer, marketNumber: number, side: Side): BookMember => ({
   ...readPosition(member, marketNumber, side),
-  remainingSteps: uint56(member, 36),
-  hadFills: member[35] !== 0,
+  remainingSteps: uint56(member, 35),
 });
 
-export const BOOK_MEMBER_BYTES = 43;
+export const BOOK_MEMBER_BYTES = 42;
 
 /** Writes the book member of the order with this id, in the format that `readBookMember` reads. */
-export function writeBookMember(
-  id: string,
-  wallet: string,
-  remaining: { readonly hadFills: boolean; readonly steps: bigint },
-): Buffer {
-  const end = Buffer.alloc(8);
-  end.writeUInt8(remaining.hadFills ? 1 : 0, 0);
-  writeUint56(end, remaining.steps, 1);
-  return Buffer.concat([Buffer.from(id, 'hex').subarray(2), walletBytes(wallet), end]);
-}
+export const writeBookMember = (id: string, wallet: string, remainingSteps: bigint): Buffer =>
+  Buffer.concat([Buffer.from(id, 'hex').subarray(2), walletBytes(wallet), uint56Bytes(remainingSteps)]);
 
 /** Field of a price in the levels of a side: the bytes that the member of each of its orders begins with. */
 export const levelOfMember = (member: Buffer): Buffer => member.subarray(0, 7);
 
-/** Member of the live orders: wallet (20) | reference (17) | client order id. */
-export const writeLiveMember = (id: string, wallet: string, clientOrderId: string | null): Buffer =>
-  Buffer.concat([walletBytes(wallet), Buffer.from(id, 'hex'), Buffer.from(clientOrderId ?? '')]);
+/** Least bytes of a member of the live orders; its client order id follows them. */
+export const LIVE_MEMBER_BYTES = 44;
 
-/** Reads a member of the live orders; the client order id as the engine keeps it, or null. */
-export const readLiveMember = (
-  member: Buffer,
-): { readonly id: string; readonly wallet: string; readonly clientOrderId: string | null } => ({
+/** A live order as the list of live orders holds it. */
+export interface LiveMember {
+  readonly id: string;
+  readonly wallet: string;
+  readonly sizeSteps: bigint;
+  /** As the engine keeps it. */
+  readonly clientOrderId: string | null;
+}
+
+/** Member of the live orders: wallet (20) | reference (17) | size in steps (7) | client order id. */
+export const writeLiveMember = ({ id, wallet, sizeSteps, clientOrderId }: LiveMember): Buffer =>
+  Buffer.concat([
+    walletBytes(wallet),
+    Buffer.from(id, 'hex'),
+    uint56Bytes(sizeSteps),
+    Buffer.from(clientOrderId ?? ''),
+  ]);
+
+/** Reads a member of the live orders. */
+export const readLiveMember = (member: Buffer): LiveMember => ({
   id: member.toString('hex', WALLET_BYTES, WALLET_BYTES + REFERENCE_BYTES),
   wallet: walletText(member.subarray(0, WALLET_BYTES)),
-  clientOrderId: member.toString('utf8', WALLET_BYTES + REFERENCE_BYTES) || null,
+  sizeSteps: uint56(member, WALLET_BYTES + REFERENCE_BYTES),
+  clientOrderId: member.toString('utf8', WALLET_BYTES + REFERENCE_BYTES + 7) || null,
 });
 
 /** Reads the fills of the order that an event placed, in the order of execution. */

@@ -23,6 +23,8 @@ export { BITS_PER_ID, type EngineMoment, type UsedId } from './claims.ts';
 export {
   BOOK_MEMBER_BYTES,
   type BookMember,
+  LIVE_MEMBER_BYTES,
+  type LiveMember,
   readBookMember,
   readLiveMember,
   writeBookMember,

@@ -26,13 +26,16 @@ export const sequenceIn = (outcome: Buffer): number => u48.read(outcome, 1);
 const DEADLINE_PASSED =
   'expiresAfter: the engine came to the order later than that; nothing was recorded, and its clientOrderId is unused';
 
+const FILLED_OTHERWISE =
+  'filledSize: the order that was to be replaced has filled another amount; nothing changed, and the new clientOrderId is unused';
+
 /** Returns the refusal for a script's code. */
-export const refusalOf = (code: string): Error =>
-  code === 'DEADLINE_PASSED'
-    ? new Refusal('BAD_REQUEST', DEADLINE_PASSED)
-    : code in ERRORS
-      ? new Refusal(code as ErrorCode)
-      : new OperatorRefusal(code, code in OPERATOR_ERRORS ? ALL_ERRORS[code as OperatorCode].meaning : code);
+export function refusalOf(code: string): Error {
+  if (code === 'DEADLINE_PASSED') return new Refusal('BAD_REQUEST', DEADLINE_PASSED);
+  if (code === 'FILLED_OTHERWISE') return new Refusal('CONFLICT', FILLED_OTHERWISE);
+  if (code in ERRORS) return new Refusal(code as ErrorCode);
+  return new OperatorRefusal(code, code in OPERATOR_ERRORS ? ALL_ERRORS[code as OperatorCode].meaning : code);
+}
 
 /** Readers of the values that follow each word, by word. */
 type Readers = Readonly<Record<string, (rest: never) => unknown>>;

@@ -90,7 +90,10 @@ export const PLACING_ORDER = layout({
   /** Offsets of the block's first and last byte in its string. They are text because Redis takes text as it is. */
   first: text8,
   last: text8,
-  /** Reference of the live order that this one replaces, 17 bytes; empty: none. */
+  /**
+   * Reference of the live order that this one replaces, 17 bytes, and the steps that the caller believes it has filled, 7
+   * bytes, if it says so; empty: it replaces none.
+   */
   replaces: bytes8,
 });
 

@@ -5,12 +5,13 @@ import { type Market, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import type { ClosedOrder, Order, Trade } from '../domain/order.ts';
 import { EXACT_LIMIT, type OrderAmounts } from '../domain/placing.ts';
+import { countOf, type Decimal, least } from '../domain/units.ts';
 import { FORMS, SENT_NAMES } from '../order/bytes.ts';
 import { type Members, maker, membersOf } from '../order/maker.ts';
 import type { OrderRequest } from '../order/request.ts';
 import { bytes16, type RecordOf } from '../redis/layout.ts';
 import { type Claim, checkedAtMs, type EngineMoment, orderClaim } from './claims.ts';
-import { exactNumber, REFERENCE_BYTES, readClosed, readFills, readOrderId } from './codec.ts';
+import { exactNumber, REFERENCE_BYTES, readClosed, readFills, readOrderId, uint56Bytes } from './codec.ts';
 import { CommandQueue, type Ticket, UNTOUCHED } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
 import { type PlacedTerms, type SentTerms, TERMS_MEMBERS } from './event-codec.ts';
@@ -40,6 +41,8 @@ export interface PlaceOrder {
   readonly restricted?: boolean;
   /** Id of the live order that this one replaces, as the caller gave it. */
   readonly replaces?: string | undefined;
+  /** What that order must have filled. Absent: any amount. */
+  readonly filledSize?: Decimal | undefined;
   /** Moment of an earlier `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
   readonly checked?: EngineMoment;
   /** Ticket of that outcome: the order keeps its place among those that wait. */
@@ -285,7 +288,7 @@ const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLAC
   digest: ({ claim }) => claim?.field ?? NO_DIGEST,
   first: ({ block }) => `${block.filterOffset}`,
   last: ({ block }) => `${block.filterLast}`,
-  replaces: ({ command }) => referenceOf(command.replaces),
+  replaces: ({ command }, market) => replacedBytes(command, market),
 });
 
 function packOrder(
@@ -305,8 +308,14 @@ const NO_REFERENCE = Buffer.alloc(0);
 /** That of no order, for a text that is no id: the script refuses it in its place among the refusals. */
 const UNKNOWN_REFERENCE = Buffer.alloc(REFERENCE_BYTES);
 
-const referenceOf = (orderId: string | undefined): Buffer =>
-  orderId === undefined ? NO_REFERENCE : (readOrderId(orderId)?.bytes ?? UNKNOWN_REFERENCE);
+function replacedBytes({ replaces, filledSize }: PlaceOrder, market: Market): Buffer {
+  if (replaces === undefined) return NO_REFERENCE;
+  const reference = readOrderId(replaces)?.bytes ?? UNKNOWN_REFERENCE;
+  if (filledSize === undefined) return reference;
+  // No order fills an amount that is not a whole number of steps, nor 2^53 steps.
+  const steps = countOf(filledSize, marketGrid(market).step) ?? EXACT_LIMIT;
+  return Buffer.concat([reference, uint56Bytes(least(steps, EXACT_LIMIT))]);
+}
 
 const placedOrder = maker<[sent: SentTerms, placed: PlacedTerms, match: RecordOf<typeof PLACED>], Order>({
   ...TERMS_MEMBERS,

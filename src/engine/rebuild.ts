@@ -105,11 +105,11 @@ async function fillBooks(
   const levels = new Map<string, Map<string, bigint>>();
   let liveOrders = 0;
   for await (const order of image.liveOrders()) {
-    const { id, wallet, market, side, remainingSteps: steps, sizeSteps } = order;
-    const member = writeBookMember(id, wallet, { hadFills: steps < sizeSteps, steps });
+    const { id, wallet, market, side, remainingSteps: steps } = order;
+    const member = writeBookMember(id, wallet, steps);
     const sideName = side === 'buy' ? 'bids' : 'asks';
     await writer.add('zadd', bookKey(market, sideName), '0', member);
-    await writer.add('zadd', KEYS.live, '0', writeLiveMember(id, wallet, order.clientOrderId));
+    await writer.add('zadd', KEYS.live, '0', writeLiveMember(order));
     addTo(levels, levelsKey(market, sideName), levelOfMember(member).toString('hex'), steps);
     addTo(reserved, side === 'buy' ? order.units.quote : order.units.base, wallet, reservedBy(order));
     liveOrders += 1;

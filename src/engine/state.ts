@@ -6,7 +6,7 @@ import { layout, type RecordOf, u8, u16, u48, u56 } from '../redis/layout.ts';
  * Version of the layout of the engine's keys. Releases of one format run side by side; an engine of another format is
  * rebuilt.
  */
-export const ENGINE_FORMAT = 2;
+export const ENGINE_FORMAT = 3;
 
 export const STATE = layout({
   epoch: u16,

@@ -1,6 +1,7 @@
 /** The request that places an order. `src/http/openapi/order-bodies.ts` documents the shapes that it takes. */
 
 import { z } from 'zod';
+import { notNegativeDecimal } from '../contract/decimals.ts';
 import { clientOrderId, optional, text } from '../contract/fields.ts';
 import { REQUESTED, schemasOf } from './fields.ts';
 
@@ -22,6 +23,10 @@ export const orderRequestSchema = z
 export const replacedMembers = {
   orderId: optional(text).describe('`id` of the live order that is replaced'),
   replacesClientOrderId: optional(clientOrderId).describe('its client order id, in place of `orderId`'),
+  filledSize: optional(notNegativeDecimal).describe(
+    '`filledSize` of that order, as the client knows it: if it has filled another amount, the answer is `CONFLICT`, ' +
+      'nothing changes, and the new `clientOrderId` stays unused',
+  ),
 };
 
 /** The order that a request replaces. */

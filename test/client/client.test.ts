@@ -91,10 +91,13 @@ describe('the client', () => {
       ...['placed', 'INSUFFICIENT_BALANCE', 'placed', 'BAD_REQUEST'],
     ]);
     expect(outcomes[0]!.outcome === 'placed' && outcomes[0]!.order.status).to.equal('resting');
-    const moved = await replace(maker, { replacesClientOrderId: ids[0] }, { ...ASK, price: '2000.07' });
+    const old = { replacesClientOrderId: ids[0], filledSize: '0' };
+    const stale = await replace(maker, { ...old, filledSize: '0.1' }, { ...ASK, price: '2000.07' });
+    expect(stale.outcome === 'refused' && stale.error.code).to.equal('CONFLICT');
+    const moved = await replace(maker, old, { ...ASK, price: '2000.07' });
     if (moved.outcome !== 'placed') throw moved.error;
     expect(moved.replaced).to.include({ clientOrderId: ids[0], reason: 'replaced' });
-    const gone = await replace(maker, { replacesClientOrderId: ids[0] }, ASK);
+    const gone = await replace(maker, old, ASK);
     expect(gone.outcome === 'refused' && gone.error.code).to.equal('ORDER_NOT_FOUND');
     const cancelled = await cancelMany(maker, { orderIds: [moved.order.id], clientOrderIds: [...ids] });
     expect(cancelled.map((one) => one?.status ?? null)).to.deep.equal(['cancelled', null, null, 'cancelled']);

@@ -40,7 +40,7 @@ function formatOf(described: object, read: readonly string[] = (described as Des
 const key = u56;
 const EVENT = layout({ kind: u8, time: u48 });
 const STAMP = layout({ epoch: u16, sequence: u48 });
-const BOOK_MEMBER = layout({ key, stamp: bytesOf(8), wallet: bytesOf(20), hadFills: u8, left: u56 });
+const BOOK_MEMBER = layout({ key, stamp: bytesOf(8), wallet: bytesOf(20), left: u56 });
 
 /** Terms that the scripts decide by. They pass the others on to the event. */
 const TERMS_READ = ['wallet', 'side', 'type', 'timeInForce', 'postOnly', 'priceTicks', 'clientOrderId'];
@@ -70,10 +70,8 @@ const FORMATS: readonly (readonly [name: string, format: string])[] = [
   ['KEY_FORMAT', formatOf(layout({ key }))],
   ['BOOK_FORMAT', formatOf(layout({ book: u16 }))],
   ['BOOK_AND_KEY_FORMAT', formatOf(layout({ book: u16, key }))],
-  ['MEMBER_FORMAT', formatOf(BOOK_MEMBER, ['key', 'wallet', 'hadFills', 'left'])],
-  ['MEMBER_MET_FORMAT', formatOf(BOOK_MEMBER, ['key', 'wallet', 'left'])],
-  ['MEMBER_OWN_FORMAT', formatOf(BOOK_MEMBER, ['key', 'hadFills', 'left'])],
-  ['MEMBER_END_FORMAT', formatOf(layout({ hadFills: u8, left: u56 }))],
+  ['MEMBER_FORMAT', formatOf(BOOK_MEMBER, ['key', 'wallet', 'left'])],
+  ['STEPS_FORMAT', formatOf(layout({ steps: u56 }))],
 ];
 
 /** Codes, each the place of its name in a list. */

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import type { Side } from '../../src/domain/order.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
 import type { Placement } from '../../src/engine/index.ts';
 import type { OrderRequest } from '../../src/order/request.ts';
 import {
@@ -36,10 +37,13 @@ describe('an order that replaces another', () => {
   });
   afterEach(() => fixture.close());
 
-  const replace = (replaces: string, request: OrderRequest, wallet = ALICE): Promise<Placement> =>
-    fixture.engine.orders.place({ wallet, request, replaces });
-  const replaced = async (replaces: string, request: OrderRequest) => {
-    const placement = await replace(replaces, request);
+  const replace = (replaces: string, request: OrderRequest, filled?: string): Promise<Placement> =>
+    fixture.engine.orders.place({
+      ...{ wallet: ALICE, request, replaces },
+      filledSize: filled === undefined ? undefined : parseDecimal(filled),
+    });
+  const replaced = async (replaces: string, request: OrderRequest, filled?: string) => {
+    const placement = await replace(replaces, request, filled);
     if (placement.outcome !== 'placed') throw new Error(placement.outcome);
     return placement;
   };
@@ -127,6 +131,28 @@ describe('an order that replaces another', () => {
     expect(closed?.status).to.equal('partially_filled_cancelled');
     expect(await held(fixture.engine, ALICE, 'USD')).to.deep.equal([275n, 210n]);
     await expectConserved(fixture.engine, 'USD');
+  });
+
+  it('stays when it has filled another amount than its wallet believes, and nothing is written', async () => {
+    const old = await rest('buy', 100, 5);
+    await place(fixture.engine, BOB, limit(M, 'sell', 100, 2));
+    const before = await dump(fixture.redis);
+    const request = limit(M, 'buy', 99, 3, { clientOrderId: 'guarded' });
+    for (const filled of ['0', '1', '3', '5', '2.5', '1e-30', '9007199254740992', '1e300'])
+      expect(await codeOf(replace(old, request, filled)), filled).to.equal('CONFLICT');
+    expect(await dump(fixture.redis)).to.deep.equal(before);
+    const { order, replaced: closed } = await replaced(old, request, '2.0');
+    expect([order.status, closed?.status]).to.deep.equal(['resting', 'partially_filled_cancelled']);
+    expect(await replace(old, request, '1')).to.deep.equal({ outcome: 'claimed', orderId: order.id });
+    expect(await codeOf(replace(old, limit(M, 'buy', 99, 3), '2'))).to.equal('ORDER_NOT_FOUND');
+  });
+
+  it('is guarded from its first step on, also when it took before it came to rest', async () => {
+    await place(fixture.engine, BOB, limit(M, 'sell', 100, 2));
+    const old = await rest('buy', 100, 5);
+    expect(await codeOf(replace(old, limit(M, 'buy', 99, 3), '0'))).to.equal('CONFLICT');
+    const { order } = await replaced(old, limit(M, 'buy', 99, 3), '2');
+    expect((await replaced(order.id, limit(M, 'buy', 98, 3), '0')).order.status).to.equal('resting');
   });
 
   it('is replayed by its id, and replaces an order only once however many ask', async () => {

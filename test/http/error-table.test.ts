@@ -12,7 +12,7 @@ import { type Attempt, FAULT_SETTINGS, FAULTS, type FaultName, newAttempt, resto
 import { type Fixture, openFixture, type Replica } from './fixture.ts';
 
 /** Documented, but not returned by any route yet. */
-const RESERVED: readonly ErrorCode[] = ['RISK_LIMIT', 'CONFLICT', 'RATE_LIMITED'];
+const RESERVED: readonly ErrorCode[] = ['RISK_LIMIT', 'RATE_LIMITED'];
 /** Codes for requests that no library sends; refused-heads.test.ts covers them. */
 const RAW: readonly ErrorCode[] = [
   'EXPRESS_ERR_REQUEST_TIMEOUT',
@@ -84,6 +84,12 @@ describe('the error table', () => {
       const reserved = Buffer.concat([Buffer.from(maker.wallet.slice(2), 'hex'), Buffer.from('r')]);
       await fixture.redis.hset(balancesKey(base), reserved, '0');
       return send(attempt);
+    },
+    CONFLICT: async ({ maker, symbol }) => {
+      const { body } = await maker.order({ market: symbol, side: 'sell' });
+      const { market, side, type, price, size } = body;
+      const order = { market, side, type, price, size };
+      return maker.post('/v1/orders/replace', { ...order, orderId: body.id, filledSize: 1 });
     },
     ORDER_NOT_FOUND: ({ trader }) => trader.delete('/v1/orders/1'),
     BAD_REQUEST: async () =>

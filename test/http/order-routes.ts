@@ -29,7 +29,7 @@ import {
   WALLETS,
   WHALES,
 } from '../proofs/equivalence/stage.ts';
-import type { Placing } from '../proofs/equivalence/turns.ts';
+import { type Placing, takenBy } from '../proofs/equivalence/turns.ts';
 import { LIMITS } from '../support/limits.ts';
 import { type Random, random } from '../support/seed.ts';
 import { type Fixture, SECRET } from './fixture.ts';
@@ -251,16 +251,17 @@ class Run {
   // --- placing -------------------------------------------------------------------------------------------
 
   /** An order by itself, or the replacement of one. */
-  async #placeOne({ wallet, request, replaces }: Placing): Promise<string | undefined> {
+  async #placeOne(operation: Placing): Promise<string | undefined> {
+    const { wallet, request, replaces, filledSize } = operation;
     const old = replaces === undefined || replaces === null ? undefined : this.#orders.get(replaces);
     const byClientId = old?.wallet === wallet && old.clientOrderId !== null && this.#dice.chance(0.4);
     const named = byClientId
       ? { replacesClientOrderId: old.clientOrderId }
       : { orderId: this.#ids[replaces ?? -1] ?? UNKNOWN_ORDER_ID };
     const isReplacement = replaces !== undefined;
-    const expected = this.#book.place(wallet, request, false, replaces);
+    const expected = takenBy(this.#book, operation);
     const path = isReplacement ? '/v1/orders/replace' : '/v1/orders';
-    const body = { ...bodyOf(request), ...(isReplacement && named) };
+    const body = { ...bodyOf(request), ...(isReplacement && { ...named, filledSize }) };
     const answer = await this.#call(wallet, 'POST', path, body);
     this.#checkPlaced(answer.status, answer.body, expected);
     const replaced = 'placed' in expected ? expected.replaced : undefined;
@@ -302,7 +303,7 @@ class Run {
     for (let draws = 0; draws < size * DRAWS_EACH && drawn.length < size; draws += 1) {
       const operation = this.#generator.next();
       if (operation.do !== 'place' || !isSendable(operation)) continue;
-      const { replaces: _none, ...rest } = operation;
+      const { replaces: _none, filledSize: _any, ...rest } = operation;
       const placing = { ...rest, wallet };
       const { market } = operation.request;
       const clientOrderId = this.#idWithin(drawn, operation.request);

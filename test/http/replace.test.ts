@@ -78,6 +78,29 @@ describe(`POST ${ROUTE}`, () => {
       expect((await replace(old)).body.code, JSON.stringify(old)).to.equal('VALIDATION_ERROR');
   });
 
+  it('answers CONFLICT and changes nothing when the old order has filled another amount than the client says', async () => {
+    const { body: old } = await trader.order(bid({ clientOrderId: 'old' }));
+    await other.order(bid({ side: 'sell', size: '4' }));
+    const before = (await trader.get('/v1/orders')).body;
+    for (const named of [{ orderId: old.id }, { replacesClientOrderId: 'old' }])
+      for (const filledSize of [0, 3.9999, '4.00001', '1e30', 10]) {
+        const { status, body } = await replace({ ...named, filledSize, size: 6, clientOrderId: 'unused' });
+        expect([status, body.code], `${filledSize}`).to.deep.equal([409, 'CONFLICT']);
+      }
+    expect((await trader.get('/v1/orders')).body).to.deep.equal(before);
+    expect((await trader.get('/v1/orders/by-client-id/unused')).status).to.equal(404);
+    for (const filledSize of [-1, '', 'x', true, [4]])
+      expect((await replace({ orderId: old.id, filledSize })).body.code, `${filledSize}`).to.equal(
+        'VALIDATION_ERROR',
+      );
+    const moved = await replace({ orderId: old.id, filledSize: '4.0', size: 6, clientOrderId: 'moved' });
+    expect([moved.status, moved.body.replaced.status]).to.deep.equal([200, 'partially_filled_cancelled']);
+    const again = await replace({ orderId: old.id, filledSize: 0, size: 6, clientOrderId: 'moved' });
+    expect([again.status, again.body.id]).to.deep.equal([200, moved.body.id]);
+    const unguarded = await replace({ orderId: moved.body.id, filledSize: null, size: 6 });
+    expect(unguarded.status).to.equal(200);
+  });
+
   it('leaves the old order when the new one is refused or rejected', async () => {
     await other.order(bid({ side: 'sell', price: 1100, size: 1 }));
     const { body: old } = await trader.order(bid({ clientOrderId: 'old' }));

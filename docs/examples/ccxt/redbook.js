@@ -43,7 +43,13 @@ const METHODS = [
   'cancelOrders',
 ];
 
+/** Most orders of which this object remembers what it told. */
+const MAX_REMEMBERED = 10_000;
+
 export default class Redbook extends ccxt.Exchange {
+  /** What the caller was last told that an order has filled, by id. */
+  filledSizes = new Map();
+
   describe() {
     return this.deepExtend(super.describe(), {
       id: 'redbook',
@@ -78,6 +84,7 @@ export default class Redbook extends ccxt.Exchange {
           MARKET_NOT_TRADING: ccxt.MarketClosed,
           VALIDATION_ERROR: ccxt.BadRequest,
           INVALID_ORDER: ccxt.InvalidOrder,
+          CONFLICT: ccxt.InvalidOrder,
           PRICE_TICK: ccxt.InvalidOrder,
           SIZE_STEP: ccxt.InvalidOrder,
         },
@@ -254,11 +261,16 @@ export default class Redbook extends ccxt.Exchange {
     );
   }
 
-  /** Replaces what is left of an order. */
+  /**
+   * Replaces what is left of an order by one of `amount`. Fails with `InvalidOrder` and changes nothing if the order has
+   * filled another amount than `params.filledSize`, which is by default what this object last told of it.
+   */
   async editOrder(id, symbol, type, side, amount, price, params = {}) {
     await this.loadMarkets();
     const order = this.orderOf(symbol, type, side, amount, price, params);
-    return this.parseOrder(await this.call('POST', '/v1/orders/replace', { orderId: id, ...order }));
+    if (!this.filledSizes.has(id)) await this.fetchOrder(id);
+    const old = { orderId: id, filledSize: this.filledSizes.get(id) };
+    return this.parseOrder(await this.call('POST', '/v1/orders/replace', { ...old, ...order }));
   }
 
   orderOf(symbol, type, side, amount, price, { cost, ...params }) {
@@ -312,8 +324,17 @@ export default class Redbook extends ccxt.Exchange {
     return this.parseTrades(trades, undefined, since, limit);
   }
 
+  /** Remembers what the caller is told that an order has filled. */
+  remember({ id, filledSize }) {
+    if (filledSize === undefined) return;
+    this.filledSizes.delete(id);
+    this.filledSizes.set(id, filledSize);
+    if (this.filledSizes.size > MAX_REMEMBERED) this.filledSizes.delete(this.filledSizes.keys().next().value);
+  }
+
   /** An order of a reply, or the item of a cancel, which has no amounts. */
   parseOrder(order) {
+    this.remember(order);
     const { id, clientOrderId, market: symbol, type, side, timeInForce, postOnly, status } = order;
     const timestamp = this.parse8601(order.createdAt);
     return this.safeOrder({

@@ -119,8 +119,8 @@ interface Survivor {
   readonly steps: bigint;
   /** True if the tail cancelled it, so that nobody knows what was left of it. */
   readonly isCancelled: boolean;
-  /** True if it had fills before the tail. */
-  readonly hadFills: boolean;
+  /** Steps that it had filled before the tail; the least possible ones if the tail ended the order. */
+  readonly filledSteps: bigint;
 }
 
 /** Returns the orders that were live before the tail: those that are, and those that the tail filled or cancelled. */
@@ -136,12 +136,18 @@ function survivorsOf({ held, tail }: Sides): Map<string, Survivor> {
       clientOrderId: order?.clientOrderId ?? end?.clientOrderId ?? null,
       steps: (order?.remainingSteps ?? 0n) + filledByTail + (end === undefined ? 0n : 1n),
       isCancelled: end !== undefined,
-      hadFills:
-        filledByTail === 0n && (order?.hadFills === true || end?.status === 'partially_filled_cancelled'),
+      filledSteps:
+        order === undefined
+          ? leastFilled(end, filledByTail)
+          : order.sizeSteps - order.remainingSteps - filledByTail,
     });
   }
   return survivors;
 }
+
+/** Returns the least steps that an order which the tail ended had filled before it. */
+const leastFilled = (end: ClosedOrder | undefined, filledByTail: bigint): bigint =>
+  filledByTail === 0n && end?.status === 'partially_filled_cancelled' ? 1n : 0n;
 
 /** Finds the orders that the lost events placed, filled and ended. */
 export async function lostOrders(sides: Sides, lost: LostEvents): Promise<LostOrders> {
@@ -168,7 +174,7 @@ export async function lostOrders(sides: Sides, lost: LostEvents): Promise<LostOr
       throw inconsistent(`order ${survivor.id} is live in the engine, and not in Postgres`);
     place(markets, survivor, lost);
     placed += 1;
-    if (survivor.hadFills) filledPlaced.set(survivor.id, 1n);
+    if (survivor.filledSteps > 0n) filledPlaced.set(survivor.id, survivor.filledSteps);
   }
   if (ended.length > 0) lost.add({ kind: 'orders_closed', orders: ended }, tail.after);
   return { placed, ended: ended.length, filled, filledPlaced };
@@ -186,7 +192,7 @@ const endOf = ({ id, wallet, market, clientOrderId, sizeSteps, remainingSteps }:
 
 /** Returns the steps of an order of the ledger that lost trades filled. */
 function stepsLost({ id, sizeSteps, remainingSteps }: LiveOrder, survivor: Survivor): bigint {
-  const isFirstFill = survivor.hadFills && remainingSteps === sizeSteps;
+  const isFirstFill = survivor.filledSteps > 0n && remainingSteps === sizeSteps;
   const steps = survivor.isCancelled ? (isFirstFill ? 1n : 0n) : remainingSteps - survivor.steps;
   if (steps < 0n) throw inconsistent(`order ${id} has more left in the engine than in Postgres`);
   return steps;
@@ -194,13 +200,12 @@ function stepsLost({ id, sizeSteps, remainingSteps }: LiveOrder, survivor: Survi
 
 /** Places an order of the lost events. Its size is what is known of it. */
 function place(markets: ReadonlyMap<number, Market>, survivor: Survivor, lost: LostEvents): void {
-  const { id, wallet, clientOrderId, steps, hadFills } = survivor;
+  const { id, wallet, clientOrderId, steps, filledSteps } = survivor;
   const number = Number.parseInt(id.slice(0, 4), 16);
   const side = number % 2 === 1 ? 'sell' : 'buy';
   const market = markets.get(number >> 1);
   if (market === undefined) throw inconsistent(`order ${id} is of no market`);
-  const filledSteps = hadFills ? 1n : 0n;
-  const member = writeBookMember(id, wallet, { hadFills, steps });
+  const member = writeBookMember(id, wallet, steps);
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
   const order: OrderTerms = {
     id,
@@ -218,7 +223,7 @@ function place(markets: ReadonlyMap<number, Market>, survivor: Survivor, lost: L
     sequence: placeOf(id),
     units: { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot },
   };
-  const status = hadFills ? 'partially_filled' : 'resting';
+  const status = filledSteps > 0n ? 'partially_filled' : 'resting';
   const body = {
     kind: 'order_placed',
     order,

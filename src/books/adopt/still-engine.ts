@@ -3,7 +3,13 @@
 import { OperatorRefusal } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import { readMarketRecord } from '../../domain/market-record.ts';
-import { type Engine, type EngineHash, readBookMember, readLiveMember } from '../../engine/index.ts';
+import {
+  type Engine,
+  type EngineHash,
+  type LiveMember,
+  readBookMember,
+  readLiveMember,
+} from '../../engine/index.ts';
 import { CUSTODY, HOUSE, WITHDRAWALS } from '../../ledger/index.ts';
 import { AccountSums } from './tail.ts';
 
@@ -12,8 +18,8 @@ interface HeldOrder {
   readonly id: string;
   readonly wallet: string;
   readonly market: string;
+  readonly sizeSteps: bigint;
   readonly remainingSteps: bigint;
-  readonly hadFills: boolean;
   readonly clientOrderId: string | null;
 }
 
@@ -93,18 +99,18 @@ async function readOrders(
   still: StillReader,
   markets: ReadonlyMap<string, Market>,
 ): Promise<Map<string, HeldOrder>> {
-  const clientOrderIds = new Map<string, string | null>();
+  const listed = new Map<string, LiveMember>();
   for await (const member of still.members((after) => pages.scanLive(after))) {
-    const { id, clientOrderId } = readLiveMember(member);
-    clientOrderIds.set(id, clientOrderId);
+    const live = readLiveMember(member);
+    listed.set(live.id, live);
   }
   const orders = new Map<string, HeldOrder>();
   for (const { symbol: market, number } of markets.values())
     for (const side of ['buy', 'sell'] as const)
       for await (const bytes of still.members((after) => pages.scanBook(market, side, after))) {
-        const { id, wallet, remainingSteps, hadFills } = readBookMember(bytes, number, side);
-        const clientOrderId = clientOrderIds.get(id) ?? null;
-        orders.set(id, { id, wallet, market, remainingSteps, hadFills, clientOrderId });
+        const { id, wallet, remainingSteps } = readBookMember(bytes, number, side);
+        const { sizeSteps = remainingSteps, clientOrderId = null } = listed.get(id) ?? {};
+        orders.set(id, { id, wallet, market, sizeSteps, remainingSteps, clientOrderId });
       }
   return orders;
 }

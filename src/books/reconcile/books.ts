@@ -3,6 +3,7 @@
 import type { Side } from '../../domain/order.ts';
 import {
   BOOK_MEMBER_BYTES,
+  LIVE_MEMBER_BYTES,
   readBookMember,
   readLiveMember,
   writeBookMember,
@@ -30,10 +31,7 @@ interface BookKey {
 }
 
 const memberOf = (order: AuditedOrder | FollowedOrder): Buffer =>
-  writeBookMember(order.id, order.wallet, {
-    hadFills: order.remainingSteps < order.sizeSteps,
-    steps: order.remainingSteps,
-  });
+  writeBookMember(order.id, order.wallet, order.remainingSteps);
 
 const bookSet = ({ engine }: Audited, book: BookKey): OrderedSet => ({
   scan: (after) => engine.pages.scanBook(book.market, book.side, after),
@@ -49,9 +47,8 @@ function describeMember(hex: string | null, { number, side, market }: BookKey): 
   if (hex === null) return NO_ORDER;
   const member = Buffer.from(hex, 'hex');
   if (member.length !== BOOK_MEMBER_BYTES) return `a member of ${member.length} bytes: ${hex}`;
-  const { wallet, priceTicks, remainingSteps, hadFills } = readBookMember(member, number, side);
-  const fills = hadFills ? 'with fills' : 'without fills';
-  return `${side} ${remainingSteps} steps at ${priceTicks} ticks on ${market} for ${wallet}, ${fills}`;
+  const { wallet, priceTicks, remainingSteps } = readBookMember(member, number, side);
+  return `${side} ${remainingSteps} steps at ${priceTicks} ticks on ${market} for ${wallet}`;
 }
 
 const idOf = (member: string, { prefix }: BookKey): string => prefix + member.slice(0, PLACE_BYTES * 2);
@@ -105,7 +102,7 @@ export async function checkBooks(audited: Audited): Promise<CheckResult[]> {
       'book = live orders',
       null,
       at,
-      'the books in Redis hold exactly the orders that are live in Postgres at the same event, each with its price, owner, rest and fills',
+      'the books in Redis hold exactly the orders that are live in Postgres at the same event, each with its price, owner and rest',
     ),
     levels.result(
       'levels = orders of the book',
@@ -151,22 +148,24 @@ export async function checkLiveList({ engine, audit, follower }: Audited): Promi
     scan: (after) => engine.pages.scanLive(after),
     keyBytes: WALLET_BYTES + REFERENCE_BYTES,
     has: () => true,
-    entryOf: ({ id, wallet, clientOrderId }) => ({
-      key: wallet.slice(2) + id,
-      member: writeLiveMember(id, wallet, clientOrderId).toString('hex'),
+    entryOf: (order) => ({
+      key: order.wallet.slice(2) + order.id,
+      member: writeLiveMember(order).toString('hex'),
     }),
   };
   const orders = new LiveOrders(audit.liveOrders('wallet'));
   await orders.begin(follower);
-  const describe = (member: string | null): string => {
-    if (member === null) return 'not live';
-    const { wallet, clientOrderId } = readLiveMember(Buffer.from(member, 'hex'));
+  const describe = (hex: string | null): string => {
+    if (hex === null) return 'not live';
+    const member = Buffer.from(hex, 'hex');
+    if (member.length < LIVE_MEMBER_BYTES) return `a member of ${member.length} bytes: ${hex}`;
+    const { wallet, sizeSteps, clientOrderId } = readLiveMember(member);
     // The ledger stores a digest of a text that Postgres cannot hold.
     const named = clientOrderId === null ? 'without a client order id' : `as ${storable(clientOrderId)}`;
-    return `live, of ${wallet}, ${named}`;
+    return `live, ${sizeSteps} steps in all, of ${wallet}, ${named}`;
   };
   const see = (expected: string | null, found: string | null): void => {
-    const { id } = readLiveMember(Buffer.from(found ?? expected!, 'hex'));
+    const id = (found ?? expected!).slice(WALLET_BYTES * 2, (WALLET_BYTES + REFERENCE_BYTES) * 2);
     const isEqual = expected === found;
     comparison.equal(
       `key live order ${id}`,
@@ -182,6 +181,6 @@ export async function checkLiveList({ engine, audit, follower }: Audited): Promi
     'live list = live orders',
     null,
     `# orders up to event ${follower.sequence}`,
-    'the engine lists exactly the orders that are live, each with its owner and client order id',
+    'the engine lists exactly the orders that are live, each with its owner, size and client order id',
   );
 }

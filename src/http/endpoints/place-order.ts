@@ -26,7 +26,7 @@ const UNKNOWN_ID =
 export type Placed = Exclude<Placement, { outcome: 'unchecked' }>;
 
 /** Request that a body states. */
-export type Asked = Pick<PlaceOrder, 'request' | 'replaces'>;
+export type Asked = Pick<PlaceOrder, 'request' | 'replaces' | 'filledSize'>;
 
 /**
  * Places the order of a body. A known client order id takes precedence: the rest of a refused request is then ignored.
@@ -72,7 +72,8 @@ export function readOrder(body: unknown, wallet: string): OrderRequest {
 
 async function place(call: WalletCall, asked: Asked, maxLooks: number): Promise<Placed> {
   const { services, wallet, restricted } = call;
-  const command: PlaceOrder = { wallet, request: asked.request, restricted, replaces: asked.replaces };
+  const { request, replaces, filledSize } = asked;
+  const command: PlaceOrder = { wallet, request, restricted, replaces, filledSize };
   let placement = await services.engine.orders.place(command);
   for (let looks = 0; placement.outcome === 'unchecked' && looks < maxLooks; looks += 1) {
     const orderId = await settledOrderId(call, asked.request.clientOrderId!);

@@ -14,9 +14,9 @@ export const postReplace: WalletEndpoint = {
 };
 
 async function readReplacement(body: unknown, call: WalletCall): Promise<Asked> {
-  const { orderId, replacesClientOrderId } = checked(replacedOrder, body);
+  const { orderId, replacesClientOrderId, filledSize } = checked(replacedOrder, body);
   const request = readOrder(body, call.wallet);
   // The engine refuses an id that no order has, after a repeated request.
   const replaces = orderId ?? (await findOrderId(call, replacesClientOrderId!)) ?? '';
-  return { request, replaces };
+  return { request, replaces, filledSize };
 }

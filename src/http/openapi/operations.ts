@@ -215,11 +215,18 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'Cancels what is left of the order and places the new one, as one change: no state exists with both or with ' +
       'neither. The new order is checked and matched as if the old one had been cancelled, and has the priority of a ' +
       'new order, whatever it changes. If the old one is no longer live, the answer is `ORDER_NOT_FOUND`, and nothing ' +
-      'is placed. If the new one is refused or rejected, the old one stays. A `clientOrderId` that was used before ' +
-      'returns its order, as when placing, without `replaced`.',
+      'is placed. If it has filled another amount than `filledSize`, the answer is `CONFLICT`, and nothing changes. If ' +
+      'the new one is refused or rejected, the old one stays. A `clientOrderId` that was used before returns its order, ' +
+      'as when placing, without `replaced`.',
     reply: replacementSchema,
     bodies: REPLACE_BODIES,
-    codes: [...codesOf('placing'), ...codesOf('cancelling'), 'FORBIDDEN', 'BAD_REQUEST'],
+    codes: [
+      ...codesOf('placing'),
+      ...codesOf('cancelling'),
+      ...codesOf('replacing'),
+      'FORBIDDEN',
+      'BAD_REQUEST',
+    ],
   },
   'POST /v1/orders/batch': {
     id: 'placeOrders',

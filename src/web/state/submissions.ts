@@ -147,7 +147,7 @@ export async function submitOrder(sendable: Sendable): Promise<void> {
     };
     const placed = await (replaces === undefined
       ? place(asked, order, options)
-      : replace(asked, { orderId: replaces.id }, order, options));
+      : replace(asked, { orderId: replaces.id, filledSize: replaces.filledSize }, order, options));
     settle({ key, ...sendable }, placed, isLookedUp ? 'found' : took());
     if (placed.outcome === 'refused') endAfter(placed.error, asked);
   } catch (thrown) {

@@ -320,8 +320,7 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
         epoch: 8,
         sequence: 14,
         wallet: 34,
-        'had fills': 35,
-        rest: 42,
+        rest: 41,
       },
       [`${PREFIX}live`]: {
         wallet: 19,
@@ -329,6 +328,7 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
         price: 28,
         epoch: 30,
         sequence: 36,
+        size: 43,
         'client order id': -1,
       },
     };

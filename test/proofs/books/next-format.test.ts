@@ -11,7 +11,7 @@ import { isReady, launchService, operate, type Service } from '../../support/ser
 
 const ALICE = WALLET(1);
 const SENTENCE =
-  "the engine's Redis has format 3, this release needs format 2: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'";
+  "the engine's Redis has format 4, this release needs format 3: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'";
 /** Three processes start at once on a busy machine. */
 const PATIENCE_MS = 60_000;
 const ROLES = ['api', 'settlement', 'snapshot'];
@@ -46,7 +46,7 @@ describe('an engine of another format', function () {
 
   it('is rejected by every role and by the operator until a rebuild, after which the same processes open it', async () => {
     await fixture.ask('account', 'credit', ALICE, 'USDC', '1', '--reference', 'not settled');
-    await setFormat('3');
+    await setFormat('4');
     const before = await dump(fixture.redis);
     expect((await fixture.run('ledger', 'rebuild')).stderr).to.match(
       /^ENGINE_UNSETTLED: 1 event is not in Postgres yet/,
@@ -101,7 +101,7 @@ describe('an engine of another format', function () {
   });
 
   it('leaves the ledger to the release that still settles until the engine is replaced', async () => {
-    await setFormat('3');
+    await setFormat('4');
     let [checks, migrations] = [0, 0];
     const { lifecycle } = fixture.engine;
     const migrated = untilMigrated({

@@ -270,7 +270,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(before).to.include.all.keys(
       ...['due', 'leases', 'cut-offs'].map((name) => `{redbook}:cancel-after:${name}`),
     );
-    await setFormat('3');
+    await setFormat('4');
     expect(await nameOf(open())).to.equal('EngineFormat');
     const { stdout } = await fixture.run('ledger', 'rebuild');
     expect(stdout).to.include('dead-man switches are as they were');
@@ -285,7 +285,7 @@ describe('books: rebuild of an engine of another format', function () {
     await fixture.redis.hset('{redbook}:engine', 'filter', `1/${2 ** 25}+${layout}`);
     await fixture.redis.set('{redbook}:claim-filter:1:0', 'some bits');
     await fixture.settle();
-    await setFormat('3');
+    await setFormat('4');
     const rebuilt = await fixture.ask('ledger', 'rebuild');
     expect(rebuilt).to.include({ keepsSwitches: true, usedIds: 2 });
     expect(await fixture.redis.keys('{redbook}:claim-filter*')).to.deep.equal(['{redbook}:claim-filter']);
@@ -294,7 +294,7 @@ describe('books: rebuild of an engine of another format', function () {
   it('rejects it while Postgres lacks events, reports how many, and changes nothing', async () => {
     for (const id of ['second', 'third'])
       await fixture.place({ wallet: ALICE, price: '1980', clientOrderId: id });
-    await setFormat('3');
+    await setFormat('4');
     const before = await dump(fixture.redis);
     const { status, stderr } = await fixture.run('ledger', 'rebuild');
     expect(status).to.equal(1);
@@ -308,7 +308,7 @@ describe('books: rebuild of an engine of another format', function () {
   it('rejects it when it is older than Postgres', async () => {
     const { sequence } = await fixture.ledger.settlement.cursor();
     await query(fixture.databaseUrl, `update engine_cursor set sequence = ${sequence + 1}`);
-    await setFormat('3');
+    await setFormat('4');
     const before = await dump(fixture.redis);
     expect(await codes()).to.equal('ENGINE_BEHIND');
     expect(await dump(fixture.redis)).to.deep.equal(before);
@@ -317,10 +317,10 @@ describe('books: rebuild of an engine of another format', function () {
   it('replaces an engine that was rebuilt and has had no event since', async () => {
     await fixture.redis.flushall();
     await fixture.ask('ledger', 'rebuild');
-    await setFormat('3');
+    await setFormat('4');
     expect(await codes()).to.equal('rebuilt');
     // A deleted stream proves nothing.
-    await setFormat('3');
+    await setFormat('4');
     await fixture.redis.del('{redbook}:events');
     expect(await codes()).to.equal('ENGINE_BEHIND');
   });
@@ -339,7 +339,7 @@ describe('books: rebuild of an engine of another format', function () {
   it('restarts after an interrupted rebuild; until then no process opens the engine', async () => {
     await fixture.engine.dueCancels.set(ALICE, 5_000);
     const before = await contentOf(fixture.redis);
-    await setFormat('3');
+    await setFormat('4');
     const { liveOrders } = fixture.ledger.state;
     // biome-ignore lint/correctness/useYield: it breaks off before the first order
     fixture.services.ledger.state.liveOrders = async function* () {
@@ -355,7 +355,7 @@ describe('books: rebuild of an engine of another format', function () {
 
   it('stops writing once another rebuild has begun', async () => {
     const before = await contentOf(fixture.redis);
-    await setFormat('3');
+    await setFormat('4');
     const { liveOrders } = fixture.ledger.state;
     const other = {
       ...fixture.services,
@@ -390,7 +390,7 @@ describe('books: rebuild of an empty ledger', () => {
       await fixture.redis.flushall();
       expect(await fixture.refuse('ledger', 'rebuild')).to.equal('NOTHING_SETTLED');
       // An engine of another format must be replaced even if it has had no event.
-      await fixture.redis.hset('{redbook}:engine', 'format', '3');
+      await fixture.redis.hset('{redbook}:engine', 'format', '4');
       expect(await fixture.ask('ledger', 'rebuild')).to.include({ sequence: 0, markets: 0 });
       await fixture.engine.lifecycle.open(await fixture.ledger.settlement.cursor());
       await fixture.ask('asset', 'set', 'USDC', '--scale', '6');

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Broken, type Reply } from '../../support/http-exchange.ts';
 import type { Random } from '../../support/seed.ts';
 import { words } from '../../support/words.ts';
-import type { Intent, Journal, OrderBody, Outcome, Shown } from './journal.ts';
+import type { Intent, Journal, OrderBody, Outcome, Replaces, Shown } from './journal.ts';
 import { isLive, type Model, sequenceOf, type Told } from './model.ts';
 import { type Asked, ask, signIn, type Wallet, walletOf } from './wallet.ts';
 
@@ -63,7 +63,7 @@ const LATE = 'BAD_REQUEST';
 /** Codes of refusals that these clients earn. */
 export const EARNED: ReadonlySet<string> = new Set(
   words(`
-  INSUFFICIENT_BALANCE ORDER_NOT_FOUND NOT_FOUND NO_REFERENCE_PRICE BAD_REQUEST
+  INSUFFICIENT_BALANCE ORDER_NOT_FOUND CONFLICT NOT_FOUND NO_REFERENCE_PRICE BAD_REQUEST
 `),
 );
 /** Codes of refusals that a fault may cause. */
@@ -302,7 +302,8 @@ export class Driver {
     if (market === undefined) return;
     const act = wallet.dice.pick(ORDERS);
     const order = { ...this.#drawn(wallet, act), market, clientOrderId: this.#freshId() };
-    const outcome = await this.place(wallet, order, undefined, id);
+    const filledSize = wallet.dice.chance(0.5) ? 0 : undefined;
+    const outcome = await this.place(wallet, order, undefined, { id: id!, filledSize });
     const isKept =
       outcome.is === 'ok' ? outcome.shown.length === 1 : outcome.is === 'refused' && outcome.code !== GONE;
     if (isKept) wallet.resting.push(id!);
@@ -373,8 +374,7 @@ export class Driver {
     }
   }
 
-  /** @param replaces id of the order that this one replaces */
-  async place(wallet: Wallet, order: OrderBody, port?: number, replaces?: string): Promise<Outcome> {
+  async place(wallet: Wallet, order: OrderBody, port?: number, replaces?: Replaces): Promise<Outcome> {
     const asked: Asking =
       replaces === undefined
         ? { method: 'POST', path: '/v1/orders', body: order, port }
@@ -390,11 +390,11 @@ export class Driver {
   }
 
   /** Names an order that is replaced by one of its ids. */
-  #named({ dice }: Wallet, id: string): object {
+  #named({ dice }: Wallet, { id, filledSize }: Replaces): object {
     const told = this.model.placed(id);
     return told !== undefined && dice.chance(0.5)
-      ? { replacesClientOrderId: told.order.clientOrderId }
-      : { orderId: id };
+      ? { replacesClientOrderId: told.order.clientOrderId, filledSize }
+      : { orderId: id, filledSize };
   }
 
   cancel(wallet: Wallet, id: string, port?: number): Promise<Outcome> {

@@ -127,13 +127,19 @@ export interface Movement {
 /** Names a movement. */
 export const nameOf = ({ kind, reference }: Movement): string => `${kind} ${reference}`;
 
+/** The order that another one replaces, and what the wallet says it has filled. */
+export interface Replaces {
+  readonly id: string;
+  readonly filledSize?: 0 | undefined;
+}
+
 /** A request that changes something, by the index of its wallet. */
 export type Intent = {
   readonly entry: 'intent';
   readonly n: number;
   readonly wallet: number;
-} /** `replaces`: id of the order that this one replaces. */ & (
-  | { readonly does: 'place'; readonly order: OrderBody; readonly replaces?: string | undefined }
+} & (
+  | { readonly does: 'place'; readonly order: OrderBody; readonly replaces?: Replaces | undefined }
   | { readonly does: 'cancel'; readonly id: string }
   | { readonly does: 'cancel all' }
   | { readonly does: 'move'; readonly movement: Movement }

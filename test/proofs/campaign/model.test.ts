@@ -53,7 +53,7 @@ describe('the model of a campaign', () => {
           wallet: 0,
           does: 'place',
           order: order({ clientOrderId: 'c2' }),
-          replaces: ID,
+          replaces: { id: ID },
         },
         outcome,
       );

@@ -7,6 +7,7 @@ import {
   nameOf,
   type OrderBody,
   type Outcome,
+  type Replaces,
   type Shown,
 } from './journal.ts';
 
@@ -15,8 +16,7 @@ export interface Told {
   readonly wallet: number;
   /** As it was asked for first, or after its last refusal, or as it was placed. */
   order: OrderBody;
-  /** Id of the order that it replaces. */
-  readonly replaces: string | undefined;
+  readonly replaces: Replaces | undefined;
   /** Number of the intent that first asked for it. */
   readonly n: number;
   /** `asked`: the outcome of at least one request is unknown, and no request was answered with an order. */
@@ -165,7 +165,7 @@ export class Model {
         // The deadline has passed at the engine: no request that was held up can place the order any more.
         if (outcome.code === 'BAD_REQUEST') this.unsure.delete(told);
         if (outcome.code === 'ORDER_NOT_FOUND' && told.replaces !== undefined)
-          this.#gone(told.replaces, outcome.n);
+          this.#gone(told.replaces.id, outcome.n);
         return;
       case 'ok': {
         const [shown, replaced] = outcome.shown;

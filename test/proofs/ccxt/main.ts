@@ -95,6 +95,10 @@ async function prove(open: () => Any, other: Any): Promise<void> {
   const missed = await exchange.createOrder(SYMBOL, 'limit', 'buy', '0.1', '1', { timeInForce: 'IOC' });
   checkOrder(missed, { status: 'canceled', filled: 0 });
   expect(missed.info.status).to.equal('expired');
+  const stale = await other
+    .editOrder(edited.id, SYMBOL, 'limit', 'sell', '0.4', '1999')
+    .catch((error: Error) => error);
+  expect(`${stale.constructor.name} ${stale.message}`).to.match(/^InvalidOrder .*CONFLICT/);
   checkOrder(await exchange.fetchOrder(bought.id), { id: bought.id, status: 'closed', cost: 200 });
   checkOrder((await other.fetchOpenOrders(SYMBOL))[0], { id: edited.id, filled: 0.1, status: 'open' });
   expect(await other.fetchOrders(SYMBOL)).to.have.length(2);

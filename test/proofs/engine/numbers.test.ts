@@ -266,7 +266,7 @@ describe('engine: amounts at the limits of exact numbers', function () {
     await fund(engine, BOB, { USD: 1_000n });
     const { id } = (await place(engine, ALICE, limit('ETH/USD', 'sell', 10, 1))).order;
     await place(engine, ALICE, limit('ETH/USD', 'sell', 11, 9));
-    const [whole, empty] = [1n, 0n].map((steps) => writeBookMember(id, ALICE, { hadFills: false, steps }));
+    const [whole, empty] = [1n, 0n].map((steps) => writeBookMember(id, ALICE, steps));
     const asks = bookKey('ETH/USD', 'asks');
     expect(await redis.zrem(asks, whole!)).to.equal(1);
     await redis.zadd(asks, 0, empty!);

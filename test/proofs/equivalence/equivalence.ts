@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import type { Cursor, EngineEvent } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import type { ClosedOrder, OrderTerms, Trade } from '../../../src/domain/order.ts';
+import { parseDecimal } from '../../../src/domain/units.ts';
 import { type Engine, openEngine, type Placement, type PlaceOrder } from '../../../src/engine/index.ts';
 import { levelsKey } from '../../../src/engine/keys.ts';
 import type { Script } from '../../../src/redis/lua.ts';
@@ -36,7 +37,7 @@ import {
 } from './reference-book.ts';
 import type { ReferenceMarket } from './reference-rules.ts';
 import { CLOSED, DEFAULT_SCALE, MARKETS, SCALES, TRADERS, WALLETS, WHALES } from './stage.ts';
-import { type Closing, type Placed, type Placing, type Turn, Turns } from './turns.ts';
+import { type Closing, type Placed, type Placing, type Turn, Turns, takenBy } from './turns.ts';
 
 type CloseAll =
   | Extract<Operation, { do: 'cancel_all' | 'clear' }>
@@ -74,13 +75,14 @@ interface Touched {
 const NOTHING: Touched = { assets: [], markets: [] };
 
 const commandOf = (
-  { wallet, request, isRestricted, replaces }: Placing,
+  { wallet, request, isRestricted, replaces, filledSize }: Placing,
   idOf: (order: number) => string,
 ): PlaceOrder => ({
   wallet,
   request: asEngineTakes(request),
   restricted: isRestricted,
   ...(replaces !== undefined && { replaces: replaces === null ? 'no id' : idOf(replaces) }),
+  ...(filledSize !== undefined && { filledSize: parseDecimal(filledSize)! }),
 });
 
 /**
@@ -235,8 +237,7 @@ class Run {
   // --- commands ------------------------------------------------------------------------------------------
 
   async #place(operation: Placing): Promise<void> {
-    const { wallet, request, isRestricted, replaces } = operation;
-    const expected = this.reference.place(wallet, request, isRestricted, replaces);
+    const expected = takenBy(this.reference, operation);
     this.outcomes.placed(operation, expected, this.reference);
     const command = this.#commandOf(operation);
     const actual = await outcomeOf(async () => {

@@ -32,6 +32,8 @@ export type Operation =
       readonly isRestricted: boolean;
       /** Number of the order that it replaces; null is an id that no order has. */
       readonly replaces?: number | null;
+      /** What that order must have filled; absent: any amount. */
+      readonly filledSize?: string | undefined;
     }
   /** An order by the reference's number; null is an id that no order has. */
   | { readonly do: 'cancel'; readonly wallet: string; readonly order: number | null }
@@ -388,7 +390,19 @@ export class Generator {
     ];
     const request = this.#dice.pick(requests)();
     const replaces = this.#dice.chance(0.85) ? old.number : this.#someOrder();
-    return { ...this.#place(request, false, wallet), replaces };
+    const filledSize = this.#dice.chance(0.5) ? undefined : this.#believedFilled(old, market);
+    return { ...this.#place(request, false, wallet), replaces, filledSize };
+  }
+
+  /** What an order has filled, mostly; otherwise an amount near it, none, or one that no order can fill. */
+  #believedFilled(old: ReferenceOrder, { step }: ReferenceMarket): string {
+    if (this.#dice.chance(0.7)) return writeDecimal(old.filled);
+    return this.#dice.pick([
+      '0',
+      '1e-30',
+      '1e30',
+      ...[step, step / 2n].map((more) => writeDecimal(old.filled + more)),
+    ]);
   }
 
   /** Steps at the same price that all funds of the wallet pay for, with those that the order holds; or one more. */

@@ -356,7 +356,7 @@ async function brokenMember({ redis, dice }: Stage): Promise<Damage> {
   if (members.length === 0) return async () => undefined;
   const member = dice.pick(members.slice(0, 8));
   const other = dice.chance(0.7)
-    ? member.subarray(0, 15 + dice.below(28))
+    ? member.subarray(0, 15 + dice.below(27))
     : Buffer.concat([member, Buffer.from('\0')]);
   return async (on) => {
     if ((await on.zrem(key, member)) === 1) await on.zadd(key, 0, other);

@@ -23,6 +23,7 @@ const MIN_OF_EACH: Readonly<Record<string, number>> = {
   replayed: 100,
   replaced: 100,
   'replaced by post-only': 10,
+  'replaced after fills, guarded': 5,
   cancelled: 100,
   self_trade_prevented: 20,
   ioc_remainder: 100,
@@ -54,6 +55,7 @@ const MIN_OF_EACH: Readonly<Record<string, number>> = {
   CUSTODY_HOLD: 100,
   STALE_TERMS_VERSION: 100,
   ORDER_NOT_FOUND: 100,
+  CONFLICT: 20,
   BAD_REQUEST: 100,
 };
 
@@ -79,6 +81,8 @@ export class Outcomes {
     if (placed.reason !== null) this.add(placed.reason);
     if (answer.replaced !== undefined) this.add('replaced');
     if (answer.replaced !== undefined && placed.postOnly) this.add('replaced by post-only');
+    if (operation.filledSize !== undefined && answer.replaced?.status === 'partially_filled_cancelled')
+      this.add('replaced after fills, guarded');
     if (placed.status === 'rejected') return;
     this.add('fills', trades.length);
     if (trades.length > 1) this.add('filled by several makers');

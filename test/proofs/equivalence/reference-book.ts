@@ -97,6 +97,14 @@ export type ReferenceEvent =
 /** Codes of operators' commands are not in the public table. */
 export type Refused = { readonly refused: ErrorCode | 'SUPPLY_LIMIT' | 'BOOK_NOT_EMPTY' | 'INVALID_MARKET' };
 
+/** An order that another one replaces. */
+export interface ReplacedOrder {
+  /** Null: an id that no order has. */
+  readonly number: number | null;
+  /** What it must have filled; undefined: any amount. */
+  readonly filledSize: string | undefined;
+}
+
 export type PlaceAnswer =
   | {
       readonly placed: ReferenceOrder;
@@ -207,8 +215,8 @@ export class ReferenceExchange {
 
   // --- placing -------------------------------------------------------------------------------------------
 
-  /** @param replaces number of the order that is replaced; null: an id that no order has; undefined: none */
-  place(wallet: string, request: Request, isRestricted: boolean, replaces?: number | null): PlaceAnswer {
+  /** @param replaces the order that is replaced, if any */
+  place(wallet: string, request: Request, isRestricted: boolean, replaces?: ReplacedOrder): PlaceAnswer {
     const replayed = this.#clientOrders.get(`${wallet} ${request.clientOrderId}`);
     if (request.clientOrderId !== null && replayed !== undefined) return { replayed };
     if (this.isPaused) return { refused: 'OPERATIONAL_PAUSED' };
@@ -224,11 +232,14 @@ export class ReferenceExchange {
   }
 
   /** Closes an order and places another one. Unless that one is accepted, the first is put back as it was. */
-  #replace(wallet: string, request: Request, market: ReferenceMarket, replaces: number | null): PlaceAnswer {
+  #replace(wallet: string, request: Request, market: ReferenceMarket, replaces: ReplacedOrder): PlaceAnswer {
     const before = this.live;
-    const old = before.find(({ number }) => number === replaces);
+    const old = before.find(({ number }) => number === replaces.number);
     if (old === undefined || old.wallet !== wallet || old.market !== request.market)
       return { refused: 'ORDER_NOT_FOUND' };
+    const believed = replaces.filledSize === undefined ? undefined : readDecimal(replaces.filledSize);
+    if (believed !== undefined && !(believed.isExact && believed.units === old.filled))
+      return { refused: 'CONFLICT' };
     const { status, reason } = old;
     const account = this.account(wallet, old.side === 'buy' ? market.quote : market.base);
     const reserved = account.reserved;

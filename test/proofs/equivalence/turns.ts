@@ -12,6 +12,18 @@ import { WALLETS } from './stage.ts';
 export type Placing = Operation & { readonly do: 'place' };
 export type Closing = Operation & { readonly do: 'cancel' | 'void' };
 
+/** Executes an order in the reference. */
+export const takenBy = (
+  book: ReferenceExchange,
+  { wallet, request, isRestricted, replaces, filledSize }: Placing,
+): PlaceAnswer =>
+  book.place(
+    wallet,
+    request,
+    isRestricted,
+    replaces === undefined ? undefined : { number: replaces, filledSize },
+  );
+
 /** An order that the reference has executed, and the reference's answer. */
 export interface Placed {
   readonly operation: Placing;
@@ -120,8 +132,8 @@ export class Turns {
     return refusalByRules(request, this.#book.market(request.market)) !== undefined;
   }
 
-  #take({ wallet, request, isRestricted, replaces }: Placing): PlaceAnswer {
-    return this.#book.place(wallet, request, isRestricted, replaces);
+  #take(operation: Placing): PlaceAnswer {
+    return takenBy(this.#book, operation);
   }
 
   /** Drawn from one state, so that some of them name the same order. */

@@ -4,6 +4,8 @@
  */
 
 import { OperatorRefusal, Refusal } from '../../../src/domain/errors.ts';
+import { parseDecimal } from '../../../src/domain/units.ts';
+import type { PlaceOrder } from '../../../src/engine/index.ts';
 import type { OrderRequest } from '../../../src/order/request.ts';
 import { atMarket, limit } from '../../engine/fixture.ts';
 import { type Journal, Violation } from './journal.ts';
@@ -215,20 +217,48 @@ export class Clients {
       if (found !== null) return this.#known(operation, { outcome: 'claimed', orderId: found }, losses);
     }
     const before = clientOrderId === null ? undefined : journal.orderIdOf(wallet, clientOrderId);
-    const replaces = this.#replacedBy(operation);
+    const replacing = this.#replacing(operation);
     let answer: PlaceAnswer;
     try {
-      answer = await service.place(wallet, requestOf(operation), replaces);
+      answer = await service.place({ wallet, request: requestOf(operation), ...replacing });
     } catch (error) {
       if (isSteady()) this.#refusedOrder(operation, before, error);
-      const isUnfound = error instanceof Refusal && error.code === 'ORDER_NOT_FOUND';
-      if (isUnfound && isSteady() && journal.isLiveIn(replaces!, operation.market))
-        throw new Violation('a live order can be replaced', replaces!);
+      if (isSteady() && replacing !== undefined) this.#unreplaced(operation, replacing.replaces, error);
       throw error;
     }
     if (answer.outcome === 'unchecked') throw new Refusal('SERVICE_UNAVAILABLE');
-    if (answer.outcome === 'placed' && answer.replaced !== null) this.#closed([answer.replaced.id], losses);
+    if (answer.outcome === 'placed' && answer.replaced !== null) {
+      const { id } = answer.replaced;
+      this.#closed([id], losses);
+      if (isSteady()) this.#guarded(operation, id);
+    }
     this.#known(operation, answer, losses);
+  }
+
+  /** A refusal may not be one that the order, as it still is, gave no reason for. */
+  #unreplaced({ market, filledSize }: PlaceOperation, id: string, error: unknown): void {
+    const journal = this.#journal;
+    if (!(error instanceof Refusal) || !journal.isLiveIn(id, market)) return;
+    if (error.code === 'ORDER_NOT_FOUND') throw new Violation('a live order can be replaced', id);
+    // Orders only fill more: one that has not filled yet had not filled when the request came.
+    if (error.code === 'CONFLICT' && filledSize === 0 && journal.filledOf(id) === 0n)
+      throw new Violation('an order that has filled what its wallet believes can be replaced', id);
+  }
+
+  #guarded({ filledSize }: PlaceOperation, id: string): void {
+    const filled = this.#journal.filledOf(id);
+    if (filledSize !== null && filled !== BigInt(filledSize))
+      throw new Violation(
+        'a guarded order is replaced as its wallet believes it',
+        `${id} had filled ${filled}`,
+      );
+  }
+
+  #replacing(operation: PlaceOperation): (Pick<PlaceOrder, 'filledSize'> & { replaces: string }) | undefined {
+    const replaces = this.#replacedBy(operation);
+    if (replaces === undefined) return undefined;
+    const { filledSize } = operation;
+    return { replaces, ...(filledSize !== null && { filledSize: parseDecimal(`${filledSize}`)! }) };
   }
 
   /** Returns the order that a request replaces, the same one however often it is repeated. */

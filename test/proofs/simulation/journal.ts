@@ -25,13 +25,14 @@ interface Fold {
   /** Remaining steps of each live order, by id. */
   readonly live: Map<string, { readonly wallet: string; readonly market: string; steps: bigint }>;
   readonly placed: Map<string, OrderPlacedEvent>;
-  readonly closed: Set<string>;
+  /** Steps that each closed order had filled, by id. */
+  readonly closed: Map<string, bigint>;
   /** `wallet client-order-id` -> order id; `kind reference` -> sequence. */
   readonly used: Map<string, string>;
 }
 
 const nothing = (): Fold => ({
-  ...{ events: [], live: new Map(), placed: new Map(), closed: new Set(), used: new Map() },
+  ...{ events: [], live: new Map(), placed: new Map(), closed: new Map(), used: new Map() },
 });
 
 export class Journal {
@@ -70,6 +71,13 @@ export class Journal {
 
   isLiveIn(id: string, market: string): boolean {
     return this.#fold.live.get(id)?.market === market;
+  }
+
+  /** Steps that an order has filled; undefined for one that was never placed. */
+  filledOf(id: string): bigint | undefined {
+    const { live, placed, closed } = this.#fold;
+    const left = live.get(id)?.steps;
+    return left === undefined ? closed.get(id) : placed.get(id)!.order.sizeSteps - left;
   }
 
   isClosed(id: string): boolean {
@@ -180,8 +188,8 @@ export class Journal {
 
   #close(id: string): void {
     this.#living(id);
+    this.#fold.closed.set(id, this.filledOf(id)!);
     this.#fold.live.delete(id);
-    this.#fold.closed.add(id);
   }
 
   #living(id: string): { steps: bigint } {

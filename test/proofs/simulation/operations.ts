@@ -19,6 +19,8 @@ export interface PlaceOperation {
   readonly clientOrderId: string | null;
   /** The order of the wallet that it replaces, counted like those of a cancel; null: none. */
   readonly replaces: number | null;
+  /** Steps that it says that order has filled; null: it does not say. */
+  readonly filledSize: number | null;
 }
 
 export interface MoveOperation {
@@ -122,6 +124,7 @@ export class Operations {
       postOnly: timeInForce === 'GTC' && dice.chance(0.1),
       clientOrderId: dice.chance(0.8) ? this.#clientId() : null,
       replaces: dice.chance(0.15) ? dice.below(20) : null,
+      filledSize: dice.chance(0.5) ? dice.pick([0, 0, 0, 1, 2]) : null,
     };
   }
 

@@ -227,18 +227,17 @@ async function checkRedis(world: EngineData, { book, id }: Replay): Promise<void
       held.get('supply') ?? 0n,
     );
   }
-  const listed = (await reads.live).map((member) => readLiveMember(member).id);
-  same('live orders are listed', 'live', book.live.map(({ number }) => id(number)).sort(), listed.sort());
+  const listed = (await reads.live).map(readLiveMember).map((order) => [order.id, order.sizeSteps]);
+  const live = book.live.map(({ number, size }) => [id(number), writeDecimal(size)]);
+  same('live orders are listed', 'live', live.sort(), listed.sort());
   for (const { symbol, number, side, members, levels } of reads.sides) {
     const resting = book.book(symbol, side);
     const found = (await members).map((member) => readBookMember(member, number, side));
     same(
       'books follow the events',
       `${symbol} ${side}`,
-      resting.map((order) => [
-        ...[id(order.number), writeDecimal(order.size - order.filled), order.filled > 0n],
-      ]),
-      found.map((order) => [order.id, order.remainingSteps, order.hadFills]),
+      resting.map((order) => [id(order.number), writeDecimal(order.size - order.filled)]),
+      found.map((order) => [order.id, order.remainingSteps]),
     );
     const sums = (await levels).sort();
     same('levels are the sums of their orders', `${symbol} ${side}`, levelsOf(resting), sums);

@@ -10,10 +10,9 @@ import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
 import type { MarketChange } from '../../../src/domain/market-rules.ts';
 import type { ClosedOrder, Order, Trade } from '../../../src/domain/order.ts';
-import { type Engine, openEngine } from '../../../src/engine/index.ts';
+import { type Engine, openEngine, type PlaceOrder } from '../../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import { type Figures, type MarketData, openMarketData } from '../../../src/market-data/index.ts';
-import type { OrderRequest } from '../../../src/order/request.ts';
 import { type HostPort, serverName } from '../../../src/redis/address.ts';
 import { CopiesKeeper } from '../../../src/roles/copies-keeper.ts';
 import { openCopies } from '../../../src/roles/engine-copies.ts';
@@ -109,8 +108,8 @@ export class Service {
   }
 
   /** Places an order as the endpoint does: an id that the engine cannot tell is looked for in Postgres. */
-  async place(wallet: string, request: OrderRequest, replaces?: string): Promise<PlaceAnswer> {
-    const command = { wallet, request, ...(replaces !== undefined && { replaces }) };
+  async place(command: PlaceOrder): Promise<PlaceAnswer> {
+    const { wallet, request } = command;
     let placement = await this.#engine.orders.place(command);
     for (let looks = 0; placement.outcome === 'unchecked' && looks < MAX_LOOKS; looks += 1) {
       const settled = await this.#ledger.orders.placedId(wallet, request.clientOrderId!);

@@ -63,23 +63,30 @@ function differences(rows: readonly ChangedRow[], changes: readonly ToldChange[]
   return found;
 }
 
-/** An order that replaces another one took its place in one change, or left it as it was. */
+/**
+ * An order that replaces another one took its place in one change, or left it as it was. One that was to have filled
+ * nothing had filled nothing.
+ */
 export async function replacementsAreWhole({ cluster, model, driver }: Rest): Promise<string[]> {
   const rows = await cluster.sql<{ key: string; id: string; status: string; sequence: string }>(
     `select wallet || ' ' || client_order_id as key, id, status, sequence from orders`,
   );
-  const closed = await cluster.sql<{ id: string; closed_sequence: string }>(
-    `select id, closed_sequence from orders where reason = 'replaced'`,
+  const closed = await cluster.sql<{ id: string; closed_sequence: string; fill_count: number }>(
+    `select id, closed_sequence, fill_count from orders where reason = 'replaced'`,
   );
   const byKey = new Map(rows.map((row) => [row.key, row]));
   const left = new Map(closed.map(({ id, closed_sequence }) => [id, Number(closed_sequence)]));
+  const filled = new Set(closed.filter((row) => row.fill_count > 0).map(({ id }) => id));
   const found: string[] = [];
   for (const { wallet, order, replaces } of model.orders.values()) {
     const row = byKey.get(`${driver.wallets[wallet]!.address} ${order.clientOrderId}`);
     if (replaces === undefined || row === undefined || row.status === 'rejected') continue;
-    if (left.get(replaces) !== Number(row.sequence) - 1)
-      found.push(`${row.id} replaced ${replaces}, which ended with event ${left.get(replaces)}`);
-    left.delete(replaces);
+    const { id, filledSize } = replaces;
+    if (left.get(id) !== Number(row.sequence) - 1)
+      found.push(`${row.id} replaced ${id}, which ended with event ${left.get(id)}`);
+    if (filledSize === 0 && filled.has(id))
+      found.push(`${row.id} replaced ${id}, which had fills against its request`);
+    left.delete(id);
   }
   for (const id of left.keys()) found.push(`${id} is replaced by no order`);
   return told(found);
