@@ -527,18 +527,18 @@ create function digest_of(content text) returns bytea language sql stable parall
   $$ select substring(sha256(convert_to(content, 'UTF8')) for 16) $$;
 
 create function witness_of(holds) returns bytea language sql stable parallel safe as
-  $$ select digest_of(row($1.wallet, $1.held_at_ms)::text) $$;
+  $$ select public.digest_of(row($1.wallet, $1.held_at_ms)::text) $$;
 create function witness_of(wallet_terms) returns bytea language sql stable parallel safe as
-  $$ select digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $$;
+  $$ select public.digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $$;
 create function witness_of(reconciliations) returns bytea language sql stable parallel safe as $$
-  select digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
+  select public.digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
     $1.failed_checks)::text || coalesce($1.results::text, ''))
 $$;
 
 create function stamp_hold() returns trigger language plpgsql as $$
 begin
-  if new.held_at_ms >= (select coalesce(event_time_ms, 0) from engine_cursor) then
-    new.witness := witness_of(new);
+  if new.held_at_ms >= (select coalesce(event_time_ms, 0) from public.engine_cursor) then
+    new.witness := public.witness_of(new);
   end if;
   return new;
 end $$;
@@ -546,8 +546,8 @@ create trigger stamp before insert or update on holds for each row execute funct
 
 create function stamp_terms() returns trigger language plpgsql as $$
 begin
-  if new.accepted_at_ms >= (select coalesce(event_time_ms, 0) from engine_cursor) then
-    new.witness := witness_of(new);
+  if new.accepted_at_ms >= (select coalesce(event_time_ms, 0) from public.engine_cursor) then
+    new.witness := public.witness_of(new);
   end if;
   return new;
 end $$;
@@ -555,7 +555,7 @@ create trigger stamp before insert or update on wallet_terms for each row execut
 
 create function stamp_reconciliation() returns trigger language plpgsql as $$
 begin
-  new.witness := witness_of(new);
+  new.witness := public.witness_of(new);
   return new;
 end $$;
 create trigger stamp before insert on reconciliations for each row execute function stamp_reconciliation();

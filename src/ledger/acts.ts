@@ -33,7 +33,7 @@ export interface ActsFilter {
 }
 
 const ACTS = `
-  select sequence, time_ms, name, operator, reason, wallet, market, asset, subject, before, after from operator_acts
+  select sequence, time_ms, name, operator, reason, wallet, market, asset, subject, before, after from public.operator_acts
   where sequence >= greatest($1::bigint, $5::bigint + 1) and ($2::text is null or operator = $2) and ($3::text is null or wallet = $3)
     and ($4::text is null or market = $4)
   order by sequence`;

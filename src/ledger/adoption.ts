@@ -75,16 +75,16 @@ function seamRows(settled: Cursor, adoption: Adoption, placedAt: ReadonlyMap<str
     ...copy('adopted_prices', 'market, sequence, price_ticks, time_ms', rows.prices),
     {
       name: 'note seam',
-      text: 'insert into adoptions (sequence, after_sequence, last_trade_id, time_ms) values ($1, $2, $3, $4)',
+      text: 'insert into public.adoptions (sequence, after_sequence, last_trade_id, time_ms) values ($1, $2, $3, $4)',
       values: [`${sequence}`, `${settled.sequence}`, `${lastTradeId}`, `${timeMs}`],
     },
   ];
 }
 
 const MOVE_CURSOR = `
-  with linked as (insert into chain_links (sequence, links) values ($1, '')),
-    kept as (insert into chain_heads (sequence, head) values ($1, $2) on conflict do nothing)
-  update engine_cursor
+  with linked as (insert into public.chain_links (sequence, links) values ($1, '')),
+    kept as (insert into public.chain_heads (sequence, head) values ($1, $2) on conflict do nothing)
+  update public.engine_cursor
   set sequence = $1, digest = null, event_time_ms = $3, settled_at = clock_timestamp(), head = $2,
       orders = orders + $4, movements = movements + $5, entries = entries + $6`;
 
@@ -115,7 +115,7 @@ export async function writeAdoption(
   for (const id of filled.keys()) batch.changedOrders.set(id, earlier.get(id)!);
   const placedAt = new Map(batch.newOrders.map(({ terms }) => [terms.id, terms.sequence]));
   await roundTrip(client, [...rowsOf(batch), ...seamRows(settled, adoption, placedAt)]);
-  const [cursor] = await ask<{ head: string }>(`select head, ${FLUSHED} from engine_cursor`);
+  const [cursor] = await ask<{ head: string }>(`select head, ${FLUSHED} from public.engine_cursor`);
   const head = await headOfSpan(ask, cursor!.head, settled.sequence, sequence);
   const entries = batch.traded.entries.count + balances.length;
   await ask(MOVE_CURSOR, [sequence, head, timeMs, batch.newOrders.length, batch.movements.count, entries]);

@@ -9,7 +9,7 @@ import { readCursor, type SettledCursor } from './cursor.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import { type Ask, asking, SNAPSHOT, takeClient } from './queries.ts';
 import { LAST_PRICES } from './state.ts';
-import { LISTS_ARE_READ_WHOLE } from './stream-rows.ts';
+import { cursorChunks, LISTS_ARE_READ_WHOLE } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
 /** An order as settled. Its `remainingSteps` are zero when it is not live. */
@@ -101,7 +101,7 @@ interface OrderRow extends MarketUnitsRow {
 }
 
 const ORDERS = `select id, wallet, market, side, price_ticks, size_steps, filled_steps, closed_sequence,
-  client_order_id, ${UNIT_COLUMNS} from orders`;
+  client_order_id, ${UNIT_COLUMNS} from public.orders`;
 
 const orderOf = (row: OrderRow): AuditedOrder => ({
   id: row.id,
@@ -119,11 +119,11 @@ const orderOf = (row: OrderRow): AuditedOrder => ({
 const ACCOUNTS = `
   select asset, account, sum(atoms)::text as atoms, sum(reserved)::text as reserved
   from (
-    select asset, account, sum(amount_atoms) as atoms, 0::numeric as reserved from ledger_entries group by asset, account
+    select asset, account, sum(amount_atoms) as atoms, 0::numeric as reserved from public.ledger_entries group by asset, account
     union all
     select case side when 'sell' then base else quote end collate "C", wallet, 0, (size_steps - filled_steps)::numeric
       * case side when 'sell' then base_atoms_per_step else price_ticks::numeric * quote_atoms_per_lot end
-    from orders where closed_sequence is null) as booked
+    from public.orders where closed_sequence is null) as booked
   group by asset, account order by asset`;
 
 interface AccountRow {
@@ -141,8 +141,8 @@ const accountOf = ({ asset, account, atoms, reserved }: AccountRow): AuditedAcco
 });
 
 const USED_NAMES = `
-  select 'order' as kind, wallet, client_order_id as id, id as "usedBy" from orders where client_order_id is not null
-  union all select kind, wallet, reference, sequence::text from movements`;
+  select 'order' as kind, wallet, client_order_id as id, id as "usedBy" from public.orders where client_order_id is not null
+  union all select kind, wallet, reference, sequence::text from public.movements`;
 
 interface IdRow extends AuditedName {
   asset: string | null;
@@ -155,17 +155,15 @@ interface IdRow extends AuditedName {
 const USED_IDS_AFTER = `
   select 'order' as kind, wallet, client_order_id as id, id as "usedBy", null as asset, null::bigint as atoms, sequence,
     null as reverses, null as txid
-  from orders where client_order_id is not null and sequence > $1
+  from public.orders where client_order_id is not null and sequence > $1
   union all
   select kind, wallet, reference, sequence::text, asset, amount_atoms, sequence, reverses, txid
-  from movements where sequence > $1`;
+  from public.movements where sequence > $1`;
 
 const usedIdOf = ({ kind, asset, atoms, sequence, reverses, txid, ...name }: IdRow): AuditedId =>
   kind === 'order'
     ? { ...name, kind, sequence: Number(sequence) }
     : { ...name, kind, sequence: Number(sequence), asset: asset!, atoms: atoms!, reverses, txid };
-
-const ROWS_TOGETHER = 2_000;
 
 async function* chunks<Row extends pg.QueryResultRow, Result>(
   ask: Ask,
@@ -173,25 +171,16 @@ async function* chunks<Row extends pg.QueryResultRow, Result>(
   parameters: readonly unknown[],
   resultOf: (row: Row) => Result,
 ): AsyncGenerator<readonly Result[]> {
-  await ask(`declare rows no scroll cursor for ${sql}`, parameters);
-  try {
-    for (;;) {
-      const rows = await ask<Row>(`fetch ${ROWS_TOGETHER} from rows`);
-      if (rows.length === 0) return;
-      yield rows.map(resultOf);
-    }
-  } finally {
-    await ask('close rows');
-  }
+  for await (const rows of cursorChunks<Row>(ask, sql, parameters)) yield rows.map(resultOf);
 }
 
 const LAST_TRADES = `select market, last[1] as trade_id, last[2] as price_ticks from (${LAST_PRICES}) as newest`;
 
 async function readSummary(ask: Ask): Promise<AuditSummary> {
   const trades = await ask<{ market: string; trade_id: bigint; price_ticks: bigint }>(LAST_TRADES);
-  const booked = await ask<{ asset: string }>('select distinct asset from ledger_entries');
+  const booked = await ask<{ asset: string }>('select distinct asset from public.ledger_entries');
   const seams = await ask<{ after_sequence: bigint; sequence: bigint; last_trade_id: bigint }>(
-    'select after_sequence, sequence, last_trade_id from adoptions order by sequence',
+    'select after_sequence, sequence, last_trade_id from public.adoptions order by sequence',
   );
   return {
     bookedAssets: new Set(booked.map(({ asset }) => asset)),
@@ -216,7 +205,7 @@ async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
   return {
     cursor: await readCursor(lookups),
     switches: await readSwitchesIn(lookups),
-    assets: await lookups<{ symbol: string; scale: number }>('select symbol, scale from assets'),
+    assets: await lookups<{ symbol: string; scale: number }>('select symbol, scale from public.assets'),
     summary: () => readSummary(lists),
     liveOrders: (by) =>
       chunks(

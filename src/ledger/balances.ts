@@ -56,8 +56,8 @@ const lineOf = ({ account, asset, totalAtoms, reservedAtoms }: AccountFigures): 
 
 const CLOSINGS = `
   select month, end_ms, sequence, closed_at, encode(digest, 'hex') as digest,
-    (select count(*) from closing_balances where closing_balances.month = closings.month) as balances
-  from closings`;
+    (select count(*) from public.closing_balances where closing_balances.month = closings.month) as balances
+  from public.closings`;
 
 interface ClosingRow {
   month: string;
@@ -78,11 +78,11 @@ const closingOf = (row: ClosingRow): Closing => ({
 });
 
 const KEEP_MONTH = `
-  insert into closing_balances (month, account, asset, total_atoms, reserved_atoms)
+  insert into public.closing_balances (month, account, asset, total_atoms, reserved_atoms)
   select $5, account, asset, total::numeric, reserved::numeric from (${BALANCES_AT}) as balances`;
 
 const KEEP_DAY = `
-  insert into daily_balances (end_ms, account, asset, total_atoms, sequence)
+  insert into public.daily_balances (end_ms, account, asset, total_atoms, sequence)
   select $1, account, asset, total::numeric, $5::bigint from (${BALANCES_AT}) as balances
   where total::numeric <> 0
   on conflict do nothing`;
@@ -90,7 +90,7 @@ const KEEP_DAY = `
 /** Returns the last booked event before a sequence; 0: none. */
 async function lastBefore(ask: Ask, end: bigint): Promise<bigint> {
   const [last] = await ask<{ sequence: bigint }>(
-    'select sequence from ledger_entries where sequence < $1 order by sequence desc limit 1',
+    'select sequence from public.ledger_entries where sequence < $1 order by sequence desc limit 1',
     [end],
   );
   return last?.sequence ?? 0n;
@@ -105,17 +105,17 @@ async function keepMonth(ask: Ask, month: string): Promise<boolean> {
   await ask(KEEP_MONTH, [endMs, end, null, null, month]);
   const digest = createHash('sha256');
   const kept = `select account, asset, total_atoms::text as total, reserved_atoms::text as reserved
-    from closing_balances where month = $1 order by account, asset`;
+    from public.closing_balances where month = $1 order by account, asset`;
   for await (const row of cursorRows<BalanceRow>(ask, kept, [month])) digest.update(lineOf(figuresOf(row)));
-  await ask('insert into closings (month, end_ms, sequence, digest) values ($1, $2, $3, $4)', [
+  await ask('insert into public.closings (month, end_ms, sequence, digest) values ($1, $2, $3, $4)', [
     month,
     endMs,
     await lastBefore(ask, end),
     digest.digest(),
   ]);
-  await ask('delete from daily_balances where end_ms <= $1', [endMs]);
+  await ask('delete from public.daily_balances where end_ms <= $1', [endMs]);
   await ask(
-    'insert into chain_heads (sequence, head) select sequence, head from engine_cursor on conflict do nothing',
+    'insert into public.chain_heads (sequence, head) select sequence, head from public.engine_cursor on conflict do nothing',
   );
   return true;
 }
@@ -164,7 +164,7 @@ export function balanceQueries({ auditing }: Pick<Pools, 'auditing'>) {
       const endMs = dayStartMs(timeMs);
       await inTransaction(auditing, BEGIN, async (ask) => {
         const known =
-          'select from closings where end_ms = $1 union all (select from daily_balances where end_ms = $1 limit 1)';
+          'select from public.closings where end_ms = $1 union all (select from public.daily_balances where end_ms = $1 limit 1)';
         if ((await ask(known, [endMs])).length > 0) return;
         const end = await firstSequenceAt(ask, endMs);
         await ask(KEEP_DAY, [endMs, end, null, null, await lastBefore(ask, end)]);

@@ -83,7 +83,7 @@ function addTo(additions: Map<string, Addition>, addition: Addition): void {
 }
 
 const WRITE_CANDLES = `
-  insert into candles (market, timeframe, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps,
+  insert into public.candles (market, timeframe, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps,
     quote_atoms, first_trade_id, last_trade_id)
   select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
     $7::bigint[], $8::numeric[], $9::numeric[], $10::bigint[], $11::bigint[])

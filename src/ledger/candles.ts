@@ -56,8 +56,8 @@ const MINUTES = prepared(
     `select ${joinedLines('line', 'is_last')} from (
     select candles.open_ms = last.open_ms as is_last,
       ${lineOf('candles.open_ms = last.open_ms', 'min(candles.open_ms)', ...FOLDED)} as line
-    from (select max(open_ms) as open_ms from candles where market = $1 and timeframe = '1m') as last
-    join candles on market = $1 and timeframe = '1m' and candles.open_ms >= least($2, last.open_ms)
+    from (select max(open_ms) as open_ms from public.candles where market = $1 and timeframe = '1m') as last
+    join public.candles on market = $1 and timeframe = '1m' and candles.open_ms >= least($2, last.open_ms)
     group by is_last) as minutes`,
     3,
   ),
@@ -111,7 +111,7 @@ const historyOf = (timeframe: Timeframe): PreparedQuery =>
     withCursor(`select ${joinedLines('line', 'start_ms')} from (
       select start_ms, ${lineOf('start_ms', ...FOLDED)} as line
       from (
-        select *, ${startSql(timeframe)} as start_ms from candles
+        select *, ${startSql(timeframe)} as start_ms from public.candles
         where market = $1 and timeframe = '${SOURCES[timeframe].kept}' and open_ms >= $2 and open_ms < $3
         order by open_ms desc limit $4 * ${SOURCES[timeframe].most}
       ) as candles

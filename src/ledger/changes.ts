@@ -35,18 +35,18 @@ interface ChangesPage {
 const KIND = { placed: 0, filled: 1, closed: 2 };
 
 const placedSince = (where: string): string =>
-  `(select sequence, ${KIND.placed} as kind, 0::bigint as trade, id, created_at_ms as time_ms from orders
+  `(select sequence, ${KIND.placed} as kind, 0::bigint as trade, id, created_at_ms as time_ms from public.orders
     where ${where} ${startOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
 
 /** All orders that one event closed are read, because they have no order in the index. */
 const CLOSED_SINCE = `
-  (select closed_sequence, ${KIND.closed}, 0, id, updated_at_ms from orders
+  (select closed_sequence, ${KIND.closed}, 0, id, updated_at_ms from public.orders
     where reason is not null and closed_sequence > sequence
       ${startOf(['wallet'], 'closed_sequence', ['$1'], '$2')} fetch first $3 rows with ties)`;
 
 const FILLED_SINCE = `
-  (select found.* from markets cross join since
-    cross join lateral (select sequence, ${KIND.filled}, trade_id, maker_order_id, time_ms from trades
+  (select found.* from public.markets cross join since
+    cross join lateral (select sequence, ${KIND.filled}, trade_id, maker_order_id, time_ms from public.trades
       where true ${startOf(['maker_wallet', 'market'], 'trade_id', ['$1', 'markets.symbol'], 'since.trade - 1')}
       limit $3) as found)`;
 
@@ -57,7 +57,7 @@ const FILLS = `
       `trade_id, ${lineOf(...fillFields('taker'))} as line`,
       { columns: ['taker_order_id'], values: ['id'], limit: '$4' },
     )} as taken)
-    when ${KIND.filled} then (select ${lineOf(...fillFields('maker'))} from trades where trade_id = trade)
+    when ${KIND.filled} then (select ${lineOf(...fillFields('maker'))} from public.trades where trade_id = trade)
   end`;
 
 const CHANGES = prepared(
@@ -74,7 +74,7 @@ const CHANGES = prepared(
       union all
       select null, ${lineOf(`'order'`, LISTED_LINE)}
       from (select id as named_id from changed union select unnest($5::text[])) as named
-      cross join lateral (select * from orders where id = named_id offset 0) as found
+      cross join lateral (select * from public.orders where id = named_id offset 0) as found
       where wallet = $1) as lines`),
 );
 

@@ -32,14 +32,14 @@ export interface LedgerCheckpoint {
 
 /** Rows in their order. No function of the database is used, and no text that depends on a setting. */
 const RECORDS = {
-  closings: `select concat_ws('/', month, end_ms, sequence, encode(digest, 'hex')) from closings order by month`,
+  closings: `select concat_ws('/', month, end_ms, sequence, encode(digest, 'hex')) from public.closings order by month`,
   reconciliations: `select concat_ws('/', id, extract(epoch from finished_at), sequence, checks, differences,
-    failed_checks, results) from reconciliations order by id`,
-  epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from engine_epochs order by epoch`,
-  starts: `select concat_ws('/', epoch, sequence) from epoch_starts order by epoch`,
-  heads: `select concat_ws('/', sequence, head) from chain_heads order by sequence`,
+    failed_checks, results) from public.reconciliations order by id`,
+  epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from public.engine_epochs order by epoch`,
+  starts: `select concat_ws('/', epoch, sequence) from public.epoch_starts order by epoch`,
+  heads: `select concat_ws('/', sequence, head) from public.chain_heads order by sequence`,
   keys: `select concat_ws('/', name, encode(digest, 'hex'), rights, caps::text, extract(epoch from created_at))
-    from operator_keys order by created_at, name`,
+    from public.operator_keys order by created_at, name`,
 } as const;
 
 export const RECORD_NAMES = Object.keys(RECORDS) as readonly (keyof typeof RECORDS)[];
@@ -65,10 +65,10 @@ export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
     head: string;
     event_time_ms: bigint | null;
     begins: bigint;
-  }>('select *, (select min(sequence) from chain_heads) as begins from engine_cursor');
+  }>('select *, (select min(sequence) from public.chain_heads) as begins from public.engine_cursor');
   const totals = await ask<{ asset: string; atoms: string }>(
     `select asset, sum(${SUPPLY_CHANGE})::text as atoms
-     from movements group by asset order by asset`,
+     from public.movements group by asset order by asset`,
   );
   const { sequence, head, begins, event_time_ms: timeMs } = cursor!;
   return {

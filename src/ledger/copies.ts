@@ -28,17 +28,17 @@ const COLUMNS = `server, version, epoch, begun_on as "begunOn", members, joining
 /** Each change waits for the disk: a copy that counts again after it left may lack answered orders. */
 const DURABLY = `with durably as materialized (select ${FLUSHED})`;
 
-const READ = prepared(`select ${COLUMNS} from engine_copies where shard = 0`);
+const READ = prepared(`select ${COLUMNS} from public.engine_copies where shard = 0`);
 
 /** An engine that had no copies goes on with its last epoch, on the same server. */
 const BEGIN = prepared(`${DURABLY}
-  insert into engine_copies (server, members, epoch, begun_on)
-  select $1::text, array[$1::text], coalesce((select max(epoch) from engine_epochs), 0), $1 from durably
+  insert into public.engine_copies (server, members, epoch, begun_on)
+  select $1::text, array[$1::text], coalesce((select max(epoch) from public.engine_epochs), 0), $1 from durably
   on conflict do nothing`);
 
 const change = (changes: string, where: string) =>
   prepared(`${DURABLY}
-    update engine_copies set version = version + 1, ${changes} from durably
+    update public.engine_copies set version = version + 1, ${changes} from durably
     where shard = 0 and version = $1 and ${where} returning ${COLUMNS}`);
 
 const NAME = change(
@@ -53,7 +53,7 @@ const START_JOINING = change(`joining = array[$2]`, `joining = '{}' and not $2 =
 const JOIN = change(`members = members || joining, joining = '{}'`, `joining = array[$2]`);
 
 const RESET = prepared(`${DURABLY}
-  insert into engine_copies (server, version, epoch, begun_on, members, named_at)
+  insert into public.engine_copies (server, version, epoch, begun_on, members, named_at)
   select $1, $2 + 1, $3, $1, array[$1::text], clock_timestamp() from durably
   on conflict (shard) do update set server = excluded.server, version = excluded.version, epoch = excluded.epoch,
     begun_on = excluded.begun_on, members = excluded.members, joining = '{}', named_at = excluded.named_at`);
@@ -64,15 +64,15 @@ const RESET = prepared(`${DURABLY}
  */
 const NOTE = prepared(`${DURABLY},
   begun as (
-    update engine_copies set version = version + 1, epoch = $1, begun_on = server, joining = '{}',
+    update public.engine_copies set version = version + 1, epoch = $1, begun_on = server, joining = '{}',
       members = case when begun_on = server then members else array_remove(members, begun_on) end
     from durably
     where shard = 0 and server = $3 and server = any (members) and version = $4 and epoch < $1
-      and not exists (select from engine_epochs where engine_epochs.epoch >= $1)
+      and not exists (select from public.engine_epochs where engine_epochs.epoch >= $1)
     returning 1
   ),
-  added as (insert into engine_epochs (epoch, server) select $1, $2 from begun returning server)
-  select server from added union all select server from engine_epochs where epoch = $1`);
+  added as (insert into public.engine_epochs (epoch, server) select $1, $2 from begun returning server)
+  select server from added union all select server from public.engine_epochs where epoch = $1`);
 
 export type CopyRegister = ReturnType<typeof copyRegister>;
 

@@ -34,7 +34,7 @@ export const settledCursor = (row: CursorRow): SettledCursor => ({
 
 const NO_CURSOR = 'the cursor row of the ledger is missing';
 
-const READ_CURSOR = prepared(`select ${CURSOR_COLUMNS} from engine_cursor`);
+const READ_CURSOR = prepared(`select ${CURSOR_COLUMNS} from public.engine_cursor`);
 
 /** Reads the cursor within a snapshot, whose other rows are as of this cursor. */
 export const readCursor = async (ask: Ask): Promise<SettledCursor> =>
@@ -43,7 +43,7 @@ export const readCursor = async (ask: Ask): Promise<SettledCursor> =>
 /** Reads the position of the cursor in a round trip. */
 export const READ_POSITION: Statement = {
   name: 'position',
-  text: 'select epoch, sequence from engine_cursor',
+  text: 'select epoch, sequence from public.engine_cursor',
 };
 
 /** @param row begins with the columns of `READ_POSITION` */
@@ -86,9 +86,9 @@ const LAST_LINKS = 'right(links, 64)';
 export const withPlace = (lines: string, first: number): string =>
   `select concat_ws(' ', epoch, sequence,
       $${first}::bigint = 0 or exists (
-        select from chain_links where sequence = $${first} and ${LAST_LINKS} = $${first + 1}::text),
-      (select ${LAST_LINKS} from chain_links where chain_links.sequence = engine_cursor.sequence)),
-    (${lines}) from engine_cursor`;
+        select from public.chain_links where sequence = $${first} and ${LAST_LINKS} = $${first + 1}::text),
+      (select ${LAST_LINKS} from public.chain_links where chain_links.sequence = engine_cursor.sequence)),
+    (${lines}) from public.engine_cursor`;
 
 /** @param from the place of the earlier read; null: this is the first one */
 export const placeParameters = (from: SettledPlace | null): [number, string] => [
@@ -104,7 +104,7 @@ export function readPlaceText(text: string | null): ReadOn {
 
 /** Returns SQL of the cursor and of a list of lines as of it: one statement is a snapshot by itself. */
 export const withCursor = (lines: string): string =>
-  `select epoch || ' ' || sequence, (${lines}) from engine_cursor`;
+  `select epoch || ' ' || sequence, (${lines}) from public.engine_cursor`;
 
 export function readCursorText(text: string | null | undefined): Cursor {
   if (text === null || text === undefined) throw new Error(NO_CURSOR);

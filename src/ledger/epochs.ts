@@ -20,27 +20,31 @@ interface PositionRow extends CursorRow {
 
 const READ_POSITION = prepared(`
   select engine_cursor.*, begun.epoch as begun_epoch, begun.server as begun_server
-  from (select ${CURSOR_COLUMNS} from engine_cursor) as engine_cursor
-  left join lateral (select epoch, server from engine_epochs order by epoch desc limit 1) as begun on true`);
+  from (select ${CURSOR_COLUMNS} from public.engine_cursor) as engine_cursor
+  left join lateral (select epoch, server from public.engine_epochs order by epoch desc limit 1) as begun on true`);
 
 /** Waits for the disk also where other commits do not: a note that is lost lets an epoch begin twice. */
 const NOTE = prepared(`
   with durably as materialized (select ${FLUSHED}),
     -- An engine that had copies goes on alone once they have left. Its row follows, or no copy could ever join again.
     alone as (
-      update engine_copies set version = version + 1, epoch = $1, begun_on = server from durably
+      update public.engine_copies set version = version + 1, epoch = $1, begun_on = server from durably
       where shard = 0 and epoch < $1 and members = array[server] and joining = '{}'
     ),
     added as (
-      insert into engine_epochs (epoch, server) select $1::integer, $2::text from durably
-      where not exists (select from engine_copies where members <> array[server] or joining <> '{}')
+      insert into public.engine_epochs (epoch, server) select $1::integer, $2::text from durably
+      where not exists (select from public.engine_copies where members <> array[server] or joining <> '{}')
       on conflict do nothing returning server
     )
-  select server from added union all select server from engine_epochs where epoch = $1`);
-const HAS_COPIES = prepared(`select from engine_copies where members <> array[server] or joining <> '{}'`);
+  select server from added union all select server from public.engine_epochs where epoch = $1`);
+const HAS_COPIES = prepared(
+  `select from public.engine_copies where members <> array[server] or joining <> '{}'`,
+);
 
 /** The start of an epoch is noted with its first event, and nothing else begins a later one. */
-const START_AFTER = prepared('select sequence from epoch_starts where epoch > $1 order by epoch limit 1');
+const START_AFTER = prepared(
+  'select sequence from public.epoch_starts where epoch > $1 order by epoch limit 1',
+);
 
 export type EpochRegister = ReturnType<typeof epochRegister>;
 

@@ -55,7 +55,7 @@ export const walkTrades = (
   selected: string,
   { columns, values, before = NO_BOUND, where = 'true', limit }: TradeWalk,
 ): string =>
-  `(select ${selected} from trades where ${where} ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
+  `(select ${selected} from public.trades where ${where} ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
 
 /**
  * Returns SQL of an order's newest fills in the order of execution, all in one line; null for an order without fills.

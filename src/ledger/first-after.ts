@@ -10,16 +10,16 @@ import type { Ask } from './queries.ts';
  */
 const bisection = (table: string, key: string, order: string, column: string, value = '$1'): string => `
   with recursive halves (low, high) as (
-    select 0::bigint, (select ${key} + 1 from ${table} order by ${key} desc limit 1)
+    select 0::bigint, (select ${key} + 1 from public.${table} order by ${key} desc limit 1)
     union all
     select case when found.value < ${value} then found.key + 1 else low end,
       case when found.value < ${value} then high else middle end
     from halves
     cross join lateral (select (low + high) / 2 as middle) as halved
     cross join lateral (
-      select ${key} as key, ${column} as value from ${table} where ${key} >= middle order by ${order} limit 1) as found
+      select ${key} as key, ${column} as value from public.${table} where ${key} >= middle order by ${order} limit 1) as found
     where low < high)
-  select ${key} as key from ${table} where ${key} >= (select max(low) from halves) order by ${order} limit 1`;
+  select ${key} as key from public.${table} where ${key} >= (select max(low) from halves) order by ${order} limit 1`;
 
 const FIRST_SEQUENCE = bisection('ledger_entries', 'sequence', 'sequence, line', 'time_ms');
 const FIRST_ACT = bisection('operator_acts', 'sequence', 'sequence', 'time_ms');

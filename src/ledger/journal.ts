@@ -78,13 +78,13 @@ const PAGE = `
     case account when taker_wallet then taker_side
       when maker_wallet then case taker_side when 'buy' then 'sell' else 'buy' end end as side
   from (
-    select * from ledger_entries
+    select * from public.ledger_entries
     where (sequence, line) > ($1, $2) and sequence < $3 and time_ms < $4
       and ($5::text is null or asset = $5) and ($6::text is null or account = $6)
     order by sequence, line limit ${PAGE_ROWS}
   ) as entry
-  left join trades on trade_id = ${TRADE_ID}
-  left join markets on markets.symbol = trades.market
+  left join public.trades on trade_id = ${TRADE_ID}
+  left join public.markets on markets.symbol = trades.market
   order by entry.sequence, line`;
 
 const entryOf = (row: EntryRow): LedgerEntry => ({
@@ -118,7 +118,7 @@ interface BookedMovement extends Omit<AccountMoved, 'kind' | 'reverses' | 'txid'
 }
 
 const MOVEMENTS = `
-  select * from movements
+  select * from public.movements
   where sequence >= $1 and sequence < $2 and ($3::text is null or wallet = $3) and ($4::text is null or asset = $4)
   order by sequence`;
 
@@ -161,7 +161,7 @@ const SHARING: Readonly<Record<MovementKind, readonly MovementKind[]>> = {
 };
 
 const BY_REFERENCE = `
-  select sequence, kind, wallet, asset, amount_atoms, reverses, txid, time_ms from movements
+  select sequence, kind, wallet, asset, amount_atoms, reverses, txid, time_ms from public.movements
   where kind = any($1::text[]) and reference = $2`;
 
 const settledMovementOf = (row: MovementRow, reference: string): SettledMovement => ({
@@ -229,7 +229,7 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
 
     /** True if a movement of this kind reverses the movement of the other kind that has the reference. */
     async isReversed(kind: MovementKind, reference: string): Promise<boolean> {
-      const found = await askOnce(reading, 'select from movements where kind = $1 and reverses = $2', [
+      const found = await askOnce(reading, 'select from public.movements where kind = $1 and reverses = $2', [
         kind,
         storable(reference),
       ]);

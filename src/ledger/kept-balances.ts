@@ -7,16 +7,16 @@
 export const NEAREST_KEPT = `
   point as materialized (
     select end_ms, sequence, month from (
-      (select end_ms, sequence, month from closings where end_ms <= $1 order by end_ms desc limit 1)
+      (select end_ms, sequence, month from public.closings where end_ms <= $1 order by end_ms desc limit 1)
       union all
-      (select end_ms, sequence, null from daily_balances where end_ms <= $1 order by end_ms desc limit 1)
+      (select end_ms, sequence, null from public.daily_balances where end_ms <= $1 order by end_ms desc limit 1)
       union all
       select 0, 0, null
     ) as points order by end_ms desc, month nulls last limit 1),
   kept as (
-    select account, asset, total_atoms from closing_balances where month = (select month from point)
+    select account, asset, total_atoms from public.closing_balances where month = (select month from point)
     union all
-    select account, asset, total_atoms from daily_balances
+    select account, asset, total_atoms from public.daily_balances
     where end_ms = (select end_ms from point) and (select month from point) is null)`;
 
 /** Atoms that one step of an order holds, and the asset that they are of. */
@@ -26,10 +26,10 @@ const HELD = {
 };
 
 const filledBefore = (role: string, time: string): string =>
-  `coalesce((select sum(size_steps) from trades where ${role}_order_id = orders.id and time_ms < ${time}), 0)`;
+  `coalesce((select sum(size_steps) from public.trades where ${role}_order_id = orders.id and time_ms < ${time}), 0)`;
 
 const adoptedBefore = (time: string): string =>
-  `coalesce((select sum(steps) from adopted_fills where order_id = orders.id and time_ms < ${time}), 0)`;
+  `coalesce((select sum(steps) from public.adopted_fills where order_id = orders.id and time_ms < ${time}), 0)`;
 
 /**
  * SQL of the atoms that each order held which was live right before a time. Orders that ended later are found by their
@@ -39,9 +39,9 @@ export const reservedAt = (time: string): string => `
   select wallet as account, ${HELD.asset} as asset, (size_steps - case when updated_at_ms < ${time} then filled_steps
       else ${filledBefore('taker', time)} + ${filledBefore('maker', time)} + ${adoptedBefore(time)} end) * ${HELD.atomsPerStep} as reserved
   from (
-    select * from orders where closed_sequence is null and created_at_ms < ${time}
+    select * from public.orders where closed_sequence is null and created_at_ms < ${time}
     union all
-    select * from orders where closed_sequence is not null and created_at_ms < ${time} and updated_at_ms >= ${time}
+    select * from public.orders where closed_sequence is not null and created_at_ms < ${time} and updated_at_ms >= ${time}
   ) as orders`;
 
 /**
@@ -55,7 +55,7 @@ export const BALANCES_AT = `
     select account, asset, total_atoms as total, 0::numeric as reserved from kept
     where $3::text is null or account = $3
     union all
-    select account, asset, sum(amount_atoms), 0 from ledger_entries
+    select account, asset, sum(amount_atoms), 0 from public.ledger_entries
     where sequence > (select sequence from point) and sequence < $2 and time_ms < $1
       and ($3::text is null or account = $3)
     group by account, asset

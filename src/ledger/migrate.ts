@@ -8,9 +8,11 @@
 
 import { readdir } from 'node:fs/promises';
 import knex, { type Knex } from 'knex';
+import type pg from 'pg';
 import { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
 import { grantRights } from './grants.ts';
 import type { Ask } from './queries.ts';
+import { sessionSettings } from './session-settings.ts';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
 /** A migration is TypeScript in a checkout, and JavaScript where the service was compiled. Its name is the same. */
@@ -80,7 +82,14 @@ export async function migrate(
   const database = knex({
     client: 'pg',
     connection: { connectionString: databaseUrl, application_name: 'redbook migrate' },
-    pool: { min: 0, max: 1 },
+    pool: {
+      min: 0,
+      max: 1,
+      afterCreate: (client: pg.Client, done: (error?: Error) => void) =>
+        void client
+          .query(sessionSettings({ patienceMs: 0, pauseMs: 0, isMigrating: true }))
+          .then(() => done(), done),
+    },
     acquireConnectionTimeout: CONNECTED_WITHIN_MS,
     // Each warning of the library is thrown as well, and the caller reports it.
     log: { warn: () => undefined, error: () => undefined },
@@ -118,7 +127,7 @@ const PROGRESS_EVERY_MS = 10_000;
 
 /** Runs what applied migrations have left to do beside trading, unless another process does it or the owner has to. */
 async function workBeside(database: Knex, folder: URL, onProgress: (line: string) => void): Promise<void> {
-  const applied = await database.raw('select name from knex_migrations');
+  const applied = await database.raw('select name from public.knex_migrations');
   const names = new Set(applied.rows.map(({ name }: { name: string }) => name));
   for (const file of (await readdir(folder)).filter((one) => MIGRATION.test(one)).sort()) {
     const { beside = [] } = (await import(new URL(file, folder).href)) as { beside?: readonly BesideWork[] };

@@ -34,38 +34,41 @@ export interface CappedAmount {
   readonly capAtoms: bigint;
 }
 
-const BY_DIGEST = prepared(`select ${COLUMNS} from operator_keys where digest = $1 and revoked_at is null`);
+const BY_DIGEST = prepared(
+  `select ${COLUMNS} from public.operator_keys where digest = $1 and revoked_at is null`,
+);
 
 /** Locks the sums of the day, in the same order everywhere. */
 const LOCK_DAY = `
-  insert into operator_key_days (key, day, asset)
+  insert into public.operator_key_days (key, day, asset)
   select $1, (clock_timestamp() at time zone 'UTC')::date, asset
   from unnest($2::text[]) as asset order by asset
   on conflict (key, day, asset) do update set atoms = operator_key_days.atoms
   returning asset, day::text as day, atoms::text as atoms, xmax = 0 as is_new`;
 
 const JOIN = `
-  update cap_reservations set holders = holders + 1
+  update public.cap_reservations set holders = holders + 1
   where key = $1 and (kind, reference, asset, atoms) in (
     select * from unnest($2::text[], $3::text[], $4::text[], $5::bigint[]))
   returning kind, reference, asset, atoms`;
 
 const RESERVE = `
-  insert into cap_reservations (key, kind, reference, asset, atoms, day, holders)
+  insert into public.cap_reservations (key, kind, reference, asset, atoms, day, holders)
   select $1, kind, reference, asset, atoms, $6::date, 1
   from unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) as new (kind, reference, asset, atoms)`;
 
-const ADD = 'update operator_key_days set atoms = atoms + $4 where key = $1 and day = $2 and asset = $3';
+const ADD =
+  'update public.operator_key_days set atoms = atoms + $4 where key = $1 and day = $2 and asset = $3';
 
-const FORGET = 'delete from cap_reservations where key = $1 and day < $2::date - 7';
+const FORGET = 'delete from public.cap_reservations where key = $1 and day < $2::date - 7';
 
 const KEEP = `
-  update cap_reservations set is_moved = true
+  update public.cap_reservations set is_moved = true
   where key = $1 and (kind, reference, asset, atoms) in (
     select * from unnest($2::text[], $3::text[], $4::text[], $5::bigint[]))`;
 
 const REMOVE = `
-  delete from cap_reservations
+  delete from public.cap_reservations
   where key = $1 and (kind, reference, asset, atoms) in (
     select * from unnest($2::text[], $3::text[], $4::text[], $5::bigint[]))`;
 
@@ -74,7 +77,7 @@ const RELEASE = `
   with asked as (
     select * from unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) as asked (kind, reference, asset, atoms)
   ), left_over as (
-    update cap_reservations as held set holders = holders - 1 from asked
+    update public.cap_reservations as held set holders = holders - 1 from asked
     where held.key = $1 and (held.kind, held.reference, held.asset, held.atoms)
       = (asked.kind, asked.reference, asked.asset, asked.atoms) and not is_moved
     returning held.*
@@ -109,7 +112,7 @@ export function keyRegister({ public: pool }: Pick<Pools, 'public'>) {
     ): Promise<boolean> {
       const added = await askOnce(
         pool,
-        'insert into operator_keys (name, digest, rights, caps) values ($1, $2, $3, $4) on conflict do nothing returning name',
+        'insert into public.operator_keys (name, digest, rights, caps) values ($1, $2, $3, $4) on conflict do nothing returning name',
         [key.name, key.digest, key.rights, key.caps],
       );
       return added.length > 0;
@@ -117,14 +120,16 @@ export function keyRegister({ public: pool }: Pick<Pools, 'public'>) {
 
     /** Returns all keys, also revoked ones. */
     async all(): Promise<OperatorKey[]> {
-      return (await askOnce<KeyRow>(pool, `select ${COLUMNS} from operator_keys order by name`)).map(keyOf);
+      return (await askOnce<KeyRow>(pool, `select ${COLUMNS} from public.operator_keys order by name`)).map(
+        keyOf,
+      );
     },
 
     /** Returns the key as it is now, or undefined if there is none of this name. */
     async revoke(name: string): Promise<OperatorKey | undefined> {
       const rows = await askOnce<KeyRow>(
         pool,
-        `update operator_keys set revoked_at = coalesce(revoked_at, clock_timestamp()) where name = $1 returning ${COLUMNS}`,
+        `update public.operator_keys set revoked_at = coalesce(revoked_at, clock_timestamp()) where name = $1 returning ${COLUMNS}`,
         [name],
       );
       return rows.map(keyOf)[0];

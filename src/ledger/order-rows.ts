@@ -138,7 +138,7 @@ const columnsOf = (names: readonly FieldName[]): string => names.map(columnOf).j
 
 /** Changes orders. A wrong witness stays wrong, because a change does not prove that the rest of the row was right. */
 const CHANGE_ORDERS = `
-  update orders
+  update public.orders
   set ${CHANGING.map((name) => `${columnOf(name)} = change.${columnOf(name)}`).join(', ')},
       witness = substring(orders.witness for ${DIGEST_CHARACTERS}) || change.witness
   from unnest($1::text[], $2::bytea[], ${CHANGING.map((name, at) => `$${at + 3}::${kindOf(name).sql}[]`).join(', ')})
@@ -164,7 +164,7 @@ export function changeOrders(changed: ReadonlyMap<string, Progress>): Statement[
 }
 
 const LOADED = ['id', 'sizeSteps', ...CHANGING] as const;
-const LOAD_ORDERS = `select ${columnsOf(LOADED)} from orders where id = any($1::text[])`;
+const LOAD_ORDERS = `select ${columnsOf(LOADED)} from public.orders where id = any($1::text[])`;
 
 /** Returns the statement that loads the progress of orders of earlier batches, which the events of a batch change. */
 export const loadOrders = (ids: readonly string[]): Statement[] =>

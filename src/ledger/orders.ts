@@ -57,10 +57,10 @@ function pagesOf(market?: string): Record<'all' | 'live' | 'closed', string> {
           [market, '$1'],
         ];
   const newest = (where: string): string =>
-    `(select ${COLUMNS} from orders where ${where} ${endOf(columns, 'sequence', values, '$2')} limit $3)`;
+    `(select ${COLUMNS} from public.orders where ${where} ${endOf(columns, 'sequence', values, '$2')} limit $3)`;
   // `offset 0` keeps Postgres from using an index other than that of the ids for the conditions after it.
   const touched = `(select ${COLUMNS} from unnest($4::text[]) as touched (touched_id)
-    cross join lateral (select * from orders where id = touched_id offset 0) as found
+    cross join lateral (select * from public.orders where id = touched_id offset 0) as found
     where wallet = $1 ${market === undefined ? '' : `and market = ${market}`} and closed_sequence is null
       and sequence < $2)`;
   return {
@@ -110,11 +110,11 @@ const LISTS = { heads: statementsOf(headsOf, '$5'), whole: statementsOf(wholeOrd
 
 const BY_ID = prepared(
   withCursor(`select ${lineOf(LISTED_LINE, newestFills('id', '$3'))}
-    from (select * from orders where id = $1 offset 0) as found where wallet = $2`),
+    from (select * from public.orders where id = $1 offset 0) as found where wallet = $2`),
 );
 
 const BY_CLIENT_ID = prepared(
-  'select id from orders where wallet = $1 and client_order_id = $2 and client_order_id is not null',
+  'select id from public.orders where wallet = $1 and client_order_id = $2 and client_order_id is not null',
 );
 
 const FILLS = prepared(`

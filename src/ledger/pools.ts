@@ -1,6 +1,7 @@
 /** Connection pools of one process to Postgres, one for each kind of work. They survive restarts of Postgres. */
 
 import pg from 'pg';
+import { sessionSettings } from './session-settings.ts';
 
 const INT8 = 20;
 
@@ -13,14 +14,13 @@ const integersAsBigints: pg.CustomTypesConfig = {
 /**
  * Settings for short reads, which walk indexes from their ends. Without them, Postgres reads and sorts all rows where
  * its statistics say that there are few. A plan is made once a connection, for all values, because planning a list
- * costs as much as reading it. Compiling a plan costs a hundred times as much.
+ * costs as much as reading it.
  */
 const BY_INDEX_ALONE = [
   'set enable_seqscan = off',
   'set enable_bitmapscan = off',
   'set enable_sort = off',
   'set plan_cache_mode = force_generic_plan',
-  'set jit = off',
 ].join('; ');
 
 interface PoolOptions {
@@ -32,7 +32,10 @@ interface PoolOptions {
   connectMs: number;
   /** Longest run of one statement, 0 for no limit. A missing reply is given up `UNANSWERED_MS` later. */
   patienceMs: number;
-  /** Longest pause between two statements of a transaction; `patienceMs` unless given. */
+  /**
+   * Longest pause between two statements of a transaction; `patienceMs` unless given. A process that stops in
+   * mid-transaction must not hold its locks forever.
+   */
   pauseMs?: number;
   /** For short reads alone: plans are made once, and use index scans. */
   byIndexAlone?: boolean;
@@ -55,17 +58,10 @@ function openPool({
   byIndexAlone = false,
   makePool,
 }: PoolOptions): pg.Pool {
-  // A pooler refuses parameters of the start that it does not know, so these are set after it. In a test's pool
-  // statements wait for their turn, however long that takes.
-  const limits = [
-    `set statement_timeout = ${patienceMs}`,
-    // A process that stops in mid-transaction must not hold its locks forever.
-    `set idle_in_transaction_session_timeout = ${pauseMs}`,
-  ];
-  const settings = [
-    ...(patienceMs > 0 && makePool === undefined ? limits : []),
-    ...(byIndexAlone ? [BY_INDEX_ALONE] : []),
-  ].join('; ');
+  // In a test's pool statements wait for their turn, however long that takes.
+  const limits = makePool === undefined ? { patienceMs, pauseMs } : { patienceMs: 0, pauseMs: 0 };
+  // A pooler refuses parameters of the start that it does not know, so these are set after it.
+  const settings = `${sessionSettings(limits)}; ${byIndexAlone ? BY_INDEX_ALONE : ''}`;
   const make: MakePool = makePool ?? ((config) => new pg.Pool(config));
   const pool = make({
     connectionString: databaseUrl,
@@ -75,7 +71,7 @@ function openPool({
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     types: integersAsBigints,
-    ...(settings !== '' && { onConnect: async (client) => void (await client.query(settings)) }),
+    onConnect: async (client) => void (await client.query(settings)),
     ...(patienceMs > 0 && { query_timeout: patienceMs + UNANSWERED_MS }),
   });
   // The loss of an idle connection, or of a borrowed one between two queries, emits an event that ends the process if

@@ -25,7 +25,7 @@ export interface PricedTradeRow {
 /** Columns of trades joined with markets. The grid of a market never changes. */
 export const PRICED_TRADE_COLUMNS = `trade_id, trades.market, price_ticks, size_steps, record ->> 'tick' as tick,
   record ->> 'step' as step,
-  (select fee_bps from market_versions as versions where versions.market = trades.market
+  (select fee_bps from public.market_versions as versions where versions.market = trades.market
      and versions.sequence <= trades.sequence order by versions.sequence desc limit 1) as fee_bps`;
 
 /** True if the row was joined with a trade. */

@@ -25,7 +25,7 @@ const READ = prepared(`
     end)::float8 as "archiveAgeSeconds",
     (select max(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn))::float8 from pg_replication_slots)
       as "replicationLagBytes",
-    (select coalesce(jsonb_object_agg(kind, extract(epoch from clock_timestamp() - at)), '{}') from backups) as "backupAges"
+    (select coalesce(jsonb_object_agg(kind, extract(epoch from clock_timestamp() - at)), '{}') from public.backups) as "backupAges"
   from pg_stat_archiver`);
 
 /** Errors as in `askOnce`. */

@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import { DatabaseRefused } from './database-refused.ts';
+import { sessionSettings } from './session-settings.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 
@@ -18,10 +19,15 @@ const announcedPid = (client: pg.Client): unknown =>
 const pidOf = async (client: pg.Client): Promise<number> =>
   (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
 
+async function begin(client: pg.Client): Promise<void> {
+  await client.connect();
+  await client.query(sessionSettings({ patienceMs: CONNECT_WITHIN_MS, pauseMs: 0 }));
+}
+
 /** @returns null when the pooler has no session left for it */
 async function holdSession(holder: pg.Client): Promise<number | null> {
   try {
-    await holder.connect();
+    await begin(holder);
     await holder.query('begin');
     return await pidOf(holder);
   } catch {
@@ -49,7 +55,7 @@ export async function checkSessions(databaseUrl: string): Promise<void> {
   };
   try {
     const first = open();
-    await first.connect();
+    await begin(first);
     const pid = await pidOf(first);
     if (announcedPid(first) === pid) return;
     let held: number | null = 0;

@@ -61,7 +61,7 @@ const LOCK: Statement = {
   text: `
     select epoch, sequence, digest, head, set_config('enable_seqscan', 'off', true),
       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), ${FLUSHED}
-    from engine_cursor for update skip locked`,
+    from public.engine_cursor for update skip locked`,
 };
 
 interface SettleOptions {
@@ -219,7 +219,7 @@ export function settlement({
         await client.query(`select set_config('lock_timeout', '${LOCK_PATIENCE}', true), ${FLUSHED}`);
         // Settlement skips its turn while this row is locked.
         const { rows } = await client.query<CursorRow>(
-          `select ${CURSOR_COLUMNS} from engine_cursor for update`,
+          `select ${CURSOR_COLUMNS} from public.engine_cursor for update`,
         );
         await auditing.query(FLUSH);
         const cursor = settledCursor(rows[0]!);
@@ -227,7 +227,7 @@ export function settlement({
           cursor,
           adopt: (adoption) => writeAdoption(client, cursor, adoption),
           async fence(epoch) {
-            await client.query('update engine_cursor set epoch = $1', [epoch]);
+            await client.query('update public.engine_cursor set epoch = $1', [epoch]);
             await client.query('commit');
           },
         });

@@ -31,18 +31,18 @@ interface LiveOrderRow extends MarketUnitsRow {
 }
 
 const BALANCES = `
-  select account, sum(amount_atoms)::text as atoms from ledger_entries
+  select account, sum(amount_atoms)::text as atoms from public.ledger_entries
   where asset = $1 and sequence <= $2
   group by account order by account`;
 
 /** An order's remaining size follows from its trades up to the event, and from what lost trades filled. */
 const LIVE_ORDERS = `
   select id, wallet, market, side, price_ticks, size_steps, client_order_id, sequence, ${UNIT_COLUMNS},
-    (coalesce((select sum(size_steps) from trades where taker_order_id = orders.id and sequence <= $1), 0)
-     + coalesce((select sum(size_steps) from trades where maker_order_id = orders.id and sequence <= $1), 0)
-     + coalesce((select sum(steps) from adopted_fills where order_id = orders.id and sequence <= $1), 0)
+    (coalesce((select sum(size_steps) from public.trades where taker_order_id = orders.id and sequence <= $1), 0)
+     + coalesce((select sum(size_steps) from public.trades where maker_order_id = orders.id and sequence <= $1), 0)
+     + coalesce((select sum(steps) from public.adopted_fills where order_id = orders.id and sequence <= $1), 0)
     )::text as filled_steps
-  from orders
+  from public.orders
   where sequence <= $1 and (closed_sequence is null or closed_sequence > $1)
   order by id`;
 
@@ -50,9 +50,9 @@ const LIVE_ORDERS = `
 export const LAST_PRICES = `
   select market, max(array[trade_id, price_ticks]) as last
   from (
-    select market, trade_id, price_ticks from trades
+    select market, trade_id, price_ticks from public.trades
     union all
-    select market, last_trade_id, price_ticks from adopted_prices join adoptions using (sequence)) as priced
+    select market, last_trade_id, price_ticks from public.adopted_prices join public.adoptions using (sequence)) as priced
   group by market`;
 
 const liveOrderOf = (row: LiveOrderRow): LiveOrder => ({
@@ -98,7 +98,7 @@ export function stateQueries({ auditing }: Pick<Pools, 'auditing'>) {
     async holds(after: string, limit: number): Promise<{ wallet: string; heldAtMs: number }[]> {
       const rows = await askOnce<{ wallet: string; held_at_ms: bigint }>(
         auditing,
-        'select wallet, held_at_ms from holds where wallet > $1 order by wallet limit $2',
+        'select wallet, held_at_ms from public.holds where wallet > $1 order by wallet limit $2',
         [after, limit],
       );
       return rows.map((row) => ({ wallet: row.wallet, heldAtMs: Number(row.held_at_ms) }));
@@ -115,20 +115,20 @@ export function stateQueries({ auditing }: Pick<Pools, 'auditing'>) {
 
     /** Returns every asset, as last settled. */
     assets(): Promise<Asset[]> {
-      return askOnce<Asset>(auditing, 'select symbol, scale from assets order by symbol');
+      return askOnce<Asset>(auditing, 'select symbol, scale from public.assets order by symbol');
     },
 
     /** Yields every client order id that was ever used, in no order. */
     clientOrderIds(): AsyncGenerator<{ wallet: string; clientOrderId: string }> {
       return streamRows(
         auditing,
-        'select wallet, client_order_id as "clientOrderId" from orders where client_order_id is not null',
+        'select wallet, client_order_id as "clientOrderId" from public.orders where client_order_id is not null',
       );
     },
 
     /** Yields the references of all deposits and withdrawals, in no order. */
     movementReferences(): AsyncGenerator<Pick<AccountMoved, 'kind' | 'reference'>> {
-      return streamRows(auditing, 'select kind, reference from movements');
+      return streamRows(auditing, 'select kind, reference from public.movements');
     },
   };
 }

@@ -95,7 +95,7 @@ const ADOPTED = 'adopted';
 
 /** The trades of a role in [from, to), by the index of the wallet and the market; to be read in the order of the ids. */
 const walk = (role: FillRole, from: string, to: string, limit = ''): string => `
-  (select trade_id, '${role}' as role from trades
+  (select trade_id, '${role}' as role from public.trades
    where (${role}_wallet, market, trade_id) >= ($1, symbol, ${from})
      and (${role}_wallet, market, trade_id) < ($1, symbol, ${to})
    order by ${role}_wallet, market, trade_id ${limit})`;
@@ -108,19 +108,19 @@ const LINES = `
     notional_atoms, fee_atoms, case own.role when 'taker' then taker_order_id else maker_order_id end as order_id,
     null as kind, null as asset, null::bigint as amount_atoms, null as reference, null as txid
   from (
-    select own.* from markets
+    select own.* from public.markets
     cross join lateral (${walk('taker', '$4', '$5', 'limit $6')} union all ${walk('maker', '$4', '$5', 'limit $6')}) as own
     order by own.trade_id limit $6
   ) as own
-  join trades using (trade_id) join markets on markets.symbol = trades.market
+  join public.trades using (trade_id) join public.markets on markets.symbol = trades.market
   union all
   (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, txid
-   from movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
+   from public.movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
    order by wallet, sequence limit $6)
   union all
   (select sequence, time_ms, ${NO_TRADE}, '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null
-   from adopted_balances where (account, sequence) >= ($1, $2) and (account, sequence) < ($1, $3))
-  order by sequence, trade_id limit $6 + (select count(*) from adopted_balances where account = $1)`;
+   from public.adopted_balances where (account, sequence) >= ($1, $2) and (account, sequence) < ($1, $3))
+  order by sequence, trade_id limit $6 + (select count(*) from public.adopted_balances where account = $1)`;
 
 interface LineRow extends Happening, Partial<PricedTradeRow> {
   role: FillRole;
@@ -174,10 +174,10 @@ const POINT_END = `with ${NEAREST_KEPT} select end_ms, sequence from point`;
 const TOTALS = `
   with ${NEAREST_KEPT},
   own as materialized (
-    select own.role, trades.* from markets
+    select own.role, trades.* from public.markets
     cross join lateral (${walk('taker', '$4', '$5').replaceAll('$1', '$2')}
       union all ${walk('maker', '$4', '$5').replaceAll('$1', '$2')}) as own
-    join trades using (trade_id)
+    join public.trades using (trade_id)
   )
   select asset, sum(atoms)::text as atoms from (
     select asset, total_atoms as atoms from kept where account = $2
@@ -187,10 +187,10 @@ const TOTALS = `
     select quote, case when (taker_side = 'buy') = (role = 'taker') then -notional_atoms else notional_atoms end
       - case role when 'taker' then fee_atoms else 0 end from own
     union all
-    select asset, ${WALLET_CHANGE} from movements
+    select asset, ${WALLET_CHANGE} from public.movements
     where (wallet, sequence) > ($2, (select sequence from point)) and (wallet, sequence) < ($2, $3)
     union all
-    select asset, amount_atoms from adopted_balances
+    select asset, amount_atoms from public.adopted_balances
     where (account, sequence) > ($2, (select sequence from point)) and (account, sequence) < ($2, $3)
   ) as changes
   group by asset having sum(atoms) <> 0 order by asset`;
@@ -212,7 +212,7 @@ async function totalsAt(ask: Ask, wallet: string, timeMs: number, { sequence, tr
 const BY_INDEX = `select set_config(name, 'off', true)
   from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'jit']) as setting (name)`;
 
-const SCALES = 'select symbol, scale from assets';
+const SCALES = 'select symbol, scale from public.assets';
 
 async function readPage(
   ask: Ask,

@@ -40,6 +40,15 @@ export async function* cursorRows<Row extends pg.QueryResultRow>(
   sql: string,
   parameters: readonly unknown[] = [],
 ): AsyncGenerator<Row> {
+  for await (const rows of cursorChunks<Row>(ask, sql, parameters)) yield* rows;
+}
+
+/** Yields the rows of a query within a transaction, up to `STREAM_ROWS` of them together. */
+export async function* cursorChunks<Row extends pg.QueryResultRow>(
+  ask: Ask,
+  sql: string,
+  parameters: readonly unknown[],
+): AsyncGenerator<readonly Row[]> {
   await ask(`declare rows no scroll cursor for ${sql}`, parameters);
   // A reader may stop early. A transaction that failed takes no further statement.
   let isOpen = true;
@@ -49,7 +58,7 @@ export async function* cursorRows<Row extends pg.QueryResultRow>(
       const rows = await ask<Row>(`fetch ${STREAM_ROWS} from rows`);
       isOpen = true;
       if (rows.length === 0) return;
-      yield* rows;
+      yield rows;
     }
   } finally {
     if (isOpen) await ask('close rows');

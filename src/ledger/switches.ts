@@ -7,12 +7,14 @@ import type { Ask } from './queries.ts';
 /** @param ask in a snapshot */
 export async function readSwitchesIn(ask: Ask): Promise<Switches> {
   const [switched] = await ask<{ paused: boolean; terms_version: string | null }>(
-    'select paused, terms_version from trading_switches',
+    'select paused, terms_version from public.trading_switches',
   );
-  const holds = await ask<{ wallet: string }>('select wallet from holds');
-  const terms = await ask<{ wallet: string; version: string }>('select wallet, version from wallet_terms');
+  const holds = await ask<{ wallet: string }>('select wallet from public.holds');
+  const terms = await ask<{ wallet: string; version: string }>(
+    'select wallet, version from public.wallet_terms',
+  );
   const markets = await ask<{ number: number; version: bigint; record: string }>(
-    'select number, version, record::text as record from markets',
+    'select number, version, record::text as record from public.markets',
   );
   return {
     paused: switched?.paused ?? false,

@@ -107,12 +107,12 @@ function newestTrades(
         cross join lateral (${walk('taker')} union all ${walk('maker')}) as own
         order by own.trade_id desc limit $4
       ) as newest
-      cross join lateral (select * from trades where trade_id = newest.id offset 0) as found) as lines`),
+      cross join lateral (select * from public.trades where trade_id = newest.id offset 0) as found) as lines`),
   );
 }
 
 const OF_WALLET = newestTrades(
-  `select symbol from markets where $2::text is null or symbol = $2`,
+  `select symbol from public.markets where $2::text is null or symbol = $2`,
   (role) => ({
     columns: [`${role}_wallet`, 'market'],
     values: ['$1', 'listed.symbol'],
@@ -120,7 +120,7 @@ const OF_WALLET = newestTrades(
 );
 
 const OF_ORDER = newestTrades(
-  `select id from (select * from orders where id = $5 offset 0) as asked
+  `select id from (select * from public.orders where id = $5 offset 0) as asked
    where wallet = $1 and ($2::text is null or market = $2)`,
   (role) => ({ columns: [`${role}_order_id`], values: ['listed.id'] }),
 );
@@ -142,7 +142,7 @@ const OF_MARKET = prepared(
     from (
       select found.* from unnest($2::text[]) as asked (side)
       cross join lateral (
-        select trade_id, taker_side, price_ticks, size_steps, notional_atoms, time_ms from trades
+        select trade_id, taker_side, price_ticks, size_steps, notional_atoms, time_ms from public.trades
         where market = $1 and taker_side = asked.side and time_ms >= $3 and time_ms < $4
         order by time_ms desc, trade_id desc limit $5
       ) as found
@@ -159,10 +159,10 @@ const readPublicTrade = (fields: readonly string[]): PublicTrade => ({
 });
 
 const LAST_TRADES = `
-  select distinct on (market) found.* from markets
+  select distinct on (market) found.* from public.markets
   cross join (values ('buy'), ('sell')) as asked (side)
   cross join lateral (
-    select ${TRADE_COLUMNS} from trades
+    select ${TRADE_COLUMNS} from public.trades
     where market = markets.symbol and taker_side = asked.side and time_ms < $1
     order by time_ms desc, trade_id desc limit 1
   ) as found
@@ -206,7 +206,7 @@ const SECONDS = prepared(
   withPlace(
     `select ${joinedLines('line', 'second')} from (
     select time_ms / 1000 as second, ${lineOf(...SECOND_FIELDS)} as line
-    from (select * from trades where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
+    from (select * from public.trades where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
     group by market, second) as seconds`,
     4,
   ),

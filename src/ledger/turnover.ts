@@ -54,7 +54,7 @@ function sumsBy(dimensions: readonly Dimension[], assets: readonly string[]): st
       count(*) as trades, sum(base_atoms)::text as base_atoms, sum(notional_atoms)::text as notional_atoms,
       sum(fee_atoms)::text as fee_atoms
     from (
-      select ${[...by, ...assets, 'base_atoms', 'notional_atoms', 'fee_atoms'].join(', ')} from trades
+      select ${[...by, ...assets, 'base_atoms', 'notional_atoms', 'fee_atoms'].join(', ')} from public.trades
       where trade_id >= $1 and trade_id < $2
     ) as counted
     group by ${[...values, ...assets].join(', ')} order by ${[...values, ...assets].join(', ')}`;

@@ -30,20 +30,20 @@ interface ListedRow {
   sequence: bigint;
 }
 
-const HELD = 'exists (select from holds where holds.wallet = movements.wallet) as held';
+const HELD = 'exists (select from public.holds where holds.wallet = movements.wallet) as held';
 
 const PENDING = `
   select movements.reference, wallet, asset, amount_atoms, txid, time_ms as requested_ms, null::bigint as ended_ms, sequence,
     ${HELD}
-  from (select sequence from pending_withdrawals where sequence > $1 order by sequence limit $2) as pending
-  join movements using (sequence) order by sequence`;
+  from (select sequence from public.pending_withdrawals where sequence > $1 order by sequence limit $2) as pending
+  join public.movements using (sequence) order by sequence`;
 
 const ENDED = `
   select ends.reference, ends.wallet, ends.asset, ends.amount_atoms, ends.txid, request.time_ms as requested_ms,
     ends.time_ms as ended_ms, ends.sequence, ${HELD.replace('movements', 'ends')}
-  from (select * from movements where kind = $3 and kind in ('requested', 'confirmed', 'returned') and sequence > $1
+  from (select * from public.movements where kind = $3 and kind in ('requested', 'confirmed', 'returned') and sequence > $1
     order by sequence limit $2) as ends
-  join movements as request on request.kind = 'requested' and request.reference = ends.reference
+  join public.movements as request on request.kind = 'requested' and request.reference = ends.reference
   order by ends.sequence`;
 
 export type WithdrawalQueries = ReturnType<typeof withdrawalQueries>;

@@ -63,7 +63,7 @@ function noteStarts({ epochStarts }: FoldedBatch, epoch: number): Statement[] {
   return [
     {
       name: 'note starts',
-      text: 'insert into epoch_starts (epoch, sequence) select * from unnest($1::integer[], $2::bigint[])',
+      text: 'insert into public.epoch_starts (epoch, sequence) select * from unnest($1::integer[], $2::bigint[])',
       values: [numberArray(begun.map(([one]) => one)), numberArray(begun.map(([, first]) => first))],
     },
   ];
@@ -74,7 +74,7 @@ const keepHead = ({ isKept, head }: ChainPart, { sequence }: EngineEvent): State
     ? [
         {
           name: 'keep head',
-          text: 'insert into chain_heads (sequence, head) values ($1::bigint, $2)',
+          text: 'insert into public.chain_heads (sequence, head) values ($1::bigint, $2)',
           values: [`${sequence}`, head],
         },
       ]
@@ -88,7 +88,13 @@ function writeCandles(candles: CandleRows): Statement[] {
 export const copy = (table: string, columns: string, rows: CopyRows): Statement[] =>
   rows.count === 0
     ? []
-    : [{ name: `copy ${table}`, text: `copy ${table} (${columns}) from stdin`, copied: rows.buffers() }];
+    : [
+        {
+          name: `copy ${table}`,
+          text: `copy public.${table} (${columns}) from stdin`,
+          copied: rows.buffers(),
+        },
+      ];
 
 function orderRows({ newOrders }: FoldedBatch): CopyRows {
   const rows = new CopyRows();
@@ -99,12 +105,12 @@ function orderRows({ newOrders }: FoldedBatch): CopyRows {
 function writePending({ requested, ended }: FoldedBatch): Statement[] {
   const add = {
     name: 'add pending withdrawals',
-    text: 'insert into pending_withdrawals (reference, sequence) select * from unnest($1::text[], $2::bigint[])',
+    text: 'insert into public.pending_withdrawals (reference, sequence) select * from unnest($1::text[], $2::bigint[])',
     values: [textArray([...requested.keys()]), numberArray([...requested.values()])],
   };
   const end = {
     name: 'end pending withdrawals',
-    text: 'delete from pending_withdrawals where reference = any($1::text[])',
+    text: 'delete from public.pending_withdrawals where reference = any($1::text[])',
     values: [textArray(ended)],
   };
   return [...(requested.size > 0 ? [add] : []), ...(ended.length > 0 ? [end] : [])];
@@ -116,7 +122,7 @@ function writeAssets({ assets }: FoldedBatch): Statement[] {
     {
       name: 'write assets',
       text: `
-        insert into assets (symbol, scale) select * from unnest($1::text[], $2::smallint[])
+        insert into public.assets (symbol, scale) select * from unnest($1::text[], $2::smallint[])
         on conflict (symbol) do update set scale = excluded.scale`,
       values: [textArray([...assets.keys()]), numberArray([...assets.values()].map((asset) => asset.scale))],
     },
@@ -131,7 +137,7 @@ function writeMarkets({ markets }: FoldedBatch): Statement[] {
     {
       name: 'write markets',
       text: `
-        insert into markets (symbol, number, version, record)
+        insert into public.markets (symbol, number, version, record)
         select * from unnest($1::text[], $2::integer[], $3::bigint[], $4::jsonb[])
         on conflict (symbol) do update
         set number = excluded.number, version = excluded.version, record = excluded.record`,
@@ -152,7 +158,7 @@ function writeTerms({ acceptedTerms }: SwitchChanges): Statement[] {
     {
       name: 'write terms',
       text: `
-        insert into wallet_terms (wallet, version, accepted_at_ms)
+        insert into public.wallet_terms (wallet, version, accepted_at_ms)
         select * from unnest($1::text[], $2::text[], $3::bigint[])
         on conflict (wallet) do update
         set version = excluded.version, accepted_at_ms = excluded.accepted_at_ms`,
@@ -171,13 +177,13 @@ function writeHolds({ holds }: SwitchChanges): Statement[] {
   const hold = {
     name: 'write holds',
     text: `
-      insert into holds (wallet, held_at_ms) select * from unnest($1::text[], $2::bigint[])
+      insert into public.holds (wallet, held_at_ms) select * from unnest($1::text[], $2::bigint[])
       on conflict (wallet) do update set held_at_ms = excluded.held_at_ms`,
     values: [textArray(held.map(([wallet]) => wallet)), numberArray(held.map(([, timeMs]) => timeMs))],
   };
   const release = {
     name: 'end holds',
-    text: 'delete from holds where wallet = any($1::text[])',
+    text: 'delete from public.holds where wallet = any($1::text[])',
     values: [textArray(released.map(([wallet]) => wallet))],
   };
   return [...(held.length > 0 ? [hold] : []), ...(released.length > 0 ? [release] : [])];
@@ -188,13 +194,13 @@ function writeSwitches({ paused, termsVersion }: SwitchChanges): Statement[] {
   if (paused !== undefined)
     statements.push({
       name: 'write pause',
-      text: 'update trading_switches set paused = $1::boolean',
+      text: 'update public.trading_switches set paused = $1::boolean',
       values: [String(paused)],
     });
   if (termsVersion !== undefined)
     statements.push({
       name: 'write required terms',
-      text: 'update trading_switches set terms_version = $1::text',
+      text: 'update public.trading_switches set terms_version = $1::text',
       values: [termsVersion === null ? null : storable(termsVersion)],
     });
   return statements;
@@ -207,8 +213,8 @@ const moveCursor = (
 ): Statement => ({
   name: 'move cursor',
   text: `
-    with linked as (insert into chain_links (sequence, links) values ($2::bigint, $9))
-    update engine_cursor
+    with linked as (insert into public.chain_links (sequence, links) values ($2::bigint, $9))
+    update public.engine_cursor
     set epoch = $1, sequence = $2::bigint, digest = $3, event_time_ms = $4, settled_at = clock_timestamp(),
         orders = orders + $5, trades = trades + $6, movements = movements + $7, entries = entries + $8, head = $10`,
   values: [

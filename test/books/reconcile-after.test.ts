@@ -1,32 +1,112 @@
 /** Tests that nothing which may befall an intact Postgres makes `ledger reconcile` report a difference. */
 
 import { expect } from 'chai';
+import pg from 'pg';
 import { reconcile } from '../../src/books/reconcile/index.ts';
-import { openLedger } from '../../src/ledger/index.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import type { MakePool } from '../../src/ledger/pools.ts';
 import { MAKER, openBusyFixture } from '../operator/busy-fixture.ts';
 import type { OperatorFixture } from '../operator/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { settleAll } from '../support/settle-all.ts';
+
+/**
+ * Settings that providers and administrators give to a database or a user, each at a value that does most harm. Times are
+ * shortened as the ledger is small, and long enough to connect in.
+ */
+const OF_PROVIDERS: Readonly<Record<string, string>> = {
+  statement_timeout: `'20ms'`,
+  lock_timeout: `'1ms'`,
+  idle_in_transaction_session_timeout: `'20ms'`,
+  idle_session_timeout: `'200ms'`,
+  transaction_timeout: `'20ms'`,
+  standard_conforming_strings: 'off',
+  backslash_quote: 'on',
+  escape_string_warning: 'off',
+  quote_all_identifiers: 'on',
+  transform_null_equals: 'on',
+  array_nulls: 'off',
+  timezone: `'Pacific/Chatham'`,
+  timezone_abbreviations: `'Australia'`,
+  datestyle: `'German, DMY'`,
+  intervalstyle: `'sql_standard'`,
+  extra_float_digits: '-15',
+  bytea_output: `'escape'`,
+  client_encoding: `'LATIN1'`,
+  lc_messages: `'C'`,
+  xmloption: `'document'`,
+  search_path: `'nowhere'`,
+  default_transaction_isolation: `'serializable'`,
+  default_transaction_read_only: 'on',
+  default_transaction_deferrable: 'on',
+  synchronous_commit: 'off',
+  row_security: 'on',
+  exit_on_error: 'on',
+  jit: 'on',
+  jit_above_cost: '0',
+  plan_cache_mode: `'force_custom_plan'`,
+  enable_hashjoin: 'off',
+  enable_seqscan: 'off',
+  work_mem: `'64kB'`,
+  max_parallel_workers_per_gather: '4',
+  debug_parallel_query: 'on',
+  default_statistics_target: '1',
+};
+
+/** Returns pools whose connections break at the nth statement of all, right after it was sent. */
+function breakingAt(nth: number): { makePool: MakePool; sent(): number } {
+  let sent = 0;
+  return {
+    sent: () => sent,
+    makePool: (config) => {
+      const pool = new pg.Pool(config);
+      pool.on('error', () => undefined);
+      pool.on('connect', (client) => {
+        client.on('error', () => undefined);
+        const { stream } = (client as pg.PoolClient & { connection: { stream: { destroy(): void } } })
+          .connection;
+        const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
+        client.query = ((...parameters: unknown[]) => {
+          sent += 1;
+          const answer = query(...parameters);
+          if (sent >= nth) setImmediate(() => stream.destroy());
+          return answer;
+        }) as typeof client.query;
+      });
+      return pool;
+    },
+  };
+}
 
 describe('books: reconcile holds', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let postgres: PostgresServer;
+  let admin: pg.Client;
   let fixture: OperatorFixture;
+
+  const openAdmin = async (): Promise<void> => {
+    admin = new pg.Client({ connectionString: postgres.url });
+    admin.on('error', () => undefined);
+    await admin.connect();
+  };
 
   before(async () => {
     postgres = await startPostgresServer();
     const ledger = openLedger({ databaseUrl: postgres.url });
     await ledger.migrate();
     await ledger.close();
+    await openAdmin();
     fixture = await openBusyFixture({ databaseUrl: postgres.url });
   });
   after(async () => {
+    await admin.end();
     await fixture.close();
     await postgres.stop();
   });
 
-  const differences = async (): Promise<string[]> => {
-    const { checks } = await reconcile(fixture.services, { patienceMs: 30_000 });
+  const differences = async (ledger: Ledger = fixture.ledger): Promise<string[]> => {
+    const { checks } = await reconcile({ ...fixture.services, ledger }, { patienceMs: 30_000 });
     return checks.flatMap(({ name, differences }) =>
       differences.map((one) => `${name}: ${one.subject}: ${one.expected} / ${one.found}`),
     );
@@ -45,5 +125,43 @@ describe('books: reconcile holds', function () {
       await fixture.settle();
       expect(await differences(), `kill ${time}`).to.deep.equal([]);
     }
+    await openAdmin();
+  });
+
+  for (const owner of ['database postgres', 'role postgres'])
+    it(`under every setting that a provider may give to a ${owner.split(' ')[0]}`, async () => {
+      const { rows } = await admin.query('select name from pg_settings');
+      const known = new Set(rows.map(({ name }) => name.toLowerCase()));
+      const settings = Object.entries(OF_PROVIDERS).filter(([name]) => known.has(name));
+      for (const [name, value] of settings) await admin.query(`alter ${owner} set ${name} = ${value}`);
+      const ledger = openLedger({ databaseUrl: postgres.url });
+      try {
+        await ledger.migrate();
+        await fixture.place({ wallet: MAKER, price: '3' });
+        await settleAll({ engine: fixture.engine, ledger });
+        expect(await differences(ledger)).to.deep.equal([]);
+      } finally {
+        await ledger.close();
+        for (const [name] of settings) await admin.query(`alter ${owner} reset ${name}`);
+      }
+    });
+
+  it('after others that were killed at a statement that writes', async () => {
+    const whole = breakingAt(Number.POSITIVE_INFINITY);
+    const ledger = openLedger({ databaseUrl: postgres.url, makePool: whole.makePool });
+    expect(await differences(ledger)).to.deep.equal([]);
+    await ledger.close();
+    // The result is noted at the end; everything before it only reads.
+    for (let nth = whole.sent() - 5; nth <= whole.sent(); nth += 1) {
+      const { makePool } = breakingAt(nth);
+      const killed = openLedger({ databaseUrl: postgres.url, makePool });
+      const failure = await differences(killed).then(
+        () => undefined,
+        (error) => error,
+      );
+      expect(failure, `statement ${nth}`).to.be.an('error');
+      await killed.close();
+    }
+    expect(await differences()).to.deep.equal([]);
   });
 });

@@ -1,6 +1,8 @@
 /** Writes the schema of a database as text from the catalog, independent of the order of its migrations. */
 
-import { OWN_TABLES, SCHEMA_OBJECTS } from '../../src/ledger/checks/schema.ts';
+import pg from 'pg';
+import { OBJECTS_FOUND, OWN_TABLES } from '../../src/ledger/checks/schema.ts';
+import { sessionSettings } from '../../src/ledger/session-settings.ts';
 import { query } from './tables.ts';
 
 const HEAD = `-- The schema that all migrations make of an empty database. \`npm run -s proofs -- schema\` writes this file anew.
@@ -75,12 +77,40 @@ export async function schemaOf(databaseUrl: string): Promise<string> {
   return parts.join('\n');
 }
 
-/** @returns the module with the digests of all guards of a migrated database */
-export async function schemaDigestsOf(databaseUrl: string): Promise<string> {
-  const sql = `with ${OWN_TABLES}, found as (${SCHEMA_OBJECTS}) select name, digest from found order by name collate "C"`;
-  const rows = await query<{ name: string; digest: string }>(databaseUrl, sql);
-  return `/** Digests of the texts of all guards. \`npm run -s proofs -- schema\` writes this file anew. */
-export const SCHEMA_DIGESTS: Readonly<Record<string, string>> = {
-${rows.map(({ name, digest }) => `  '${name}': '${digest}',\n`).join('')}};
+/** The newest version of Postgres whose texts were compared: `npm run -s proofs -- versions` runs the tests on each. */
+const NEWEST_TRIED = 18;
+
+/** @returns kind, relation, name, facts and text of each object of a migrated database, and the last migration */
+export async function schemaObjectsOf(databaseUrl: string): Promise<{ objects: string[][]; last: string }> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query(sessionSettings({ patienceMs: 0, pauseMs: 0 }));
+    const { rows } = await client.query<string[]>({
+      text: `with ${OWN_TABLES} select kind, relation, name, facts, text from (${OBJECTS_FOUND}) as found
+        order by kind collate "C", relation collate "C", name collate "C"`,
+      rowMode: 'array',
+    });
+    const applied = await client.query('select max(name) as last from public.knex_migrations');
+    return { objects: rows, last: applied.rows[0].last };
+  } finally {
+    await client.end();
+  }
+}
+
+/** @returns the module with the objects of a migrated database */
+export async function schemaModuleOf(databaseUrl: string): Promise<string> {
+  const { objects, last } = await schemaObjectsOf(databaseUrl);
+  return `/** What the migrations make of an empty database. \`npm run -s proofs -- schema\` writes this file anew. */
+
+/** The last migration. */
+export const LAST_MIGRATION = '${last}';
+
+/** The newest major version of Postgres whose texts are known to be these. */
+export const TEXTS_COMPARED_UP_TO = ${NEWEST_TRIED};
+
+/** Kind, relation, name, facts and text of each object. */
+export const SCHEMA_OBJECTS: readonly (readonly [string, string, string, string, string])[] =
+  ${JSON.stringify(objects)};
 `;
 }

@@ -405,8 +405,8 @@ CREATE OR REPLACE FUNCTION public.stamp_hold()
  LANGUAGE plpgsql
 AS $function$
 begin
-  if new.held_at_ms >= (select coalesce(event_time_ms, 0) from engine_cursor) then
-    new.witness := witness_of(new);
+  if new.held_at_ms >= (select coalesce(event_time_ms, 0) from public.engine_cursor) then
+    new.witness := public.witness_of(new);
   end if;
   return new;
 end $function$;
@@ -416,7 +416,7 @@ CREATE OR REPLACE FUNCTION public.stamp_reconciliation()
  LANGUAGE plpgsql
 AS $function$
 begin
-  new.witness := witness_of(new);
+  new.witness := public.witness_of(new);
   return new;
 end $function$;
 
@@ -425,8 +425,8 @@ CREATE OR REPLACE FUNCTION public.stamp_terms()
  LANGUAGE plpgsql
 AS $function$
 begin
-  if new.accepted_at_ms >= (select coalesce(event_time_ms, 0) from engine_cursor) then
-    new.witness := witness_of(new);
+  if new.accepted_at_ms >= (select coalesce(event_time_ms, 0) from public.engine_cursor) then
+    new.witness := public.witness_of(new);
   end if;
   return new;
 end $function$;
@@ -435,14 +435,14 @@ CREATE OR REPLACE FUNCTION public.witness_of(holds)
  RETURNS bytea
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$ select digest_of(row($1.wallet, $1.held_at_ms)::text) $function$;
+AS $function$ select public.digest_of(row($1.wallet, $1.held_at_ms)::text) $function$;
 
 CREATE OR REPLACE FUNCTION public.witness_of(reconciliations)
  RETURNS bytea
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$
-  select digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
+  select public.digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
     $1.failed_checks)::text || coalesce($1.results::text, ''))
 $function$;
 
@@ -450,7 +450,7 @@ CREATE OR REPLACE FUNCTION public.witness_of(wallet_terms)
  RETURNS bytea
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$ select digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $function$;
+AS $function$ select public.digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $function$;
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_fills FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

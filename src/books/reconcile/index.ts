@@ -9,7 +9,7 @@
 import type { Market } from '../../domain/market.ts';
 import { readMarketRecord } from '../../domain/market-record.ts';
 import type { Engine } from '../../engine/index.ts';
-import type { Audit, AuditSummary } from '../../ledger/index.ts';
+import type { Audit, AuditSummary, Check } from '../../ledger/index.ts';
 import type { Checkpoint } from '../checkpoint.ts';
 import type { Servers } from '../servers.ts';
 import { untilSettled } from '../until-settled.ts';
@@ -52,19 +52,15 @@ const ATTEMPTS = 2;
  * Runs all checks and stores the result in the ledger, where settlement processes read it for their metrics.
  * @throws OperatorRefusal SETTLEMENT_STALLED; Refusal SERVICE_UNAVAILABLE when a server is unavailable
  */
-export async function reconcile(
-  servers: Servers,
-  { patienceMs, onStep = () => undefined, checkpoints = [] }: ReconcileOptions,
-): Promise<Reconciliation> {
-  onStep('settlement of the last events');
-  const { newest } = await servers.engine.pages.readHead();
-  await untilSettled(servers, newest?.sequence ?? 0, patienceMs);
-  const { results, lost } = await checkEngine(servers, onStep);
-  const history = await checkHistory(servers, lost);
-  const ledger = await checkLedger(servers, onStep, checkpoints);
-  const checks = [history, ...results, ...ledger.results];
+export async function reconcile(servers: Servers, options: ReconcileOptions): Promise<Reconciliation> {
+  options.onStep?.('objects of the database');
+  const foreign = resultOf(await servers.ledger.checks.foreign(), 'the database');
+  const { sequence, timeMs, results } = await compare(servers, options).catch((error) => {
+    if (foreign.count === 0) throw error;
+    return { sequence: 0, timeMs: null, results: [unreadable(error)] };
+  });
+  const checks = [foreign, ...(foreign.count > 0 ? results.map(provingNothing) : results)];
   const failed = checks.filter(({ count }) => count > 0);
-  const { sequence } = ledger;
   const note = {
     sequence,
     checks: checks.length,
@@ -80,8 +76,28 @@ export async function reconcile(
   await servers.ledger.checks.noteReconcile(note, noted);
   const holds = failed.length === 0;
   // Statements start from the nearest kept balances, and these are known to be right now.
-  if (holds && ledger.timeMs !== null) await servers.ledger.balances.keepDay(ledger.timeMs);
+  if (holds && timeMs !== null) await servers.ledger.balances.keepDay(timeMs);
   return { holds, sequence, checks };
+}
+
+interface Compared {
+  readonly sequence: number;
+  readonly timeMs: number | null;
+  readonly results: readonly CheckResult[];
+}
+
+/** Compares the engine and the ledger, once everything is settled. */
+async function compare(
+  servers: Servers,
+  { patienceMs, onStep = () => undefined, checkpoints = [] }: ReconcileOptions,
+): Promise<Compared> {
+  onStep('settlement of the last events');
+  const { newest } = await servers.engine.pages.readHead();
+  await untilSettled(servers, newest?.sequence ?? 0, patienceMs);
+  const { results, lost } = await checkEngine(servers, onStep);
+  const history = await checkHistory(servers, lost);
+  const ledger = await checkLedger(servers, onStep, checkpoints);
+  return { ...ledger, results: [history, ...results, ...ledger.results] };
 }
 
 /** @returns `lost`: an event that neither the ledger nor the stream has, which makes every comparison impossible */
@@ -170,15 +186,23 @@ async function checkLedger(
   { ledger }: Servers,
   onStep: OnStep,
   checkpoints: readonly Checkpoint[],
-): Promise<{ sequence: number; timeMs: number | null; results: CheckResult[] }> {
+): Promise<Compared> {
   const { sequence, timeMs, checks } = await ledger.checks.run(onStep, checkpoints);
-  const results = checks.map(({ name, meaning, count, violations }) => ({
-    name,
-    asset: null,
-    meaning,
-    compared: `up to event ${sequence}`,
-    count,
-    differences: violations.slice(0, DIFFERENCES_KEPT),
-  }));
+  const results = checks.map((check) => resultOf(check, `up to event ${sequence}`));
   return { sequence, timeMs, results };
 }
+
+/** @param check a check of the ledger alone */
+const resultOf = ({ name, meaning, count, violations }: Check, compared: string): CheckResult => ({
+  name,
+  asset: null,
+  meaning,
+  compared,
+  count,
+  differences: violations.slice(0, DIFFERENCES_KEPT),
+});
+
+const provingNothing = (result: CheckResult): CheckResult => ({
+  ...result,
+  compared: `proves nothing: ${result.compared}`,
+});

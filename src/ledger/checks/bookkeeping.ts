@@ -9,7 +9,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
     meaning: 'the entries of each transaction sum to 0 in each asset',
     sql: `
       select transaction_id || ' ' || asset as subject, '0' as expected, sum(amount_atoms)::text as found
-      from ledger_entries group by sequence, transaction_id, asset having sum(amount_atoms) <> 0`,
+      from public.ledger_entries group by sequence, transaction_id, asset having sum(amount_atoms) <> 0`,
   },
   {
     name: 'entries follow from trades and movements',
@@ -21,7 +21,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
           fee_atoms, taker_order_id, maker_order_id, time_ms, in_base, in_quote, base_lines, quote_lines,
           sum(base_lines + quote_lines + fee_lines) over (partition by sequence order by trade_id)
             - (base_lines + quote_lines + fee_lines) as first_line
-        from trades
+        from public.trades
         cross join lateral (select
           case taker_side when 'buy' then 1 else -1 end * size_steps::numeric * base_atoms_per_step as in_base,
           case taker_side when 'buy' then -1 else 1 end * price_ticks::numeric * size_steps * quote_atoms_per_lot
@@ -45,7 +45,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
         union all
         select sequence, line.place, moved.kind || '-' || sequence, moved.kind, line.account, asset, line.atoms,
           reference, time_ms
-        from movements
+        from public.movements
         join (values ('credited', 'credit', 'custody', null, -1), ('debited', 'debit', 'custody', null, 1),
           ('requested', 'request', 'withdrawals', null, 1), ('confirmed', 'confirm', 'custody', 'withdrawals', 1),
           ('returned', 'return', 'withdrawals', null, -1)) as moved (of, kind, account, other, sign)
@@ -54,11 +54,11 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
           (1, coalesce(moved.other, wallet), -sign * amount_atoms)) as line (place, account, atoms)
         union all
         select sequence, line, ${ADOPTION_NAME}, 'adopt', account, asset, amount_atoms, ${ADOPTION_NAME}, time_ms
-        from adopted_balances
+        from public.adopted_balances
       ),
       booked as (
         select sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms
-        from ledger_entries)
+        from public.ledger_entries)
       select concat('ledger_entries ', sequence, '-', line) as subject,
         coalesce(to_jsonb(due)::text, 'no entry') as expected, coalesce(to_jsonb(booked)::text, 'no entry') as found
       from due full join booked using (sequence, line)
@@ -72,10 +72,10 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
     sql: `
       select 'movement ' || one.sequence as subject, concat('a reversal of ', one.reverses) as expected,
         coalesce(to_jsonb(reversed)::text, 'no such movement') as found
-      from movements as one
-      left join movements as reversed on reversed.reference = one.reverses
+      from public.movements as one
+      left join public.movements as reversed on reversed.reference = one.reverses
         and reversed.kind in ('credited', 'debited') and reversed.kind <> one.kind
-      where one.reverses is not null and (reversed.sequence is null and not exists (select from adoptions
+      where one.reverses is not null and (reversed.sequence is null and not exists (select from public.adoptions
           where adoptions.sequence < one.sequence) or reversed.sequence > one.sequence
         or (reversed.wallet, reversed.asset) is distinct from (one.wallet, one.asset)
         or reversed.amount_atoms < one.amount_atoms)`,
@@ -85,10 +85,10 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
     meaning:
       'each withdrawal that ended was requested before, and the pending ones are those that did not end',
     sql: `
-      with ends as (select * from movements where kind in ('confirmed', 'returned'))
+      with ends as (select * from public.movements where kind in ('confirmed', 'returned'))
       select 'movement ' || ends.sequence as subject, concat('the only end of request ', ends.reference) as expected,
         coalesce(to_jsonb(request)::text, 'no such request') as found
-      from ends left join movements as request on request.reference = ends.reference and request.kind = 'requested'
+      from ends left join public.movements as request on request.reference = ends.reference and request.kind = 'requested'
       where request.sequence is null or request.sequence > ends.sequence
         or (request.wallet, request.asset, request.amount_atoms) is distinct from (ends.wallet, ends.asset, ends.amount_atoms)
         or (ends.kind = 'confirmed') <> (ends.txid is not null)
@@ -96,9 +96,9 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
       union all
       select 'pending_withdrawals ' || coalesce(due.reference, pending.reference), coalesce(due.sequence::text, 'no row'),
         coalesce(pending.sequence::text, 'no row')
-      from (select reference, sequence from movements as request where kind = 'requested'
+      from (select reference, sequence from public.movements as request where kind = 'requested'
           and not exists (select from ends where ends.reference = request.reference)) as due
-      full join pending_withdrawals as pending on pending.reference = due.reference
+      full join public.pending_withdrawals as pending on pending.reference = due.reference
       where due.sequence is distinct from pending.sequence`,
   },
   {
@@ -106,7 +106,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
     meaning: 'no wallet, not the house and no pending withdrawal owes anything',
     sql: `
       select account || ' ' || asset as subject, '0 or more' as expected, sum(amount_atoms)::text as found
-      from ledger_entries where account <> 'custody'
+      from public.ledger_entries where account <> 'custody'
       group by account, asset having sum(amount_atoms) < 0`,
   },
 ];

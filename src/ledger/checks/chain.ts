@@ -30,45 +30,45 @@ const ROWS = `
       case when post_only then 't' else 'f' end, coalesce(price_ticks::text, '\\N'), size_steps, created_at_ms, sequence,
       base, quote, base_atoms_per_step, quote_atoms_per_lot, coalesce(reject_reason, '\\N'),
       coalesce(encode(float8send(leverage), 'hex'), '\\N'), client_order_id) as text, created_at_ms as time_ms
-    from orders where sequence > $1
+    from public.orders where sequence > $1
     union all
     select sequence, '${LINES.trade}', lpad(trade_id::text, 16, '0'), concat_ws(${TAB}, ${TRADE_COLUMNS}), time_ms
-    from trades where sequence > $1
+    from public.trades where sequence > $1
     union all
     select closed_sequence, '${LINES.closed}', id, concat_ws('/', id, filled_steps, fill_count, status, updated_at_ms,
       updated_sequence, closed_sequence, reason), updated_at_ms
-    from orders where closed_sequence > $1
+    from public.orders where closed_sequence > $1
     union all
     select sequence, '${LINES.movement}', '',
       concat_ws(${TAB}, sequence, kind, wallet, asset, amount_atoms, time_ms, reference), time_ms
-    from movements where sequence > $1
+    from public.movements where sequence > $1
     union all
     select sequence, '${LINES.market}', market, concat_ws(${TAB}, market, fee_bps, time_ms, record), time_ms
-    from market_versions where sequence > $1
+    from public.market_versions where sequence > $1
     union all
     select sequence, '${LINES.setting}', '', json_build_array(kind, subject, value, time_ms)::text, time_ms
-    from setting_changes where sequence > $1
+    from public.setting_changes where sequence > $1
     union all
     select sequence, '${LINES.act}', '',
       json_build_array(name, operator, reason, wallet, market, asset, subject, before, after, time_ms)::text, time_ms
-    from operator_acts where sequence > $1
+    from public.operator_acts where sequence > $1
     union all
     select sequence, '${LINES.adoption}', '', concat_ws(${TAB}, after_sequence, last_trade_id), time_ms
-    from adoptions where sequence > $1
+    from public.adoptions where sequence > $1
     union all
     select sequence, '${LINES.adopted}', concat_ws(${TAB}, account, asset),
       concat_ws(${TAB}, account, asset, line, amount_atoms), time_ms
-    from adopted_balances where sequence > $1
+    from public.adopted_balances where sequence > $1
     union all
     select sequence, '${LINES.adopted}', order_id, concat_ws(${TAB}, order_id, steps), time_ms
-    from adopted_fills where sequence > $1
+    from public.adopted_fills where sequence > $1
     union all
     select sequence, '${LINES.adopted}', market, concat_ws(${TAB}, market, price_ticks), time_ms
-    from adopted_prices where sequence > $1
+    from public.adopted_prices where sequence > $1
     union all
-    select sequence, '${LINES.reversal}', '', reverses, time_ms from movements where sequence > $1 and reverses is not null
+    select sequence, '${LINES.reversal}', '', reverses, time_ms from public.movements where sequence > $1 and reverses is not null
     union all
-    select sequence, '${LINES.payment}', '', txid, time_ms from movements where sequence > $1 and txid is not null
+    select sequence, '${LINES.payment}', '', txid, time_ms from public.movements where sequence > $1 and txid is not null
   ) as rows order by sequence, line, key collate "C"`;
 
 interface EventRow {
@@ -206,8 +206,8 @@ async function* batchesAfter(ask: Ask, first: number): AsyncGenerator<LinkedBatc
   for (;;) {
     const page = await ask<{ sequence: bigint; links: string; is_seam: boolean }>(
       `select sequence, links,
-         exists (select from adoptions where adoptions.sequence = chain_links.sequence) as is_seam
-       from chain_links where sequence > $1 order by sequence limit $2`,
+         exists (select from public.adoptions where adoptions.sequence = chain_links.sequence) as is_seam
+       from public.chain_links where sequence > $1 order by sequence limit $2`,
       [before, BATCHES_OF_PAGE],
     );
     for (const { sequence, links, is_seam: isSeam } of page) {
@@ -311,9 +311,11 @@ export async function headOfSpan(ask: Ask, head: string, after: number, last: nu
  */
 export async function checkChain(ask: Ask, noted: readonly NotedHead[]): Promise<Check[]> {
   const kept = await ask<{ sequence: bigint; head: string }>(
-    'select sequence, head from chain_heads order by sequence',
+    'select sequence, head from public.chain_heads order by sequence',
   );
-  const [cursor] = await ask<{ sequence: bigint; head: string }>('select sequence, head from engine_cursor');
+  const [cursor] = await ask<{ sequence: bigint; head: string }>(
+    'select sequence, head from public.engine_cursor',
+  );
   const [begin] = kept;
   if (begin === undefined || cursor === undefined) {
     const missing = {

@@ -7,14 +7,14 @@ import type { LedgerQuery } from './query.ts';
 const POINTS = `
   points as materialized (
     select *, row_number() over (order by end_ms) as place from (
-      select 'closing of ' || month as name, month, end_ms, sequence from closings
+      select 'closing of ' || month as name, month, end_ms, sequence from public.closings
       union all
-      select distinct 'balances at ' || to_timestamp(end_ms / 1000), null, end_ms, sequence from daily_balances
+      select distinct 'balances at ' || to_timestamp(end_ms / 1000), null, end_ms, sequence from public.daily_balances
     ) as named),
   kept as materialized (
-    select place, account, asset, total_atoms from closing_balances join points using (month)
+    select place, account, asset, total_atoms from public.closing_balances join points using (month)
     union all
-    select place, account, asset, total_atoms from daily_balances join points using (end_ms) where month is null)`;
+    select place, account, asset, total_atoms from public.daily_balances join points using (end_ms) where month is null)`;
 
 export const CLOSING_CHECKS: readonly LedgerQuery[] = [
   {
@@ -25,7 +25,7 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       booked as (
         select width_bucket(sequence, (select array_agg(sequence + 1 order by place) from points)) + 1 as place,
           account, asset, sum(amount_atoms) as atoms
-        from ledger_entries group by 1, 2, 3),
+        from public.ledger_entries group by 1, 2, 3),
       changes as (
         select place, account, asset, total_atoms as atoms from kept
         union all
@@ -38,7 +38,7 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       union all
       select name, 'the last event with entries before their end', concat('event ', sequence)
       from points
-      where sequence <> 0 and not exists (select from ledger_entries where ledger_entries.sequence = points.sequence)`,
+      where sequence <> 0 and not exists (select from public.ledger_entries where ledger_entries.sequence = points.sequence)`,
   },
   {
     name: 'closings end with their months',
@@ -46,38 +46,38 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       'each closing has the month that it names, the events before its end and no later ones, and the balances of its digest',
     sql: `
       select 'closing of ' || month as subject, 'end, events and digest of ' || month as expected, problem as found
-      from closings
+      from public.closings
       cross join lateral (values
         (end_ms <> extract(epoch from to_date(month, 'YYYY-MM') + interval '1 month') * 1000, 'ends at another time'),
-        ((select time_ms >= end_ms from ledger_entries where sequence <= closings.sequence
+        ((select time_ms >= end_ms from public.ledger_entries where sequence <= closings.sequence
           order by sequence desc, line desc limit 1), 'contains a later event'),
-        ((select time_ms < end_ms from ledger_entries where sequence > closings.sequence
+        ((select time_ms < end_ms from public.ledger_entries where sequence > closings.sequence
           order by sequence, line limit 1), 'lacks an event'),
         (digest is distinct from (
           select sha256(convert_to(coalesce(string_agg(concat_ws(E'\\t', account, asset, total_atoms, reserved_atoms) || E'\\n', ''
             order by account, asset), ''), 'UTF8'))
-          from closing_balances where closing_balances.month = closings.month), 'has balances of another digest')
+          from public.closing_balances where closing_balances.month = closings.month), 'has balances of another digest')
       ) as rule (is_broken, problem)
       where is_broken
       union all
       select 'closing of ' || month, concat('closed at ', to_timestamp(time_ms / 1000.0)), closed_at::text
-      from closings join lateral (select max(time_ms) as time_ms from operator_acts
+      from public.closings join lateral (select max(time_ms) as time_ms from public.operator_acts
         where name = 'ledger close' and subject = month) as act on time_ms is not null
       where closed_at < to_timestamp(time_ms / 1000.0) - interval '5 minutes'
       union all
-      select distinct 'closing of ' || month, 'a closing', 'balances alone' from closing_balances
-      where not exists (select from closings where closings.month = closing_balances.month)`,
+      select distinct 'closing of ' || month, 'a closing', 'balances alone' from public.closing_balances
+      where not exists (select from public.closings where closings.month = closing_balances.month)`,
   },
   {
     name: 'the last closing holds what orders held',
     meaning: 'reserved balances of the last closing are what the orders held that were live at its end',
     sql: `
-      with last as materialized (select month, end_ms from closings order by month desc limit 1),
+      with last as materialized (select month, end_ms from public.closings order by month desc limit 1),
       held as (
         select account, asset, sum(reserved) as atoms
         from (${reservedAt('(select end_ms from last)')}) as live group by account, asset),
       closed as (
-        select account, asset, reserved_atoms as atoms from closing_balances
+        select account, asset, reserved_atoms as atoms from public.closing_balances
         where month = (select month from last) and reserved_atoms <> 0)
       select concat_ws(' ', 'closing of', (select month from last), account, asset) as subject,
         coalesce(held.atoms, 0)::text as expected, coalesce(closed.atoms, 0)::text as found

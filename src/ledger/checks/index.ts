@@ -8,6 +8,7 @@ import { storable } from '../text.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { checkChain } from './chain.ts';
 import { CLOSING_CHECKS } from './closings.ts';
+import { FOREIGN_CHECK } from './foreign.ts';
 import { KEY_CHECKS } from './keys.ts';
 import { checkNoted } from './noted.ts';
 import { ORDER_CHECKS } from './orders.ts';
@@ -24,13 +25,13 @@ const MAX_VIOLATIONS = 100;
 const WORK_MEM = '32MB';
 
 const QUERIES: readonly LedgerQuery[] = [
+  ...SCHEMA_CHECKS,
   ...BOOKKEEPING_CHECKS,
   ...CLOSING_CHECKS,
   ...TRADE_CHECKS,
   ...ORDER_CHECKS,
   ...STATE_CHECKS,
   ...KEY_CHECKS,
-  ...SCHEMA_CHECKS,
 ];
 
 /** The event up to which the ledger was checked, and one result for each query. */
@@ -89,11 +90,11 @@ const ONE_AT_A_TIME = `select pg_advisory_xact_lock(hashtext('redbook reconcilia
 
 /** A sequence of Postgres would leave gaps after a crash, a failover, or an insert that was rolled back. */
 const ADD_RECONCILE = `
-  insert into reconciliations (id, sequence, checks, differences, failed_checks, results)
-  select coalesce(max(id), 0) + 1, $1, $2, $3, $4, $5 from reconciliations`;
+  insert into public.reconciliations (id, sequence, checks, differences, failed_checks, results)
+  select coalesce(max(id), 0) + 1, $1, $2, $3, $4, $5 from public.reconciliations`;
 
 const COLUMNS = 'finished_at, sequence, checks, differences, failed_checks';
-const LAST = 'from reconciliations order by id desc limit 1';
+const LAST = 'from public.reconciliations order by id desc limit 1';
 
 const lastOf = ({
   finished_at,
@@ -117,21 +118,15 @@ function keptOf(results: readonly NotedCheck[]): NotedCheck[] {
   return kept.map(({ asset, ...one }) => ({ ...one, asset: asset && storable(asset) }));
 }
 
-/** Runs the query of each check. */
-async function queried(ask: Ask, onCheck: (name: string) => void): Promise<Check[]> {
-  const checks: Check[] = [];
-  for (const { name, meaning, sql } of QUERIES) {
-    onCheck(name);
-    const rows = await ask<Violation & { count: bigint }>(
-      `select coalesce(subject, 'unknown') as subject, coalesce(expected, 'none') as expected,
-         coalesce(found, 'none') as found, count(*) over () as count
-       from (${sql}) as violation order by subject limit ${MAX_VIOLATIONS}`,
-    );
-    const count = Number(rows[0]?.count ?? 0n);
-    const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
-    checks.push({ name, meaning, count, violations });
-  }
-  return checks;
+async function queried(ask: Ask, { name, meaning, sql }: LedgerQuery): Promise<Check> {
+  const rows = await ask<Violation & { count: bigint }>(
+    `select coalesce(subject, 'unknown') as subject, coalesce(expected, 'none') as expected,
+       coalesce(found, 'none') as found, count(*) over () as count
+     from (${sql}) as violation order by subject limit ${MAX_VIOLATIONS}`,
+  );
+  const count = Number(rows[0]?.count ?? 0n);
+  const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
+  return { name, meaning, count, violations };
 }
 
 export type Checks = ReturnType<typeof checks>;
@@ -150,14 +145,22 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
     ): Promise<CheckedLedger> {
       return inSnapshot(auditing, async (ask) => {
         const { sequence, timeMs } = await readCursor(ask);
-        // JIT compilation of a query takes longer than it saves while the planner has no statistics yet.
-        await ask(`select set_config('jit', 'off', true), set_config('work_mem', '${WORK_MEM}', true)`);
-        const checks = await queried(ask, onCheck);
+        await ask(`select set_config('work_mem', '${WORK_MEM}', true)`);
+        const checks: Check[] = [];
+        for (const query of QUERIES) {
+          onCheck(query.name);
+          checks.push(await queried(ask, query));
+        }
         onCheck('chain of events');
         checks.push(...(await checkChain(ask, noted)));
         if (noted.length > 0) checks.push(await checkNoted(ask, noted));
         return { sequence, timeMs, checks };
       });
+    },
+
+    /** Finds what could change the meaning of all other checks. */
+    foreign(): Promise<Check> {
+      return inSnapshot(auditing, (ask) => queried(ask, FOREIGN_CHECK));
     },
 
     /** Returns what a checkpoint says of the ledger now. */

@@ -13,12 +13,12 @@ export const KEY_CHECKS: readonly LedgerQuery[] = [
     meaning:
       'each key of operators was made, with its rights, caps and digest, by an act, and each revoked one is revoked',
     sql: `
-      with acts as (select name as act, subject, after, time_ms from operator_acts where name in ('key create', 'key revoke')),
+      with acts as (select name as act, subject, after, time_ms from public.operator_acts where name in ('key create', 'key revoke')),
       keys as (
         select *, concat_ws(' ', array_to_string(rights, ','),
           (select string_agg(format('%s=%s/day', key, value), ' ' order by key collate "C") from jsonb_each_text(caps)),
           'sha256:' || encode(digest, 'hex')) as made
-        from operator_keys)
+        from public.operator_keys)
       select 'key ' || name as subject, coalesce(after || ' at ' || ${timeOf('time_ms')}, 'no such key') as expected,
         concat(made, ' at ', created_at) as found
       from keys left join lateral (select after, time_ms from acts where act = 'key create' and subject = name
@@ -37,15 +37,15 @@ export const KEY_CHECKS: readonly LedgerQuery[] = [
       'the amounts that a key reserved under its caps in the last days sum to what is counted for each day',
     sql: `
       with reserved as (
-        select key, day, asset, sum(atoms) as atoms from cap_reservations group by key, day, asset)
+        select key, day, asset, sum(atoms) as atoms from public.cap_reservations group by key, day, asset)
       select concat_ws(' ', 'key', key, day, asset) as subject, coalesce(reserved.atoms, 0)::text as expected,
         coalesce(counted.atoms, 0)::text as found
-      from reserved full join operator_key_days as counted using (key, day, asset)
+      from reserved full join public.operator_key_days as counted using (key, day, asset)
       where coalesce(reserved.atoms, 0) <> coalesce(counted.atoms, 0)
-        and day >= coalesce((select max(day) from operator_key_days as last where last.key = coalesce(reserved.key, counted.key)),
+        and day >= coalesce((select max(day) from public.operator_key_days as last where last.key = coalesce(reserved.key, counted.key)),
           day) - 7
       union all
       select concat_ws(' ', 'key', key, 'reservation', reference), 'a reservation of one or more, or a moved one', holders::text
-      from cap_reservations where holders < 0 or atoms <= 0`,
+      from public.cap_reservations where holders < 0 or atoms <= 0`,
   },
 ];

@@ -6,9 +6,9 @@ import { brokenRules, type LedgerQuery } from './query.ts';
 const FILLS = `
   select id, sum(size_steps) as steps, count(*) filter (where not is_lost) as fills, max(sequence) as last_sequence, max(time_ms) as last_ms
   from (
-    select taker_order_id as id, size_steps, sequence, time_ms, false as is_lost from trades
-    union all select maker_order_id, size_steps, sequence, time_ms, false from trades
-    union all select order_id, steps, sequence, time_ms, true from adopted_fills) as sides
+    select taker_order_id as id, size_steps, sequence, time_ms, false as is_lost from public.trades
+    union all select maker_order_id, size_steps, sequence, time_ms, false from public.trades
+    union all select order_id, steps, sequence, time_ms, true from public.adopted_fills) as sides
   group by id`;
 
 /** Statuses that an order may have. */
@@ -26,13 +26,13 @@ const STATUSES = `case
 const LISTED = `(
         select symbol, number, record #>> '{base,symbol}' as base, record #>> '{quote,symbol}' as quote,
           record ->> 'baseAtomsPerStep' as base_atoms_per_step, record ->> 'quoteAtomsPerLot' as quote_atoms_per_lot
-        from markets offset 0) as listed`;
+        from public.markets offset 0) as listed`;
 
 export const ORDER_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'fills are trades',
     meaning: 'the filled size of each order is the sum of its trades, and its fill count their number',
-    sql: brokenRules(`'order', id`, `orders left join (${FILLS}) as filled using (id)`, [
+    sql: brokenRules(`'order', id`, `public.orders left join (${FILLS}) as filled using (id)`, [
       { field: 'filled_steps', expected: 'coalesce(steps, 0)', found: 'filled_steps::numeric' },
       { field: 'fill_count', expected: 'coalesce(fills, 0)', found: 'fill_count' },
     ]),
@@ -45,7 +45,7 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
     sql: brokenRules(
       `'order', id`,
       `(select orders.*, last_ms, last_sequence, greatest(orders.sequence, coalesce(last_sequence, 0)) as touched
-        from orders left join (${FILLS}) as filled using (id)) as ruled`,
+        from public.orders left join (${FILLS}) as filled using (id)) as ruled`,
       [
         {
           field: 'status',
@@ -92,36 +92,40 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
     name: 'orders fit ids and markets',
     meaning:
       'the id of each order tells its market, side, price and event, and its assets and amounts are those of the market',
-    sql: brokenRules(`'order', orders.id`, `orders left join ${LISTED} on listed.symbol = orders.market`, [
-      { field: 'market', expected: 'orders.market', found: 'listed.symbol' },
-      {
-        field: 'id',
-        expected: `concat(
+    sql: brokenRules(
+      `'order', orders.id`,
+      `public.orders left join ${LISTED} on listed.symbol = orders.market`,
+      [
+        { field: 'market', expected: 'orders.market', found: 'listed.symbol' },
+        {
+          field: 'id',
+          expected: `concat(
             lpad(to_hex(listed.number * 2 + case side when 'sell' then 1 else 0 end), 4, '0'),
             lpad(to_hex(case when price_ticks is null then 0 when side = 'buy' then 9007199254740991 - price_ticks
               else price_ticks end), 14, '0'),
             substr(id, 19, 4), lpad(to_hex(sequence), 12, '0'))`,
-        found: 'id',
-      },
-      { field: 'base', expected: 'listed.base', found: 'orders.base' },
-      { field: 'quote', expected: 'listed.quote', found: 'orders.quote' },
-      {
-        field: 'base_atoms_per_step',
-        expected: 'listed.base_atoms_per_step',
-        found: 'orders.base_atoms_per_step::text',
-      },
-      {
-        field: 'quote_atoms_per_lot',
-        expected: 'listed.quote_atoms_per_lot',
-        found: 'orders.quote_atoms_per_lot::text',
-      },
-      {
-        field: 'price_ticks',
-        expected: `case type when 'market' then 'none' else coalesce(price_ticks::text, 'a price') end`,
-        found: 'price_ticks',
-        broken: `(type = 'market') = (price_ticks is not null)`,
-      },
-    ]),
+          found: 'id',
+        },
+        { field: 'base', expected: 'listed.base', found: 'orders.base' },
+        { field: 'quote', expected: 'listed.quote', found: 'orders.quote' },
+        {
+          field: 'base_atoms_per_step',
+          expected: 'listed.base_atoms_per_step',
+          found: 'orders.base_atoms_per_step::text',
+        },
+        {
+          field: 'quote_atoms_per_lot',
+          expected: 'listed.quote_atoms_per_lot',
+          found: 'orders.quote_atoms_per_lot::text',
+        },
+        {
+          field: 'price_ticks',
+          expected: `case type when 'market' then 'none' else coalesce(price_ticks::text, 'a price') end`,
+          found: 'price_ticks',
+          broken: `(type = 'market') = (price_ticks is not null)`,
+        },
+      ],
+    ),
   },
   {
     name: 'orders are as written',
@@ -131,8 +135,8 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
       select 'order ' || id as subject,
         coalesce('the row of witness ' || encode(witness, 'escape'), 'a row that settlement wrote') as expected,
         concat(to_jsonb(orders) - 'witness', ' of witness ', encode(due, 'escape')) as found
-      from orders
-      cross join lateral order_witness(orders) as due
+      from public.orders
+      cross join lateral public.order_witness(orders) as due
       where witness is distinct from due`,
   },
 ];

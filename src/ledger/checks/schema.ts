@@ -1,60 +1,143 @@
-/** Checks the functions, triggers, unique indexes and constraints that the books rely on, by digests of their texts. */
+/** Checks that the tables, and all that guards them, are those which the migrations make of an empty database. */
 
+import { WRITES } from '../grants.ts';
 import type { LedgerQuery } from './query.ts';
-import { SCHEMA_DIGESTS } from './schema-digests.ts';
+import { LAST_MIGRATION, SCHEMA_OBJECTS, TEXTS_COMPARED_UP_TO } from './schema-objects.ts';
 
-/** Each object that guards the tables, with a digest of its text. */
-export const SCHEMA_OBJECTS = `
-  select name, substr(encode(sha256(convert_to(text, 'UTF8')), 'hex'), 1, 16) as digest
-  from (
-    select format('function %s', oid::regprocedure) as name,
-      concat_ws('/', prosrc, provolatile, prosecdef, proisstrict, proparallel, proconfig, prorettype::regtype, lang) as text
-    from pg_proc cross join lateral (select lanname as lang from pg_language where pg_language.oid = prolang) as language
-    where pronamespace = 'public'::regnamespace
-      and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')
-    union all
-    select format('trigger %s on %s', tgname, tgrelid::regclass), concat(pg_get_triggerdef(oid), tgenabled)
-    from pg_trigger where not tgisinternal and tgrelid in (select oid from own)
-    union all
-    select format('constraint %s on %s', conname, conrelid::regclass), concat(pg_get_constraintdef(oid), convalidated)
-    from pg_constraint where conrelid in (select oid from own) and contype <> 'n'
-    union all
-    select format('index %s on %s', indexrelid::regclass, indrelid::regclass),
-      concat(pg_get_indexdef(indexrelid), indisvalid and indisready and indislive)
-    from pg_index where indisunique and indrelid in (select oid from own)
-    union all
-    select format('rule %s on %s', rulename, ev_class::regclass), pg_get_ruledef(oid)
-    from pg_rewrite where ev_class in (select oid from own)
-    union all
-    select format('policy %s on %s', polname, polrelid::regclass), 'a policy' from pg_policy where polrelid in (select oid from own)
-  ) as objects`;
+/** True for what an extension brought. */
+const ofExtension = (catalog: string, oid: string): string =>
+  `exists (select from pg_depend where classid = '${catalog}'::regclass and objid = ${oid} and deptype = 'e')`;
 
+/** Tables of the ledger; knex keeps which migrations were applied in two of its own. */
 export const OWN_TABLES = `
-  own as (select oid from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname !~ '^knex_')`;
+  own as (
+    select oid, relname::text as relation from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname !~ '^knex_'
+      and not ${ofExtension('pg_class', 'oid')})`;
 
-const DUE = Object.entries(SCHEMA_DIGESTS)
-  .map(([name, digest]) => `('${name}', '${digest}')`)
+const COLUMNS_OF = (numbers: string, relation: string): string => `
+  (select string_agg(coalesce(attname, 'an expression'), ',' order by place)
+   from unnest(${numbers}) with ordinality as keys (number, place)
+   left join pg_attribute on attrelid = ${relation} and attnum = number)`;
+
+/**
+ * Rows of kind, relation, name, facts and text. Facts are columns of catalogs, which mean the same in every version of
+ * Postgres. A text is what Postgres makes of an expression, which a later version may write in another way.
+ */
+export const OBJECTS_FOUND = `
+  select 'table' as kind, '' as relation, relname::text as name, concat_ws(' ', relkind, relpersistence,
+      case when relrowsecurity or relforcerowsecurity then 'row security' end,
+      case when exists (select from pg_inherits where pg_class.oid in (inhrelid, inhparent)) then 'inherits' end) as facts,
+    '' as text
+  from pg_class
+  where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f', 'S') and relname !~ '^knex_'
+    and not ${ofExtension('pg_class', 'pg_class.oid')}
+  union all
+  select 'column', relation, attname, concat_ws(' ', format_type(atttypid, atttypmod),
+      case when attnotnull then 'not null' end, 'collate ' || collname, nullif(attidentity, ''), nullif(attgenerated, '')),
+    coalesce(pg_get_expr(adbin, adrelid), '')
+  from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
+  left join pg_attrdef on adrelid = attrelid and adnum = attnum
+  left join pg_collation on pg_collation.oid = attcollation
+  union all
+  select 'constraint', relation, conname, concat_ws(' ', contype, ${COLUMNS_OF('conkey', 'conrelid')},
+      case when not convalidated then 'not validated' end, case when condeferrable then 'deferrable' end,
+      case when to_jsonb(pg_constraint) ->> 'conenforced' = 'false' then 'not enforced' end),
+    case contype when 'c' then pg_get_constraintdef(pg_constraint.oid) else '' end
+  from own join pg_constraint on conrelid = own.oid and contype <> 'n'
+  union all
+  select 'index', relation, (select relname from pg_class where pg_class.oid = indexrelid), concat_ws(' ',
+      case when indisunique then 'unique' end, ${COLUMNS_OF('indkey::int2[]', 'indrelid')},
+      (select string_agg(distinct opcname, ',') from pg_opclass where pg_opclass.oid = any (indclass)),
+      case when not (indisvalid and indisready and indislive) then 'not valid' end,
+      case when not indimmediate then 'deferred' end, case when indpred is not null then 'of some rows' end,
+      case when to_jsonb(pg_index) ->> 'indnullsnotdistinct' = 'true' then 'nulls not distinct' end),
+    coalesce(pg_get_expr(indpred, indrelid), '') || coalesce(pg_get_expr(indexprs, indrelid), '')
+  from own join pg_index on indrelid = own.oid and (indisunique or indexprs is not null or indpred is not null)
+  union all
+  select 'trigger', relation, tgname, concat_ws(' ', tgtype, tgenabled, nspname || '.' || proname,
+      case when tgqual is not null then 'when' end, nullif(tgattr::text, ''), nullif(encode(tgargs, 'hex'), '')), ''
+  from own join pg_trigger on tgrelid = own.oid and not tgisinternal
+  join pg_proc on pg_proc.oid = tgfoid join pg_namespace on pg_namespace.oid = pronamespace
+  union all
+  select 'function', '', concat(proname, '(', pg_get_function_identity_arguments(pg_proc.oid), ')'), concat_ws(' ',
+      lanname, prokind, provolatile, proparallel, format_type(prorettype, null), case when prosecdef then 'definer' end,
+      case when proisstrict then 'strict' end, array_to_string(proconfig, ' '),
+      substr(encode(sha256(convert_to(prosrc, 'UTF8')), 'hex'), 1, 16)), ''
+  from pg_proc join pg_language on pg_language.oid = prolang
+  where pronamespace = 'public'::regnamespace and not ${ofExtension('pg_proc', 'pg_proc.oid')}
+  union all
+  select 'rule', relation, rulename, 'a rule', '' from own join pg_rewrite on ev_class = own.oid
+  union all
+  select 'policy', relation, polname, 'a policy', '' from own join pg_policy on polrelid = own.oid`;
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+const DUE = SCHEMA_OBJECTS.map((object) => `(${object.map(literal).join(', ')})`).join(',\n        ');
+
+/** Rights that no user but the owner needs, as rows of user and relation with the right that the release grants. */
+const GRANTED = Object.entries(WRITES)
+  .flatMap(([relation, { settlement, api, operators = api, backup = '' }]) =>
+    Object.entries({
+      redbook_settlement: settlement,
+      redbook_api: api,
+      redbook_operator_api: operators,
+      redbook_backup: backup,
+    }).map(([user, writes]) => `('${user}', '${relation}', '${writes.toUpperCase()}')`),
+  )
   .join(', ');
-
-/** Tables of this release; later ones may have tables and guards of their own. */
-const GUARDED = [
-  ...new Set(Object.keys(SCHEMA_DIGESTS).flatMap((name) => / on (\w+)$/.exec(name)?.[1] ?? [])),
-];
 
 export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
   {
-    name: 'guards are in place',
+    name: 'tables are those of the release',
     meaning:
-      'functions, triggers, unique indexes and constraints are those of the migrations and in force, and no table has another trigger or rule',
+      'tables, columns, constraints, unique indexes, triggers and functions are those that the migrations make of an empty database and in force, and there are no others',
     sql: `
-      with ${OWN_TABLES}, found as (${SCHEMA_OBJECTS})
-      select name as subject, 'the text of this release, ' || due.digest as expected,
-        coalesce('another text, ' || found.digest, 'missing') as found
-      from (values ${DUE}) as due (name, digest) left join found using (name)
-      where due.digest is distinct from found.digest
+      with ${OWN_TABLES}, found as (${OBJECTS_FOUND}),
+      due (kind, relation, name, facts, text) as (values
+        ${DUE}),
+      -- What a later release added stays when an operator goes back to this one, but it has no guards on these tables.
+      later as (select exists (select from public.knex_migrations where name > '${LAST_MIGRATION}') as is_applied),
+      compared as (
+        select kind, relation, name, due.facts as due, due.text as due_text, found.facts, found.text,
+          due.facts is null and is_applied and (kind not in ('trigger', 'rule', 'policy')
+            or relation not in (select tables.name from due as tables where tables.kind = 'table')) as is_later
+        from due full join found using (kind, relation, name) cross join later)
+      select concat_ws(' ', kind, name, 'on ' || nullif(relation, '')) as subject,
+        case when due is null then 'nothing of this name' else concat_ws(' ', due, nullif(due_text, '')) end as expected,
+        case when facts is null then 'missing' else concat_ws(' ', facts, nullif(text, '')) end as found
+      from compared
+      where not is_later and due is distinct from facts
+        or due_text <> text and current_setting('server_version_num')::integer / 10000 <= ${TEXTS_COMPARED_UP_TO}`,
+  },
+  {
+    name: 'rights are those of the release',
+    meaning:
+      'tables and functions have one owner, and nobody but the users of the release may write to a table, each as it needs',
+    sql: `
+      with owned as (
+        select 'table ' || relname as name, relowner as owner from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not ${ofExtension('pg_class', 'pg_class.oid')}
+        union all
+        select 'function ' || proname, proowner from pg_proc
+        where pronamespace = 'public'::regnamespace and not ${ofExtension('pg_proc', 'pg_proc.oid')}),
+      migrating as (select relowner as owner from pg_class
+        where relnamespace = 'public'::regnamespace and relname = 'knex_migrations')
+      select 'owner of ' || name as subject, pg_get_userbyid(migrating.owner) as expected, pg_get_userbyid(owned.owner) as found
+      from owned cross join migrating where owned.owner <> migrating.owner
       union all
-      select name, 'nothing of this name', digest from found
-      where name ~ '^(trigger|rule|policy) ' and substring(name from ' on (.*)$') in (${GUARDED.map((name) => `'${name}'`).join(', ')})
-        and not exists (select from (values ${DUE}) as due (known) where known = name)`,
+      select 'rights on ' || relname, 'no ' || privilege_type,
+        concat(privilege_type, ' for ', case grantee when 0 then 'everybody' else pg_get_userbyid(grantee) end)
+      from pg_class cross join lateral aclexplode(relacl)
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v') and grantee <> relowner
+        and privilege_type <> 'MAINTAIN' and not (privilege_type = 'SELECT' and grantee <> 0)
+        and not exists (select from (values ${GRANTED}) as granted (grantee_name, relation, writes)
+          where grantee_name = pg_get_userbyid(grantee) and relation = relname
+            and privilege_type = any (string_to_array(writes, ' ')))
+      union all
+      select concat('rights on ', relname, '.', attname), 'no ' || privilege_type,
+        concat(privilege_type, ' for ', case grantee when 0 then 'everybody' else pg_get_userbyid(grantee) end)
+      from pg_class join pg_attribute on attrelid = pg_class.oid cross join lateral aclexplode(attacl)
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and privilege_type <> 'SELECT'
+        and grantee <> relowner`,
   },
 ];

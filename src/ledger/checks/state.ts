@@ -11,33 +11,33 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         select distinct on (subject, family) * from (
           select *, case when kind like 'account_%' then 'hold' when kind like 'trading_%' then 'pause' else kind end
             as family
-          from setting_changes) as changes
+          from public.setting_changes) as changes
         order by subject, family, sequence desc)
       select 'market ' || versions.market as subject, versions.record::text as expected, markets.record::text as found
-      from (select distinct on (market) * from market_versions order by market, sequence desc) as versions
-      left join markets on symbol = versions.market
+      from (select distinct on (market) * from public.market_versions order by market, sequence desc) as versions
+      left join public.markets on symbol = versions.market
       where markets.record is distinct from versions.record
       union all
-      select 'asset ' || subject, 'scale ' || value, 'scale ' || scale from last left join assets on symbol = subject
+      select 'asset ' || subject, 'scale ' || value, 'scale ' || scale from last left join public.assets on symbol = subject
       where family = 'asset_changed' and scale::text is distinct from value
-        and not exists (select from market_versions where sequence > last.sequence
+        and not exists (select from public.market_versions where sequence > last.sequence
           and subject in (record #>> '{base,symbol}', record #>> '{quote,symbol}'))
       union all
       select 'hold of ' || coalesce(subject, wallet), concat(kind, ' at ', time_ms), concat('hold since ', held_at_ms)
-      from (select * from last where family = 'hold') as changes full join holds on wallet = subject
+      from (select * from last where family = 'hold') as changes full join public.holds on wallet = subject
       where case kind when 'account_held' then held_at_ms is distinct from time_ms
-        when 'account_released' then wallet is not null else (select sequence from chain_heads order by 1 limit 1) = 0 end
+        when 'account_released' then wallet is not null else (select sequence from public.chain_heads order by 1 limit 1) = 0 end
       union all
       select 'terms of ' || coalesce(subject, wallet), concat(value, ' at ', time_ms),
         concat(version, ' at ', accepted_at_ms)
-      from (select * from last where family = 'terms_accepted') as changes full join wallet_terms on wallet = subject
+      from (select * from last where family = 'terms_accepted') as changes full join public.wallet_terms on wallet = subject
       where (value, time_ms) is distinct from (version, accepted_at_ms)
-        and (subject is not null or (select sequence from chain_heads order by 1 limit 1) = 0)
+        and (subject is not null or (select sequence from public.chain_heads order by 1 limit 1) = 0)
       union all
-      select 'trading_switches paused', kind, paused::text from last cross join trading_switches
+      select 'trading_switches paused', kind, paused::text from last cross join public.trading_switches
       where family = 'pause' and paused <> (kind = 'trading_paused')
       union all
-      select 'trading_switches terms_version', value, terms_version from last cross join trading_switches
+      select 'trading_switches terms_version', value, terms_version from last cross join public.trading_switches
       where family = 'terms_required' and value is distinct from terms_version`,
   },
   {
@@ -45,7 +45,7 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
     meaning: 'the numbers of earlier reconciles have no gaps',
     sql: `
       select 'reconciliations' as subject, coalesce(max(id), 0)::text as expected, count(*)::text as found
-      from reconciliations
+      from public.reconciliations
       having coalesce(max(id), 0) <> count(*) or min(id) <> 1`,
   },
   {
@@ -54,29 +54,29 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
     sql: `
       select 'engine_epochs ' || epoch as subject, 'later than epoch ' || before as expected, begun_at::text as found
       from (select *, lag(epoch) over places as before, lag(begun_at) over places as previous
-        from engine_epochs window places as (order by epoch)) as begun
+        from public.engine_epochs window places as (order by epoch)) as begun
       where begun_at < previous or begun_at > now() + interval '5 minutes'
       union all
       select 'engine_epochs ' || epoch, 'a row of an epoch with events', 'none'
-      from (select epoch from engine_cursor union select epoch from epoch_starts) as with_events
+      from (select epoch from public.engine_cursor union select epoch from public.epoch_starts) as with_events
       -- Epochs before the first noted one are of a release that noted none.
-      where epoch >= (select min(epoch) from engine_epochs)
-        and not exists (select from engine_epochs where engine_epochs.epoch = with_events.epoch)
+      where epoch >= (select min(epoch) from public.engine_epochs)
+        and not exists (select from public.engine_epochs where engine_epochs.epoch = with_events.epoch)
       union all
       select 'engine_cursor epoch', 'at least epoch ' || last.epoch, engine_cursor.epoch::text
-      from engine_cursor join (select max(epoch) as epoch from epoch_starts) as last on engine_cursor.epoch < last.epoch`,
+      from public.engine_cursor join (select max(epoch) as epoch from public.epoch_starts) as last on engine_cursor.epoch < last.epoch`,
   },
   {
     name: 'no row is missing',
     meaning: 'there are as many orders, trades, movements and entries as were ever settled',
     sql: `
       select 'rows of ' || name as subject, settled::text as expected, rows::text as found
-      from engine_cursor
+      from public.engine_cursor
       cross join lateral (values
-        ('orders', orders, (select count(*) from orders)),
-        ('trades', trades, (select count(*) from trades)),
-        ('movements', movements, (select count(*) from movements)),
-        ('ledger_entries', entries, (select count(*) from ledger_entries))) as counted (name, settled, rows)
+        ('orders', orders, (select count(*) from public.orders)),
+        ('trades', trades, (select count(*) from public.trades)),
+        ('movements', movements, (select count(*) from public.movements)),
+        ('ledger_entries', entries, (select count(*) from public.ledger_entries))) as counted (name, settled, rows)
       where settled <> rows`,
   },
   {
@@ -85,19 +85,19 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
     sql: `
       select row.subject, concat('at most event ', cursor.sequence, ' at ', cursor.event_time_ms) as expected,
         concat('event ', row.sequence, ' at ', row.time_ms) as found
-      from engine_cursor as cursor
+      from public.engine_cursor as cursor
       cross join lateral (
         select 'order ' || id as subject, greatest(sequence, updated_sequence, closed_sequence) as sequence,
           greatest(created_at_ms, updated_at_ms) as time_ms
-        from orders
-        union all select 'trade ' || trade_id, sequence, time_ms from trades
-        union all select 'movement ' || sequence, sequence, time_ms from movements
-        union all select concat('ledger_entries ', sequence, '-', line), sequence, time_ms from ledger_entries
-        union all select 'market_versions ' || sequence, sequence, time_ms from market_versions
-        union all select 'setting_changes ' || sequence, sequence, time_ms from setting_changes
-        union all select 'operator_acts ' || sequence, sequence, time_ms from operator_acts
-        union all select 'hold of ' || wallet, 0, held_at_ms from holds
-        union all select 'terms of ' || wallet, 0, accepted_at_ms from wallet_terms) as row
+        from public.orders
+        union all select 'trade ' || trade_id, sequence, time_ms from public.trades
+        union all select 'movement ' || sequence, sequence, time_ms from public.movements
+        union all select concat('ledger_entries ', sequence, '-', line), sequence, time_ms from public.ledger_entries
+        union all select 'market_versions ' || sequence, sequence, time_ms from public.market_versions
+        union all select 'setting_changes ' || sequence, sequence, time_ms from public.setting_changes
+        union all select 'operator_acts ' || sequence, sequence, time_ms from public.operator_acts
+        union all select 'hold of ' || wallet, 0, held_at_ms from public.holds
+        union all select 'terms of ' || wallet, 0, accepted_at_ms from public.wallet_terms) as row
       where row.sequence > cursor.sequence or row.time_ms > cursor.event_time_ms`,
   },
   {
@@ -107,15 +107,15 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       select row.subject, 'the row of witness ' || coalesce(encode(row.witness, 'hex'), 'none') as expected,
         concat(row.content, ' of witness ', encode(row.digest, 'hex')) as found
       from (
-        select 'hold of ' || wallet as subject, witness, witness_of(holds) as digest,
+        select 'hold of ' || wallet as subject, witness, public.witness_of(holds) as digest,
           to_jsonb(holds) - 'witness' as content
-        from holds
+        from public.holds
         union all
-        select 'terms of ' || wallet, witness, witness_of(wallet_terms), to_jsonb(wallet_terms) - 'witness'
-        from wallet_terms
+        select 'terms of ' || wallet, witness, public.witness_of(wallet_terms), to_jsonb(wallet_terms) - 'witness'
+        from public.wallet_terms
         union all
-        select 'reconciliation ' || id, witness, witness_of(reconciliations), to_jsonb(reconciliations) - 'witness'
-        from reconciliations) as row
+        select 'reconciliation ' || id, witness, public.witness_of(reconciliations), to_jsonb(reconciliations) - 'witness'
+        from public.reconciliations) as row
       where row.witness is distinct from row.digest`,
   },
   {
@@ -125,9 +125,9 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
     sql: `
       select concat_ws(' ', 'market', markets.symbol, field) as subject, coalesce(rule.expected, 'none') as expected,
         coalesce(rule.found, 'none') as found
-      from markets
-      left join assets as base on base.symbol = record #>> '{base,symbol}'
-      left join assets as quote on quote.symbol = record #>> '{quote,symbol}'
+      from public.markets
+      left join public.assets as base on base.symbol = record #>> '{base,symbol}'
+      left join public.assets as quote on quote.symbol = record #>> '{quote,symbol}'
       cross join lateral (values
         ('symbol', record ->> 'symbol', markets.symbol),
         ('number', record ->> 'number', markets.number::text),
@@ -143,20 +143,20 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       'whatever was ever booked is in a known asset, and the rows of cursor and switches are there once',
     sql: `
       select 'asset ' || booked.asset as subject, 'a row in assets' as expected, 'none' as found
-      from (select distinct asset from ledger_entries) as booked
-      where not exists (select from assets where symbol = booked.asset)
+      from (select distinct asset from public.ledger_entries) as booked
+      where not exists (select from public.assets where symbol = booked.asset)
       union all
       select 'rows of ' || name, '1', rows::text
       from (values
-        ('engine_cursor', (select count(*) from engine_cursor)),
-        ('trading_switches', (select count(*) from trading_switches))) as lone (name, rows)
+        ('engine_cursor', (select count(*) from public.engine_cursor)),
+        ('trading_switches', (select count(*) from public.trading_switches))) as lone (name, rows)
       where rows <> 1
       union all
-      select 'engine_cursor settled_at', 'at most ' || now(), settled_at::text from engine_cursor
+      select 'engine_cursor settled_at', 'at most ' || now(), settled_at::text from public.engine_cursor
       where settled_at > now() + interval '5 minutes'
       union all
       select 'engine_cursor settled_at', concat('at least ', to_timestamp(event_time_ms / 1000)), coalesce(settled_at::text, 'none')
-      from engine_cursor where settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes'
+      from public.engine_cursor where settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes'
         or settled_at is null and sequence > 0`,
   },
 ];

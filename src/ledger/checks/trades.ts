@@ -20,8 +20,8 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
       from (
         select market, sequence as from_sequence, fee_bps,
           lead(sequence, 1, 9223372036854775807) over (partition by market order by sequence) as to_sequence
-        from market_versions) as version
-      join trades on trades.market = version.market and sequence > from_sequence and sequence < to_sequence
+        from public.market_versions) as version
+      join public.trades on trades.market = version.market and sequence > from_sequence and sequence < to_sequence
       cross join lateral (select ceil(notional_atoms::numeric * fee_bps / 10000) as due) as rate
       where fee_atoms <> due`,
   },
@@ -31,8 +31,8 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
       'both orders of a trade exist, on opposite sides of its market, at a price both accept, and its time is that of the taker order',
     sql: brokenRules(
       `'trade', trade_id`,
-      `trades as trade left join orders as taker on taker.id = taker_order_id
-      left join orders as maker on maker.id = maker_order_id`,
+      `public.trades as trade left join public.orders as taker on taker.id = taker_order_id
+      left join public.orders as maker on maker.id = maker_order_id`,
       [
         ...(['taker', 'maker'] as const).map((role) => ({
           field: `${role}_order_id`,
@@ -76,7 +76,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'amounts are price and size',
     meaning: 'the base and quote atoms of each trade are its size, and its price times its size',
-    sql: brokenRules(`'trade', trade_id`, 'trades', [
+    sql: brokenRules(`'trade', trade_id`, 'public.trades', [
       {
         field: 'base_atoms',
         expected: 'size_steps::numeric * base_atoms_per_step',
@@ -97,7 +97,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
     sql: `
       select 'trade ' || trade_id as subject, 'an event at or after ' || before as expected,
         sequence::text as found
-      from (select trade_id, sequence, lag(sequence) over (order by trade_id) as before from trades) as ordered
+      from (select trade_id, sequence, lag(sequence) over (order by trade_id) as before from public.trades) as ordered
       where sequence < before`,
   },
   {
@@ -110,7 +110,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
           max(price_ticks) as high_ticks, min(price_ticks) as low_ticks,
           (max(array[trade_id, price_ticks]))[2] as close_ticks, sum(size_steps) as volume_steps,
           sum(notional_atoms) as quote_atoms, min(trade_id) as first_trade_id, max(trade_id) as last_trade_id
-        from trades group by 1, 2),
+        from public.trades group by 1, 2),
       due as (
         select '1m' as timeframe, minutes.* from minutes
         union all
@@ -122,7 +122,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
       kept as (
         select timeframe, market, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps, quote_atoms,
           first_trade_id, last_trade_id
-        from candles)
+        from public.candles)
       select concat_ws(' ', market, timeframe, 'at', open_ms) as subject,
         coalesce(to_jsonb(due)::text, 'no candle') as expected, coalesce(to_jsonb(kept)::text, 'no candle') as found
       from due full join kept using (market, timeframe, open_ms)

@@ -241,7 +241,7 @@ const GUARDS: Readonly<Record<string, Corruption>> = {
     sql: `create or replace function order_witness(orders) returns bytea language sql stable parallel safe as
       'select $1.witness'; update orders set size_steps = size_steps + 1 where id = ${CANCELLED}`,
     back: definitionOf('order_witness(orders)'),
-    named: /function order_witness\(orders\)/,
+    named: /function order_witness\(public.orders\)/,
   },
   'refuse_change() that lets everything through': {
     sql: `create or replace function refuse_change() returns trigger language plpgsql as 'begin return null; end'`,
@@ -297,6 +297,122 @@ const GUARDS: Readonly<Record<string, Corruption>> = {
     sql: 'alter table ledger_entries drop constraint ledger_entries_amount_atoms_check',
     back: `alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0)`,
     named: /constraint ledger_entries_amount_atoms_check/,
+  },
+};
+
+/** Turns triggers off in new sessions, by a setting of whatever stands before the name of the database. */
+const settingOf = (owner: string): Corruption => ({
+  sql: `do $$ begin execute format('alter ${owner} set session_replication_role = replica', current_database()); end $$`,
+  back: `do $$ begin execute format('alter ${owner} reset session_replication_role', current_database()); end $$`,
+  named: /nothing foreign takes part.*session_replication_role=replica/,
+});
+
+/** Objects and settings of the database that are not of the release, or not as the release has them. */
+const FOREIGN: Readonly<Record<string, Corruption>> = {
+  'a function of public that fits the texts of the chain better, and atoms moved between two deposits': {
+    sql: `create function public.concat_ws(text, bigint, text, text, text, bigint, bigint, text) returns text language sql
+      as $$ select 'as it was' $$; ${GIVEN}`,
+    back: 'drop function public.concat_ws(text, bigint, text, text, text, bigint, bigint, text)',
+    named: /event \d+/,
+  },
+  'a function of their own in public': {
+    sql: 'create function public.mine() returns text language sql as $$ select null $$',
+    back: 'drop function public.mine()',
+    named: /function mine\(\)/,
+  },
+  'a view of their own in public': {
+    sql: 'create view public.mine as select 1',
+    back: 'drop view public.mine',
+    named: /table mine/,
+  },
+  'a function in the schema of Postgres': {
+    sql: 'create function pg_catalog.encode(text, text) returns text language sql as $$ select $1 $$',
+    back: 'drop function pg_catalog.encode(text, text)',
+    named: /nothing foreign takes part.*function encode\(text,text\)/,
+  },
+  'an operator in the schema of Postgres': {
+    sql: `create function public.mine(bigint, numeric) returns boolean language sql as 'select false';
+      create operator pg_catalog.<> (leftarg = bigint, rightarg = numeric, function = public.mine)`,
+    back: 'drop operator pg_catalog.<> (bigint, numeric); drop function public.mine(bigint, numeric)',
+    named: /nothing foreign takes part.*operator <>/,
+  },
+  'a cast between types of Postgres': {
+    sql: 'create cast (bigint as text) with inout as implicit',
+    back: 'drop cast (bigint as text)',
+    named: /nothing foreign takes part.*cast bigint to text/,
+  },
+  'an event trigger': {
+    sql: `create function public.mine() returns event_trigger language plpgsql as $$ begin end $$;
+      create event trigger mine on ddl_command_end execute function public.mine()`,
+    back: 'drop event trigger mine; drop function public.mine()',
+    named: /nothing foreign takes part.*event trigger mine/,
+  },
+  'triggers that a setting of the database turns off': settingOf('database %I'),
+  'triggers that a setting of a user turns off': settingOf('role redbook_api in database %I'),
+  'a trigger that is named like one on another table': {
+    sql: 'create trigger "a on b" before insert on operator_key_days for each row execute function stamp_hold()',
+    back: 'drop trigger "a on b" on operator_key_days',
+    named: /trigger a on b on operator_key_days/,
+  },
+  'a rule that is named like one on another table': {
+    sql: 'create rule "a on b" as on update to candles do also nothing',
+    back: 'drop rule "a on b" on candles',
+    named: /rule a on b on candles/,
+  },
+  'a policy, and rows that it hides': {
+    sql: `create policy "a on b" on trades using (trade_id > 5); alter table trades enable row level security`,
+    back: 'drop policy "a on b" on trades; alter table trades disable row level security',
+    named: /policy a on b on trades/,
+  },
+  'a table that a crash empties': {
+    sql: 'alter table trades set unlogged',
+    back: 'alter table trades set logged',
+    named: /table trades: expected r p, found r u/,
+  },
+  'a table that inherits from another': {
+    sql: 'create table public.mine (like backups); alter table backups inherit public.mine',
+    back: 'alter table backups no inherit public.mine; drop table public.mine',
+    named: /table backups: expected r p, found r p inherits/,
+  },
+  'a column of another type': {
+    sql: 'alter table backups alter column kind type varchar collate "default"',
+    back: 'alter table backups alter column kind type text collate "C"',
+    named: /column kind on backups/,
+  },
+  'a column that may be null': {
+    sql: 'alter table backups alter column at drop not null',
+    back: 'alter table backups alter column at set not null',
+    named: /column at on backups/,
+  },
+  'a column with another default': {
+    sql: `alter table reconciliations alter column finished_at set default '2020-02-02'`,
+    back: 'alter table reconciliations alter column finished_at set default clock_timestamp()',
+    named: /column finished_at on reconciliations/,
+  },
+  'an index over what a function returns': {
+    sql: 'create index mine on backups (lower(kind))',
+    back: 'drop index mine',
+    named: /index mine on backups/,
+  },
+  'rights of everybody': {
+    sql: 'grant all on trades to public',
+    back: 'revoke all on trades from public',
+    named: /rights on trades: .*INSERT for everybody/,
+  },
+  'a right of a user who needs none': {
+    sql: 'grant update on trades to redbook_settlement',
+    back: 'revoke update on trades from redbook_settlement',
+    named: /rights on trades: .*UPDATE for redbook_settlement/,
+  },
+  'a right on a column': {
+    sql: 'grant update (fee_atoms) on trades to redbook_api',
+    back: 'revoke update (fee_atoms) on trades from redbook_api',
+    named: /rights on trades.fee_atoms/,
+  },
+  'another owner of a table': {
+    sql: 'alter table trades owner to redbook_api',
+    back: 'alter table trades owner to redbook_owner',
+    named: /owner of table trades/,
   },
 };
 
@@ -458,6 +574,7 @@ describe('books: reconcile of what an insider changed', function () {
   for (const [group, corruptions] of Object.entries({
     'by SQL alone': { ...HISTORY, ...RECORDS },
     'of what guards the tables': GUARDS,
+    'of objects and settings': FOREIGN,
     'in both stores': BOTH_STORES,
     'in Redis': REDIS,
   }))
