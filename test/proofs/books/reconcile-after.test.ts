@@ -2,25 +2,25 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import { reconcile } from '../../src/books/reconcile/index.ts';
-import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import type { MakePool } from '../../src/ledger/pools.ts';
-import { MAKER, openBusyFixture } from '../operator/busy-fixture.ts';
-import type { OperatorFixture } from '../operator/fixture.ts';
-import { eventually } from '../support/eventually.ts';
-import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
-import { settleAll } from '../support/settle-all.ts';
+import { reconcile } from '../../../src/books/reconcile/index.ts';
+import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
+import type { MakePool } from '../../../src/ledger/pools.ts';
+import { MAKER, openBusyFixture } from '../../operator/busy-fixture.ts';
+import type { OperatorFixture } from '../../operator/fixture.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
+import { settleAll } from '../../support/settle-all.ts';
 
-/**
- * Settings that providers and administrators give to a database or a user, each at a value that does most harm. Times are
- * shortened as the ledger is small, and long enough to connect in.
- */
+/** Longest time that the settings below allow, which is enough to connect in. */
+const PROVIDERS_PATIENCE = '400ms';
+
+/** Settings that providers and administrators give to a database or a user, each at a value that does most harm. */
 const OF_PROVIDERS: Readonly<Record<string, string>> = {
-  statement_timeout: `'20ms'`,
-  lock_timeout: `'1ms'`,
-  idle_in_transaction_session_timeout: `'20ms'`,
-  idle_session_timeout: `'200ms'`,
-  transaction_timeout: `'20ms'`,
+  statement_timeout: `'${PROVIDERS_PATIENCE}'`,
+  lock_timeout: `'${PROVIDERS_PATIENCE}'`,
+  idle_in_transaction_session_timeout: `'${PROVIDERS_PATIENCE}'`,
+  idle_session_timeout: `'${PROVIDERS_PATIENCE}'`,
+  transaction_timeout: `'${PROVIDERS_PATIENCE}'`,
   standard_conforming_strings: 'off',
   backslash_quote: 'on',
   escape_string_warning: 'off',
@@ -139,9 +139,20 @@ describe('books: reconcile holds', function () {
         await ledger.migrate();
         await fixture.place({ wallet: MAKER, price: '3' });
         await settleAll({ engine: fixture.engine, ledger });
-        expect(await differences(ledger)).to.deep.equal([]);
+        // The audit waits for a lock longer than any of the settings allows, and has a session that idles meanwhile.
+        await admin.query('begin; lock table trades in access exclusive mode');
+        const found = differences(ledger);
+        await eventually('the audit waits', async () => {
+          // A transaction goes on seeing what it saw first.
+          await admin.query('select pg_stat_clear_snapshot()');
+          const { rows } = await admin.query(`select from pg_stat_activity where wait_event_type = 'Lock'
+            and application_name = 'redbook auditing' and clock_timestamp() - query_start > 2 * interval '${PROVIDERS_PATIENCE}'`);
+          return rows.length > 0;
+        }).finally(() => admin.query('commit'));
+        expect(await found).to.deep.equal([]);
       } finally {
         await ledger.close();
+        await fixture.settle();
         for (const [name] of settings) await admin.query(`alter ${owner} reset ${name}`);
       }
     });
