@@ -16,6 +16,7 @@ export type Proof =
   | 'keepers'
   | 'late-keeper'
   | 'order-routes'
+  | 'costs'
   | 'tracing'
   | 'growth';
 

@@ -50,6 +50,10 @@ const PROOFS = {
     does: 'plants faults into the copies of the engine, which the tests of rounds and keepers must find',
     run: ['--quiet', 'test/proofs/copies/main.ts'],
   },
+  costs: {
+    does: 'plants what made orders costly, which the test of their costs must find',
+    run: ['--quiet', 'test/proofs/costs/main.ts'],
+  },
   'order-routes': {
     does: 'compares batches, replacements and changes with a naive exchange',
     run: ['--quiet', 'test/proofs/order-routes/main.ts'],

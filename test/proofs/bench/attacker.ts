@@ -6,7 +6,7 @@
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { bearerOf } from './exchange.ts';
+import { bearerOf } from './sessions.ts';
 
 const [url, wallet, kind, connections, pipelined] = process.argv.slice(2) as [string, ...string[]];
 const MARKET = 'ETH/USDC';

@@ -3,9 +3,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { walletOf } from './driver-wallets.ts';
-import { bearerOf, openExchange, type Running } from './exchange.ts';
+import { openExchange, type Running } from './exchange.ts';
 import { type Measured, type Table, tableOf } from './figures.ts';
 import { PRESENT } from './older-release.ts';
+import { bearerOf } from './sessions.ts';
 import { measureWaiting } from './waiting-memory.ts';
 
 const FILLS = 300;

@@ -15,6 +15,7 @@ import { benchHttp } from './http.ts';
 import { benchMarketData } from './market-data.ts';
 import { benchMemory } from './memory.ts';
 import { checkOut, type OlderRelease } from './older-release.ts';
+import { benchCosts } from './order-costs.ts';
 import { benchPage } from './page.ts';
 import { benchReads } from './reads.ts';
 import { benchReconcile } from './reconcile.ts';
@@ -26,6 +27,7 @@ type Bench = (older: OlderRelease) => Promise<Table>;
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   engine: benchEngine,
+  costs: benchCosts,
   http: benchHttp,
   settlement: benchSettlement,
   streams: benchStreams,
@@ -44,7 +46,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
   tracing: benchTracing,
 };
 
-const OLDER = '52e03fa';
+const OLDER = 'b8af6cc';
 
 interface Asked {
   readonly names: readonly string[];

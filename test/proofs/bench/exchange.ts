@@ -1,6 +1,6 @@
 /** An exchange of one release: its own durable Redis and Postgres, funded wallets and role processes. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { openSessions } from '../../../src/auth/session.ts';
 import { startEmbedded } from '../../../src/embedded/index.ts';
 import { freePort } from '../../../src/embedded/run/ports.ts';
 import { parentOf } from '../../support/proc.ts';
@@ -16,8 +15,7 @@ import { NODE_FLAGS } from '../../support/program.ts';
 import { type Driver, startDriver } from './drive.ts';
 import { PRESENT } from './older-release.ts';
 import type { Watched } from './processors.ts';
-
-const SECRET = 'a secret of the bench, and of nothing else';
+import { SECRET } from './sessions.ts';
 
 export interface Running extends Watched {
   readonly url: string;
@@ -32,9 +30,23 @@ export interface Exchange {
   readonly engine: Watched;
   readonly postgres: Watched;
   readonly driver: Driver;
-  /** Starts a process of a role, of another build if `build` is its folder. It runs until the exchange is closed. */
-  start(role: string, env?: Readonly<Record<string, string>>, build?: string): Promise<Running>;
+  /** Starts a process of a role. It runs until the exchange is closed. */
+  start(role: string, env?: Readonly<Record<string, string>>, program?: Program): Promise<Running>;
   close(): Promise<void>;
+}
+
+/** Sources or a build to start: a folder, and Node's arguments there. */
+export interface Program {
+  readonly folder: string;
+  readonly args: readonly string[];
+}
+
+export const sourcesIn = (folder: string): Program => ({ folder, args: ['--import=tsx', 'src/main.ts'] });
+
+/** Builds this release, and returns what its image runs. */
+export function build(): Program {
+  execFileSync('npm', ['run', '-s', 'build'], { cwd: PRESENT, stdio: ['ignore', 'ignore', 'inherit'] });
+  return { folder: PRESENT, args: ['--enable-source-maps', 'dist/src/main.js'] };
 }
 
 /** Starts a Node process and waits until it answers. */
@@ -42,7 +54,7 @@ async function startProcess(
   args: readonly string[],
   { url, path, cwd, env }: { url: string; path: string; cwd: string; env?: Readonly<Record<string, string>> },
 ): Promise<Running> {
-  const child: ChildProcess = spawn(process.execPath, ['--import=tsx', ...args], {
+  const child: ChildProcess = spawn(process.execPath, args, {
     stdio: ['ignore', 'inherit', 'inherit'],
     cwd,
     env: { ...process.env, ...env },
@@ -70,7 +82,12 @@ async function startProcess(
 export async function startHello(env: Readonly<Record<string, string>> = {}): Promise<Running> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  return startProcess(['test/proofs/bench/hello.ts', String(port)], { url, path: '/', cwd: PRESENT, env });
+  return startProcess(['--import=tsx', 'test/proofs/bench/hello.ts', String(port)], {
+    url,
+    path: '/',
+    cwd: PRESENT,
+    env,
+  });
 }
 
 /** The user of the embedded Postgres does not see other backends, so its own one tells, while it is there. */
@@ -87,8 +104,8 @@ async function postmasterOf(connectionString: string): Promise<number> {
 
 /** @param project the project folder of the release */
 export async function openExchange(project: string, idLength?: number): Promise<Exchange> {
-  const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
-  const { redisUrl, databaseUrl, stop } = await startEmbedded({ dataDir: join(folder, 'data') });
+  const home = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
+  const { redisUrl, databaseUrl, stop } = await startEmbedded({ dataDir: join(home, 'data') });
   const redis = new Redis(redisUrl);
   const driver = await startDriver(project, idLength);
   const running: Running[] = [];
@@ -97,9 +114,9 @@ export async function openExchange(project: string, idLength?: number): Promise<
     await driver.stop();
     redis.disconnect();
     await stop();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(home, { recursive: true, force: true });
   };
-  const start: Exchange['start'] = async (role, env, build = project) => {
+  const start: Exchange['start'] = async (role, env, { folder, args } = sourcesIn(project)) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const settings = {
@@ -108,8 +125,8 @@ export async function openExchange(project: string, idLength?: number): Promise<
       JWT_SECRET: SECRET,
       OPERATOR_PORT: String(port),
     };
-    const one = await startProcess([...NODE_FLAGS, 'src/main.ts', role], {
-      ...{ url, path: '/readyz', cwd: build },
+    const one = await startProcess([...NODE_FLAGS, ...args, role], {
+      ...{ url, path: '/readyz', cwd: folder },
       env: { ...settings, WEB_HOSTS: 'localhost', PORT: String(port), LOG_LEVEL: 'fatal', ...env },
     });
     running.push(one);
@@ -127,13 +144,3 @@ export async function openExchange(project: string, idLength?: number): Promise<
     throw error;
   }
 }
-
-const sessions = openSessions({
-  issuer: 'Redbook',
-  secret: SECRET,
-  previousSecret: undefined,
-  nowMs: Date.now,
-});
-
-/** Authorization header with a session of the wallet, which every release accepts. */
-export const bearerOf = (wallet: string): string => `Bearer ${sessions.issue(wallet)}`;

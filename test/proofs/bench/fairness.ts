@@ -11,11 +11,12 @@ import { Redis } from 'ioredis';
 import { parseDecimal } from '../../../src/domain/units.ts';
 import { openEngine } from '../../../src/engine/index.ts';
 import { walletOf } from './driver-wallets.ts';
-import { bearerOf, type Exchange, openExchange } from './exchange.ts';
+import { type Exchange, openExchange } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
 import { load, percentile } from './load.ts';
 import { marketSpec } from './market-spec.ts';
 import { PRESENT } from './older-release.ts';
+import { bearerOf } from './sessions.ts';
 
 const ATTACKED = 'ETH/USDC';
 const OTHER = 'BTC/USDC';

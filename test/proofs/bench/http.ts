@@ -8,11 +8,12 @@
 
 import autocannon from 'autocannon';
 import { WALLETS, walletOf } from './driver-wallets.ts';
-import { bearerOf, type Exchange, openExchange, type Running, startHello } from './exchange.ts';
+import { build, type Exchange, openExchange, type Program, type Running, startHello } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
 import {
   type CannonRound,
   type Costly,
+  type Each,
   type HelloCost,
   type OrderCost,
   type Round,
@@ -21,9 +22,12 @@ import {
   rowsOfReleases,
   type Tails,
 } from './http-rows.ts';
+
 import { type Loaded, load, percentile } from './load.ts';
 import { type OlderRelease, PRESENT } from './older-release.ts';
+import { cancelOf, orderRequests, restingOrder, tradingOrder } from './order-requests.ts';
 import { measureProcessors, type Spent, type Watched } from './processors.ts';
+import { bearerOf } from './sessions.ts';
 
 /**
  * Each launch starts new api processes, because two launches of the same code differ by up to a tenth: V8 compiles them
@@ -41,45 +45,13 @@ const HELLO = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 export const nextHello = (): string => HELLO;
 
-/** Wallets alternate: one buys, the next sells at the same price, so every other order is filled. */
-const tradingOrder = (index: number): object => ({
-  ...{ market: 'ETH/USDC', side: index % 2 === 0 ? 'buy' : 'sell', type: 'limit', price: 2000, size: 0.01 },
-});
-
-const restingOrder = (index: number): object => ({
-  ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 100 + (index % 100), size: 0.01 },
-});
-
-let serial = 0;
-
-/** Orders of all wallets in turn, each with its own client order id. */
-export function orderRequests(orderOf = tradingOrder): () => string {
-  const heads = Array.from({ length: WALLETS }, (_none, index) =>
-    [
-      ...['POST /v1/orders HTTP/1.1', 'Host: localhost', `Authorization: ${bearerOf(walletOf(index))}`],
-      ...['Content-Type: application/json', 'Content-Length: '],
-    ].join('\r\n'),
-  );
-  return () => {
-    const clientOrderId = `bench-${serial.toString().padStart(14, '0')}`;
-    const body = JSON.stringify({ ...orderOf(serial), clientOrderId });
-    const request = `${heads[serial % WALLETS]}${body.length}\r\n\r\n${body}`;
-    serial += 1;
-    return request;
-  };
-}
-
 /**
  * Microseconds that a cancel costs each process. The orders are placed for this purpose and cancelled one after the
  * other.
  */
 async function costOfCancels({ api, redis }: Processes): Promise<Readonly<Record<'api' | 'redis', number>>> {
   const cancels: string[] = [];
-  const onAnswer = (body: string, request: string): void => {
-    const id = /"id":"([0-9a-f]+)"/.exec(body)![1];
-    const bearer = /^Authorization: .*$/m.exec(request)![0].trim();
-    cancels.push(`DELETE /v1/orders/${id} HTTP/1.1\r\nHost: localhost\r\n${bearer}\r\n\r\n`);
-  };
+  const onAnswer = (body: string, request: string): void => void cancels.push(cancelOf(body, request));
   const nextRequest = orderRequests(restingOrder);
   await load(api.url, { connections: MANY, seconds: SECONDS, nextRequest, onAnswer });
   const cancelling = { connections: MANY, seconds: SECONDS * 2, nextRequest: () => cancels.pop() };
@@ -108,7 +80,7 @@ interface Processes {
   readonly redis: Watched;
 }
 
-interface AllProcesses extends Both<Processes> {
+interface AllProcesses extends Each<Processes> {
   readonly hello: Running;
 }
 
@@ -123,25 +95,19 @@ const loadOrders = (
 const loadHello = (hello: Running, connections: number, seconds = SECONDS): Promise<HelloCost> =>
   costlyLoad({ hello }, () => load(hello.url, { connections, seconds, nextRequest: nextHello }));
 
-/** One of each release; undefined if the older one cannot run here. */
-interface Both<One> {
-  readonly present: One;
-  readonly older: One | undefined;
-}
-
-/** Does the same for both releases, one directly after the other. The release that goes first changes with `turn`. */
+/** Does the same for each program, one directly after the other. The program that goes first changes with `turn`. */
 async function inTurn<One, Result>(
-  { present, older }: Both<One>,
+  { build, sources, older }: Each<One>,
   turn: number,
-  work: (release: One) => Promise<Result>,
-): Promise<Both<Result>> {
-  const doOlder = async () => older && (await work(older));
-  if (turn % 2 === 0) {
-    const first = await work(present);
-    return { present: first, older: await doOlder() };
+  work: (program: One) => Promise<Result>,
+): Promise<Each<Result>> {
+  const done: Partial<Record<keyof Each<One>, Result>> = {};
+  const programs = Object.entries({ build, sources, ...(older && { older }) }) as [keyof Each<One>, One][];
+  for (let at = 0; at < programs.length; at += 1) {
+    const [name, program] = programs[(turn + at) % programs.length]!;
+    done[name] = await work(program);
   }
-  const first = await doOlder();
-  return { present: await work(present), older: first };
+  return { build: done.build!, sources: done.sources!, older: done.older };
 }
 
 async function takeRound(
@@ -154,23 +120,23 @@ async function takeRound(
   const few = await inTurn(all, round, (release) => loadOrders(release, nextOrder, FEW));
   const helloFew = await hello(FEW);
   const cancel = await inTurn(all, round, costOfCancels);
-  const { older } = all;
   return {
     launch,
-    present: { many: many.present, few: few.present, cancel: cancel.present },
-    older: older && { many: many.older!, few: few.older!, cancel: cancel.older! },
+    build: { many: many.build, few: few.build, cancel: cancel.build },
+    sources: { many: many.sources, few: few.sources, cancel: cancel.sources },
+    older: all.older && { many: many.older!, few: few.older!, cancel: cancel.older! },
     hello: { many: helloMany, few: helloFew },
   };
 }
 
-async function warm({ present, older, hello }: AllProcesses, nextOrder: () => string): Promise<void> {
-  for (const release of [present, older])
-    if (release !== undefined) await loadOrders(release, nextOrder, MANY, WARMING_SECONDS);
+async function warm({ build, sources, older, hello }: AllProcesses, nextOrder: () => string): Promise<void> {
+  for (const program of [build, sources, older])
+    if (program !== undefined) await loadOrders(program, nextOrder, MANY, WARMING_SECONDS);
   await loadHello(hello, MANY, WARMING_SECONDS);
 }
 
-const takeCannonRound = async ({ present, hello }: AllProcesses, launch: number): Promise<CannonRound> => ({
-  orders: await fire(present.api.url, cannonOrders(launch)),
+const takeCannonRound = async ({ build, hello }: AllProcesses, launch: number): Promise<CannonRound> => ({
+  orders: await fire(build.api.url, cannonOrders(launch)),
   hello: await fire(hello.url, [{ path: '/' }]),
 });
 
@@ -196,7 +162,7 @@ async function fire(url: string, requests: autocannon.Request[]): Promise<number
 }
 
 async function takeTails(
-  { present, hello }: AllProcesses,
+  { build, hello }: AllProcesses,
   nextOrder: () => string,
   perSecond: number,
 ): Promise<Tails> {
@@ -204,32 +170,37 @@ async function takeTails(
     const loaded = await load(url, { connections: MANY, seconds: STEADY_SECONDS, nextRequest, perSecond });
     return percentile(loaded.latenciesMs, 0.99);
   };
-  const orders = await tailOf(present.api.url, nextOrder);
+  const orders = await tailOf(build.api.url, nextOrder);
   return { perSecond, orders, hello: await tailOf(hello.url, nextHello) };
 }
 
-const startApi = async (exchange: Exchange): Promise<Processes> => ({
-  api: await exchange.start('api'),
+const startApi = async ({ exchange, program }: Startable): Promise<Processes> => ({
+  api: await exchange.start('api', {}, program),
   redis: exchange.engine,
 });
 
+/** An exchange, and what is started on it; by default the sources of its release. */
+interface Startable {
+  readonly exchange: Exchange;
+  readonly program?: Program;
+}
+
 async function measureLaunches(
-  exchanges: Both<Exchange>,
+  startable: Each<Startable>,
   older: OlderRelease,
   hello: Running,
 ): Promise<Measured[]> {
   const nextOrder = orderRequests();
   const [rounds, cannon, tails]: [Round[], CannonRound[], Tails[]] = [[], [], []];
   for (let launch = 0; launch < LAUNCHES; launch += 1) {
-    const all = { ...(await inTurn(exchanges, launch, startApi)), hello };
+    const all = { ...(await inTurn(startable, launch, startApi)), hello };
     await warm(all, nextOrder);
     for (let round = 0; round < ROUNDS_OF_LAUNCH; round += 1)
       rounds.push(await takeRound(all, { launch, round, nextOrder }));
     cannon.push(await takeCannonRound(all, launch));
-    const perSecond = median(rounds.map(({ present: { many } }) => many.requests / many.seconds)) / 2;
+    const perSecond = median(rounds.map(({ build: { many } }) => many.requests / many.seconds)) / 2;
     tails.push(await takeTails(all, nextOrder, perSecond));
-    await all.present.api.stop();
-    await all.older?.api.stop();
+    for (const program of [all.build, all.sources, all.older]) await program?.api.stop();
   }
   return [...rowsOf(rounds, cannon), ...rowsOfReleases(rounds, older), rowOfTails(tails)];
 }
@@ -243,9 +214,10 @@ export async function benchHttp(older: OlderRelease): Promise<Table> {
   };
   const hello = await startHello();
   try {
-    const present = await open(PRESENT);
-    const before = older.folder === undefined ? undefined : await open(older.folder);
-    const rows = await measureLaunches({ present, older: before }, older, hello);
+    const exchange = await open(PRESENT);
+    const before = older.folder === undefined ? undefined : { exchange: await open(older.folder) };
+    const startable = { build: { exchange, program: build() }, sources: { exchange }, older: before };
+    const rows = await measureLaunches(startable, older, hello);
     const title = `processor time for each request; medians of ${LAUNCHES} launches of ${ROUNDS_OF_LAUNCH} rounds`;
     return tableOf('http', title, rows);
   } finally {

@@ -5,11 +5,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HISTORY, walletOf } from './driver-wallets.ts';
-import { bearerOf, type Exchange, openExchange, type Running, startHello } from './exchange.ts';
+import { type Exchange, openExchange, type Running, startHello } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
 import { costlyLoad, nextHello } from './http.ts';
 import { type Loaded, load } from './load.ts';
 import { type OlderRelease, PRESENT } from './older-release.ts';
+import { bearerOf } from './sessions.ts';
 
 const ROUNDS = 5;
 const SECONDS = 1;

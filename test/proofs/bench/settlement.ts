@@ -8,9 +8,10 @@ import pg from 'pg';
 import { KEYS } from '../../../src/engine/keys.ts';
 import { type Exchange, openExchange, type Running, startHello } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
-import { costlyLoad, nextHello, orderRequests } from './http.ts';
+import { costlyLoad, nextHello } from './http.ts';
 import { load } from './load.ts';
 import { type OlderRelease, PRESENT } from './older-release.ts';
+import { orderRequests } from './order-requests.ts';
 import { measureProcessors, type Spent } from './processors.ts';
 
 const ROUNDS = 5;

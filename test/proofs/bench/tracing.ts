@@ -10,11 +10,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { plantedFor } from '../../planted/planted.ts';
 import { withPlanted } from '../../planted/release.ts';
-import { type Exchange, openExchange, type Running } from './exchange.ts';
+import { type Exchange, openExchange, type Running, sourcesIn } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
-import { costlyLoad, orderRequests } from './http.ts';
+import { costlyLoad } from './http.ts';
 import { load } from './load.ts';
 import { PRESENT } from './older-release.ts';
+import { orderRequests } from './order-requests.ts';
 
 const LAUNCHES = 6;
 const ROUNDS_OF_LAUNCH = 6;
@@ -55,8 +56,8 @@ async function takeLaunch(
   { without, collector, launch }: { without: string; collector: Collector; launch: number },
 ): Promise<{ costs: Costs; traced: number }> {
   const apis: Record<Build, Running> = {
-    without: await exchange.start('api', {}, without),
-    withoutToo: await exchange.start('api', {}, without),
+    without: await exchange.start('api', {}, sourcesIn(without)),
+    withoutToo: await exchange.start('api', {}, sourcesIn(without)),
     off: await exchange.start('api'),
     on: await exchange.start('api', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint }),
   };

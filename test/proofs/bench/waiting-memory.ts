@@ -1,12 +1,12 @@
 /** Measures what a request that waits for changes holds in its process, after a collection of garbage. */
 
-import { once } from 'node:events';
 import { Agent, type ClientRequest, request } from 'node:http';
-import { WebSocket } from 'ws';
 import { freePort } from '../../../src/embedded/run/ports.ts';
 import { eventually } from '../../support/eventually.ts';
-import { bearerOf, type Exchange, type Running, startHello } from './exchange.ts';
+import { type Exchange, type Running, startHello } from './exchange.ts';
 import type { Measured } from './figures.ts';
+import { inspect, inspectedOn } from './inspected.ts';
+import { bearerOf } from './sessions.ts';
 
 const WAITING = 1_000;
 const OF_WALLET = 10;
@@ -14,44 +14,6 @@ const OF_WALLET = 10;
 const AT_ONCE = 50;
 const MAX_BYTES = 4_096;
 const PATIENCE_MS = 20_000;
-const INSPECTED = (port: number) => ({
-  NODE_OPTIONS: `--inspect=127.0.0.1:${port} --inspect-publish-uid=http`,
-});
-
-interface Inspected {
-  /** Collects garbage. @returns bytes of objects and buffers */
-  heldBytes(): Promise<number>;
-  close(): void;
-}
-
-interface Message {
-  readonly id: number;
-  readonly result: { readonly result: { readonly value: number } };
-}
-
-async function inspect(port: number): Promise<Inspected> {
-  const [target] = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as [
-    { webSocketDebuggerUrl: string },
-  ];
-  const socket = new WebSocket(target.webSocketDebuggerUrl);
-  await once(socket, 'open');
-  let asked = 0;
-  const ask = async (method: string, params: object = {}): Promise<Message> => {
-    asked += 1;
-    socket.send(JSON.stringify({ id: asked, method, params }));
-    const [data] = (await once(socket, 'message')) as [Buffer];
-    return JSON.parse(data.toString());
-  };
-  const expression = '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())';
-  return {
-    async heldBytes() {
-      for (let turn = 0; turn < 3; turn += 1) await ask('HeapProfiler.collectGarbage');
-      return (await ask('Runtime.evaluate', { expression })).result.result.value;
-    },
-    close: () => socket.terminate(),
-  };
-}
-
 /** A process whose requests wait. */
 interface Held {
   readonly url: string;
@@ -93,11 +55,15 @@ async function hold(held: Held): Promise<() => Promise<void>> {
 /** Bytes of one request. The first turn pays for what a process keeps. */
 async function bytesOf(inspectorPort: number, held: Held): Promise<number> {
   const process = await inspect(inspectorPort);
+  const heldBytes = async (): Promise<number> => {
+    for (let turn = 0; turn < 3; turn += 1) await process.collectGarbage();
+    return process.evaluate('(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())');
+  };
   try {
     await (await hold(held))();
-    const before = await process.heldBytes();
+    const before = await heldBytes();
     const end = await hold(held);
-    const during = await process.heldBytes();
+    const during = await heldBytes();
     await end();
     return (during - before) / WAITING;
   } finally {
@@ -129,7 +95,7 @@ async function bytesOfChanges({ url }: Running, inspectorPort: number): Promise<
 /** A request that Express holds, with headers and a path of the same length. */
 async function bytesOfExpress(): Promise<number> {
   const port = await freePort();
-  const { url, stop } = await startHello(INSPECTED(port));
+  const { url, stop } = await startHello(inspectedOn(port));
   const bearer = bearerOf(`0x${'d'.repeat(40)}`);
   try {
     return await bytesOf(port, {
@@ -145,7 +111,7 @@ async function bytesOfExpress(): Promise<number> {
 
 export async function measureWaiting(exchange: Exchange): Promise<Measured> {
   const port = await freePort();
-  const api = await exchange.start('api', INSPECTED(port));
+  const api = await exchange.start('api', inspectedOn(port));
   const ours = await bytesOfChanges(api, port);
   await api.stop();
   const express = await bytesOfExpress();
