@@ -41,17 +41,28 @@ interface Sessions {
   read(authorization: string | undefined): string;
 }
 
-interface KnownSession {
+interface Session {
   readonly wallet: string;
   readonly expiresMs: number;
 }
+
+interface KnownSession extends Session {
+  readonly token: string;
+}
+
+/** Length of the signature of HS256 at the end of a token. */
+const SIGNATURE_CHARACTERS = 43;
 
 export function openSessions(options: SessionOptions): Sessions {
   const { issuer, nowMs } = options;
   const key = secretKey(options.secret);
   const keys = options.previousSecret === undefined ? [key] : [key, secretKey(options.previousSecret)];
-  // The key is the whole token with its signature. With a shorter key, a forged copy of a token would match its entry.
+  // By the signature, because the hash of a whole token takes longer. A token must be the one of its entry.
   const remembered = new LRUCache<string, KnownSession>({ max: REMEMBERED_TOKENS });
+  const knownSession = (token: string): KnownSession | undefined => {
+    const known = remembered.get(token.slice(-SIGNATURE_CHARACTERS));
+    return known?.token === token ? known : undefined;
+  };
 
   return {
     issue(wallet) {
@@ -61,19 +72,22 @@ export function openSessions(options: SessionOptions): Sessions {
     },
 
     read(authorization) {
-      // Fast path without parsing. It is safe because the keys of the cache are whole tokens.
+      // Fast path without parsing. It is safe because the cache has whole tokens.
       const cached =
-        authorization?.startsWith(BEARER_PREFIX) && remembered.get(authorization.slice(BEARER_PREFIX.length));
+        authorization?.startsWith(BEARER_PREFIX) && knownSession(authorization.slice(BEARER_PREFIX.length));
       if (cached && cached.expiresMs > nowMs()) return cached.wallet;
       const token = BEARER.exec(authorization ?? '')?.[1];
       if (token === undefined) throw new Refusal('UNAUTHORIZED');
-      const known = remembered.get(token);
+      const known = knownSession(token);
       const session = known ?? verify(token, keys, issuer, nowMs());
       if (session === undefined || session.expiresMs <= nowMs()) {
-        remembered.delete(token);
+        if (known !== undefined) remembered.delete(token.slice(-SIGNATURE_CHARACTERS));
         throw new Refusal('UNAUTHORIZED');
       }
-      if (known === undefined) remembered.set(token, session);
+      if (known === undefined) {
+        const { wallet, expiresMs } = session;
+        remembered.set(token.slice(-SIGNATURE_CHARACTERS), { token, wallet, expiresMs });
+      }
       return session.wallet;
     },
   };
@@ -95,7 +109,7 @@ function verify(
   keys: readonly KeyObject[],
   issuer: string,
   nowMs: number,
-): KnownSession | undefined {
+): Session | undefined {
   const nowSeconds = Math.floor(nowMs / 1000);
   for (const key of keys) {
     try {
@@ -115,7 +129,7 @@ function verify(
 }
 
 /** Checks what jsonwebtoken does not: that `exp` is present, `iat`, and the lifetime of the token. */
-function sessionOf(claims: string | jwt.JwtPayload, nowSeconds: number): KnownSession | undefined {
+function sessionOf(claims: string | jwt.JwtPayload, nowSeconds: number): Session | undefined {
   if (typeof claims === 'string') return undefined;
   const { sub, iat, exp } = claims;
   if (typeof sub !== 'string' || !SUBJECT.test(sub)) return undefined;

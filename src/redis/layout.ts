@@ -126,6 +126,13 @@ export const bytes16: Field<Buffer> = {
   sizeAt: (buffer, at) => 2 + buffer.readUInt16BE(at),
 };
 
+/**
+ * Returns a function from its code, which names the fields `f0`, `f1` and so on. It is generated, because a loop over the
+ * names of members takes V8 twice as long as their names in the code.
+ */
+const generated = (fields: readonly Field<unknown>[], code: string) =>
+  new Function(...fields.map((_field, index) => `f${index}`), `return ${code}`)(...fields);
+
 /** Buffer larger than any record. Each record is copied out of it at once. */
 const scratch = Buffer.allocUnsafe(128 * 1024);
 
@@ -133,28 +140,27 @@ export function layout<const F extends Record<string, Field<unknown>>>(fields: F
   const names = Object.keys(fields);
   const types: Field<unknown>[] = Object.values(fields);
   type Values = { readonly [K in keyof F]: ValueOf<F[K]> };
-  const packInto = (bytes: Buffer, at: number, record: Values): number => {
-    let end = at;
-    for (let index = 0; index < names.length; index += 1)
-      end = types[index]!.write(bytes, end, record[names[index]!]);
-    return end;
-  };
+  const packInto: Layout<F>['packInto'] = generated(
+    types,
+    `(bytes, at, record) => {
+      ${names.map((name, index) => `at = f${index}.write(bytes, at, record.${name});`).join(' ')}
+      return at;
+    }`,
+  );
+  const unpack: (bytes: Buffer, at: number) => Values = generated(
+    types,
+    `(bytes, at) => {
+      ${names.map((_name, index) => `const v${index} = f${index}.read(bytes, at); at += f${index}.sizeAt(bytes, at);`).join(' ')}
+      return { ${names.map((name, index) => `${name}: v${index}`).join(', ')} };
+    }`,
+  );
   return {
     format: types.map(({ format }) => format).join(''),
     names,
     fields,
     packInto,
     pack: (record) => Buffer.from(scratch.subarray(0, packInto(scratch, 0, record))),
-    unpack(bytes, at = 0) {
-      const record: Record<string, unknown> = {};
-      let offset = at;
-      for (let index = 0; index < names.length; index += 1) {
-        const type = types[index]!;
-        record[names[index]!] = type.read(bytes, offset);
-        offset += type.sizeAt(bytes, offset);
-      }
-      return record as Values;
-    },
+    unpack: (bytes, at = 0) => unpack(bytes, at),
     sizeAt(bytes, at) {
       let offset = at;
       for (const type of types) offset += type.sizeAt(bytes, offset);

@@ -14,27 +14,36 @@ export function addHeader(response: Response, name: string, value: string): void
 
 /** @param name already in the head */
 export function replaceHeader(response: Response, name: string, value: string): void {
-  const { head } = stateOf(response);
+  const state = stateOf(response);
+  const { head, fixed } = state;
+  if (fixed !== undefined) head.unshift(...fixed.headers);
+  state.fixed = undefined;
   head[head.indexOf(name) + 1] = value;
 }
 
+/** @param name none of the first headers */
 export const hasHeader = (response: Response, name: string): boolean => stateOf(response).head.includes(name);
+
+/** Returns lines of headers, of which each value is an own or a checked text. */
+export function linesOf(headers: readonly string[], end = headers.length): string {
+  let lines = '';
+  for (let at = 0; at < end; at += 2) lines += `${headers[at]}: ${headers[at + 1]}\r\n`;
+  return lines;
+}
 
 /** Headers that Node itself must see: the length of the reply, and whether the connection stays open. */
 const READ_BY_NODE: ReadonlySet<string> = new Set(['Content-Length', 'Connection']);
 
 export function writeHead(response: Response, status: number): void {
-  const { head } = stateOf(response);
+  const { head, fixed } = stateOf(response);
   // Node's `writeHead` merges these headers with those that were set by Node's own methods.
   if (!takesLines(response) || response.getHeaderNames().length > 0) {
-    response.writeHead(status, head);
+    response.writeHead(status, fixed === undefined ? head : [...fixed.headers, ...head]);
     return;
   }
-  let lines = '';
   let at = 0;
-  for (; at < head.length && !READ_BY_NODE.has(head[at]!); at += 2)
-    lines += `${head[at]}: ${head[at + 1]}\r\n`;
-  response.headLines = lines;
+  while (at < head.length && !READ_BY_NODE.has(head[at]!)) at += 2;
+  response.headLines = (fixed === undefined ? '' : fixed.lines) + linesOf(head, at);
   // Node writes the rest, which keeps the order. Usually the rest is only the length.
   response.writeHead(status, head.slice(at));
 }

@@ -7,10 +7,18 @@
  * - Express' `send` works out a charset, an entity tag and freshness. Only public replies have a tag and freshness here.
  */
 
-export { addHeader, hasHeader, replaceHeader, writeHead } from './head.ts';
+export { addHeader, hasHeader, linesOf, replaceHeader, writeHead } from './head.ts';
 export { createMessageClasses, type MessageClasses, useMessageClasses } from './message-classes.ts';
 export { followConnection } from './queued-replies.ts';
 export { send } from './send.ts';
 export { type ChunkedReply, sendChunks } from './send-chunks.ts';
 export { sendPublic } from './send-public.ts';
-export { beginReply, type ReplyState, type RequestClock, secondsOf, stateOf, waitOut } from './state.ts';
+export {
+  beginReply,
+  type FixedHeaders,
+  type ReplyState,
+  type RequestClock,
+  secondsOf,
+  stateOf,
+  waitOut,
+} from './state.ts';

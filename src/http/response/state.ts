@@ -19,19 +19,30 @@ export interface ReplyState extends RequestClock {
    * reply.
    */
   isProbe: boolean;
+  /** First headers, while they stand as they are: `head` has them as soon as one is replaced. */
+  fixed: FixedHeaders | undefined;
   /** Alternating names and values, appended by `head.ts`. */
   readonly head: string[];
 }
 
+/** Headers that all replies begin with. */
+export interface FixedHeaders {
+  /** Alternating names and values. */
+  readonly headers: readonly string[];
+  /** The same as lines, which are written at once. */
+  readonly lines: string;
+}
+
 /** Sets `locals` before Express does. Express keeps existing `locals`, and otherwise creates slower ones. */
-export function beginReply(response: Response, requestId: string, headers: readonly string[]): ReplyState {
+export function beginReply(response: Response, requestId: string, fixed: FixedHeaders): ReplyState {
   const state: ReplyState = {
     requestId,
     begunMs: performance.now(),
     waitsSinceMs: undefined,
     route: 'unknown',
     isProbe: false,
-    head: headers.slice(),
+    fixed,
+    head: [],
   };
   response.locals = state as unknown as Response['locals'];
   return state;
