@@ -481,10 +481,11 @@ comment on column reconciliations.id is 'Numbers without gaps, from 1: each is o
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
 
 create table backups (
-  kind text collate "C" primary key,
-  at   timestamptz not null default clock_timestamp()
+  kind     text collate "C" primary key,
+  begun_at timestamptz not null default clock_timestamp(),
+  at       timestamptz
 );
-comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried.';
+comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried. begun_at: when the first attempt after it began.';
 `;
 
 const APPEND_ONLY = [

@@ -85,7 +85,7 @@ const copySettings = (password) => `replicaof 127.0.0.1 1
 masteruser replica
 masterauth ${password}
 repl-backlog-size 256mb
-repl-diskless-sync-delay 0`;
+repl-backlog-ttl 3600`;
 
 /** Leads the addresses of an earlier run to the servers that this run names. */
 function moveUrls() {
@@ -147,6 +147,7 @@ function usersFor(servers, present, makeDigest) {
     // Only an operator adds the users of an all-in-one, and replicas of an engine without copies.
     const isMade =
       name === 'admin' ||
+      (name === 'backup' && servers.includes('engine')) ||
       (role !== undefined && ROLES.includes(role)) ||
       (name === 'replica' && hasCopies && servers.includes('engine'));
     const digests = known.get(name) ?? (isMade ? makeDigest(name) : undefined);
@@ -213,8 +214,6 @@ function makeAll() {
   keep('grafana/password', random);
   const isShared = queueRedis === redis && !has(`queue-redis/${USERS}`);
   keepUsers(`redis/${USERS}`, isShared ? ['engine', 'queue'] : ['engine']);
-  // The copy of the engine keeps Redis from rewriting its files meanwhile.
-  if (has('admin/redis-password')) write('backup/redis-password', read('admin/redis-password'));
   // A user has one password for both servers.
   const digests = digestsIn(read(`redis/${USERS}`));
   if (!isShared) keepUsers(`queue-redis/${USERS}`, ['queue'], (name) => digests.get(name) ?? newDigest(name));

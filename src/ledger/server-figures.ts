@@ -10,8 +10,10 @@ export interface PostgresFigures {
   readonly archiveAgeSeconds: number | null;
   /** Bytes of its log that Postgres keeps for the replica that is furthest behind. Null without replication slots. */
   readonly replicationLagBytes: number | null;
-  /** Seconds since the last backup of each kind. */
+  /** Seconds since the last backup of each kind that ended well. */
   readonly backupAges: Readonly<Record<string, number>>;
+  /** Seconds since the first attempt of each kind that came after it; 0 if there was none. */
+  readonly backupsUnfinished: Readonly<Record<string, number>>;
 }
 
 const READ = prepared(`
@@ -25,7 +27,11 @@ const READ = prepared(`
     end)::float8 as "archiveAgeSeconds",
     (select max(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn))::float8 from pg_replication_slots)
       as "replicationLagBytes",
-    (select coalesce(jsonb_object_agg(kind, extract(epoch from clock_timestamp() - at)), '{}') from public.backups) as "backupAges"
+    (select coalesce(jsonb_object_agg(kind, extract(epoch from clock_timestamp() - at)), '{}')
+      from public.backups where at is not null) as "backupAges",
+    (select coalesce(jsonb_object_agg(kind,
+        case when at >= begun_at then 0 else extract(epoch from clock_timestamp() - begun_at) end), '{}')
+      from public.backups) as "backupsUnfinished"
   from pg_stat_archiver`);
 
 /** Errors as in `askOnce`. */

@@ -45,6 +45,12 @@ export function addServerMetrics({ metrics, engineRedis, queueRedis, names, ledg
     async () => (await read()).backupAges,
     'kind',
   );
+  metrics.gauge(
+    'redbook_backup_unfinished_seconds',
+    'Time since the first of the attempts of which none has ended well; 0 while the last one has.',
+    async () => (await read()).backupsUnfinished,
+    'kind',
+  );
 }
 
 function addRedisMetrics(metrics: Metrics, servers: Readonly<Record<string, Redis>>): void {

@@ -46,7 +46,8 @@ create table assets (
 
 create table backups (
   kind text collate "C" not null,
-  at timestamp with time zone default clock_timestamp() not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  at timestamp with time zone,
   constraint backups_pkey PRIMARY KEY (kind)
 );
 
@@ -518,7 +519,7 @@ comment on table adopted_balances is 'What the lost events of a seam changed of 
 comment on table adopted_fills is 'Steps of an order that lost trades filled. A lost order whose size is unknown has one.';
 comment on table adopted_prices is 'The price of the last trade of a market, where the trade is lost.';
 comment on table adoptions is 'Seams: events after after_sequence, up to sequence, are lost. Rows of these events were written as of the state of the engine.';
-comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried.';
+comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried. begun_at: when the first attempt after it began.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
 comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';
 comment on table chain_heads is 'A head of every 10,000 events, and of closings. The first row is where the chain begins.';

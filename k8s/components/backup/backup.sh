@@ -1,24 +1,72 @@
 #!/bin/sh
 # Backs up Postgres and the engine into /backups, and restores them.
 #
-#   backup.sh postgres           takes a base backup, and forgets what is older than the retention
-#   backup.sh engine             copies the engine's files, and names the moment in the log of Postgres
-#   backup.sh note KIND          notes a backup that was made elsewhere, or a rehearsal
+#   backup.sh postgres           takes a base backup, forgets what is older than the retention, and copies the engine
+#   backup.sh engine             copies the engine, and names the moment in the log of Postgres
+#   backup.sh begin KIND         notes that a backup is made elsewhere, or that a rehearsal begins
+#   backup.sh note KIND          notes that it ended well
 #   backup.sh list               lists what can be restored
 #   backup.sh restore-postgres   restores Postgres, to the end of its archive, into an empty folder
 #   backup.sh restore-both       restores the newest copy of the engine, and Postgres as of that copy
 #   backup.sh restore-both NAME  restores an older copy
-#   backup.sh rehearse-postgres  restores Postgres as of the newest copy of the engine, and runs it
-#   backup.sh rehearse-engine    restores the newest copy of the engine, and runs it
+#   backup.sh rehearse [NAME]    restores both into /rehearsal, and recovers Postgres there
 set -eu
 
-copies=/backups/engine
-rehearsal=/tmp/rehearsal
-newest() { find "$copies" -name '*.tar.gz' | sort | tail -n 1 | sed 's|.*/||; s|\.tar\.gz$||' | grep .; }
-login() { PGPASSWORD=$(cat /run/secrets/postgres-password) "$@"; }
+copies=${BACKUPS:-/backups}/engine
+rehearsal=${REHEARSAL:-/rehearsal}
+secrets=${SECRETS:-/run/secrets}
+settings=$(dirname "$0")
+names() { find "$copies" -name '*.tar.gz' | sed 's|.*/||; s|\.tar\.gz$||' | sort; }
+newest() {
+  names | tail -n 1 | grep . || {
+    echo 'there is no copy of the engine' >&2
+    return 1
+  }
+}
+login() { PGPASSWORD=$(cat "$secrets/postgres-password") "$@"; }
 ask() { login psql -qAtX -v ON_ERROR_STOP=1 -c "$1"; }
+# A backup that failed has begun when the first attempt did.
+begin() {
+  ask "insert into backups (kind) values ('$1') on conflict (kind) do update
+    set begun_at = case when backups.at >= backups.begun_at then clock_timestamp() else backups.begun_at end"
+}
 note() {
-  ask "insert into backups (kind) values ('$1') on conflict (kind) do update set at = clock_timestamp()"
+  ask "insert into backups (kind, at) values ('$1', clock_timestamp())
+    on conflict (kind) do update set at = clock_timestamp()"
+}
+back_up_postgres() {
+  begin postgres
+  login pgbackrest stanza-create
+  login pgbackrest --type=full backup
+  note postgres
+}
+# A copy can be restored with the base backups of its timeline that ended before it. Its name tells the newest of them:
+# MOMENT.BASE. pgBackRest itself would take the newest base backup of all.
+copy_engine() {
+  begin engine
+  mkdir -p "$copies"
+  bases=$(pgbackrest info --output=json | sed 's/"archive":{"start":"/\n/g')
+  moment=engine-$(date -u +%Y%m%dT%H%M%SZ)
+  # Postgres must be the older one, so its moment lies before the copy.
+  segment=$(ask "select pg_walfile_name(pg_create_restore_point('$moment'))")
+  timeline=$(echo "$segment" | cut -c1-8)
+  base=$(echo "$bases" | sed -n "s/^$timeline.*\"label\":\"\([0-9-]*F\)\".*/\1/p" | tail -n 1)
+  [ -n "$base" ] || {
+    echo "timeline $timeline has no base backup, and a copy cannot be restored without one: run 'backup.sh postgres'" >&2
+    exit 1
+  }
+  name=$moment.$base
+  # Postgres knows the primary of an engine with copies.
+  primary=$(ask 'select server from engine_copies')
+  [ -z "$primary" ] || export REDIS_HOST="${primary%:*}" REDIS_PORT="${primary##*:}"
+  TMPDIR=$copies sh "$settings/backup-engine.sh" <"$secrets/redis-password" >"$copies/$name.new"
+  gzip -1 "$copies/$name.new"
+  segment=$(ask "select pg_walfile_name(pg_switch_wal())")
+  until [ "$(ask "select last_archived_wal >= '$segment' from pg_stat_archiver")" = t ]; do sleep 1; done
+  mv "$copies/$name.new.gz" "$copies/$name.tar.gz"
+  days=$(sed -n 's/^repo1-retention-full=//p' "$PGBACKREST_CONFIG")
+  find "$copies" -mindepth 1 -mtime "+$days" -delete
+  note engine
 }
 restore_postgres() {
   place=$1
@@ -26,52 +74,44 @@ restore_postgres() {
   mkdir -p -m 700 "$place"
   pgbackrest --pg1-path="$place" "$@" restore
 }
-# A named moment needs no clocks that agree. It lies right before the copy, because Postgres must be the older one.
-as_of() {
-  printf -- '--type=name --target=%s --target-action=promote' "$1"
+# A named moment needs no clocks that agree.
+restore_both() {
+  name=$3
+  restore_postgres "$1" --set="${name#*.}" --type=name --target="${name%.*}" --target-timeline=current \
+    --target-action=promote
+  tar -C "$2" -xzf "$copies/$name.tar.gz"
 }
-restore_engine() { tar -C "$1" -xzf "$copies/$2.tar.gz"; }
 
 case ${1:-} in
   postgres)
-    login pgbackrest stanza-create
-    login pgbackrest --type=full backup
-    note postgres
+    back_up_postgres
+    copy_engine
     ;;
-  engine)
-    mkdir -p "$copies"
-    name=engine-$(date -u +%Y%m%dT%H%M%SZ)
-    ask "select pg_create_restore_point('$name')" >/dev/null
-    sh "$(dirname "$0")/backup-engine.sh" >"$copies/$name.new"
-    gzip -1 "$copies/$name.new"
-    segment=$(ask "select pg_walfile_name(pg_switch_wal())")
-    until [ "$(ask "select last_archived_wal >= '$segment' from pg_stat_archiver")" = t ]; do sleep 1; done
-    mv "$copies/$name.new.gz" "$copies/$name.tar.gz"
-    days=$(sed -n 's/^repo1-retention-full=//p' "$PGBACKREST_CONFIG")
-    find "$copies" -type f -mtime "+$days" -delete
-    note engine
-    ;;
+  engine) copy_engine ;;
+  begin) begin "$2" ;;
   note) note "$2" ;;
   list)
     pgbackrest info
-    ls -l "$copies"
+    echo 'copies of the engine:'
+    names
     ;;
   restore-postgres) restore_postgres "$PGDATA" ;;
-  restore-both)
-    name=${2:-$(newest)}
-    # shellcheck disable=SC2046
-    restore_postgres "$PGDATA" $(as_of "$name")
-    restore_engine /data "$name"
-    ;;
-  rehearse-postgres)
-    # shellcheck disable=SC2046
-    restore_postgres "$rehearsal" $(as_of "$(newest)")
-    exec postgres -D "$rehearsal" -c hot_standby=off
-    ;;
-  rehearse-engine)
-    mkdir -p "$rehearsal"
-    restore_engine "$rehearsal" "$(newest)"
-    exec redis-server /settings/redis.conf --dir "$rehearsal"
+  restore-both) restore_both "$PGDATA" "${DATA:-/data}" "${2:-$(newest)}" ;;
+  rehearse)
+    find "$rehearsal" -mindepth 1 -delete
+    mkdir "$rehearsal/redis"
+    restore_both "$rehearsal/postgres" "$rehearsal/redis" "${2:-$(newest)}"
+    # Nobody but the processes of the rehearsal reaches these copies.
+    printf '%s\n' 'local all all trust' 'host all all 127.0.0.1/32 trust' >"$rehearsal/postgres/pg_hba.conf"
+    # Recovers here, because a server that is started again and again would hide the first reason for which it ended.
+    postgres -D "$rehearsal/postgres" -c hot_standby=off -c listen_addresses= -k "$rehearsal" &
+    server=$!
+    until pg_isready -q -h "$rehearsal"; do
+      kill -0 "$server" || exit 1
+      sleep 1
+    done
+    kill -INT "$server"
+    wait "$server"
     ;;
   *)
     sed -n '2,/^set /p' "$0" | sed '$d'

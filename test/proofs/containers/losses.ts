@@ -218,7 +218,7 @@ export const LOSSES: readonly Check[] = [
       scripts.push(await engine.script(blockOf(guide, '### By archive', 'sh'), checkout.folder));
     });
     scripts.push(await engine.script(blockOf(guide, '**Rehearsal.**', 'sh'), checkout.folder));
-    const kinds = await queried(cluster, 'select kind from backups order by kind');
+    const kinds = await queried(cluster, 'select kind from backups where at >= begun_at order by kind');
     return judged(
       `${loaded(result)}; noted: ${kinds}`,
       {
@@ -229,6 +229,52 @@ export const LOSSES: readonly Check[] = [
       },
       up,
       ...scripts,
+    );
+  }),
+
+  check(
+    'every copy of the engine is restored',
+    'the oldest, and those right before and right after a base backup',
+    async (cluster) => {
+      const { engine } = cluster;
+      cluster.addFile('docker-compose.backup.yml');
+      const ended: (Ended | undefined)[] = [await cluster.up('--build')];
+      const backup = (kind: string): Promise<Ended> => engine.compose('run', '--rm', '-T', 'backup', kind);
+      const { result } = await counted(cluster, async () => {
+        for (const kind of ['postgres', 'engine', 'postgres']) ended.push(await backup(kind));
+      });
+      const names = await copiesOfEngine(cluster);
+      for (const name of [names[0]!, ...names.slice(-2)]) ended.push(...(await rehearse(cluster, name)));
+      return judged(
+        `${loaded(result)}; ${names.length} copies: ${names.join(' ')}`,
+        { 'there are copies of two base backups': new Set(names.map((name) => name.split('.')[1])).size > 1 },
+        ...ended,
+      );
+    },
+  ),
+
+  check('a rehearsal that fails', 'of a copy that was cut; then of the next one', async (cluster) => {
+    const { engine, checkout } = cluster;
+    cluster.addFile('docker-compose.backup.yml');
+    const up = await cluster.up('--build');
+    const block = blockOf(checkout.read(RUNBOOK), '**Rehearsal.**', 'sh');
+    const copied = [await engine.compose('run', '--rm', '-T', 'backup', 'postgres')];
+    const newest = (await copiesOfEngine(cluster)).at(-1)!;
+    const cut = ['run', '--rm', '-T', '--entrypoint', 'truncate', 'backup', '--size=100'];
+    copied.push(await engine.compose(...cut, `/backups/engine/${newest}.tar.gz`));
+    const failed = await engine.script(block, checkout.folder);
+    const begun = await queried(cluster, "select at < begun_at from backups where kind = 'rehearsal'");
+    const next = [await engine.compose('run', '--rm', '-T', 'backup', 'engine')];
+    next.push(await engine.script(block, checkout.folder));
+    return judged(
+      `ended with ${failed.status}: ${failed.stderr.trim().split('\n').slice(-3).join(' / ').slice(-200)}`,
+      {
+        'it ends, and says why': failed.status !== 0 && /unexpected end of file/.test(failed.stderr),
+        'it is noted as begun and not ended': begun !== 'f',
+      },
+      up,
+      ...copied,
+      ...next,
     );
   }),
 
@@ -457,6 +503,21 @@ async function agesOf({ engine }: Cluster): Promise<number> {
   const read =
     "fetch('http://127.0.0.1:9090/metrics').then((it) => it.text()).then((it) => console.log(it.match(/^redbook_backup_age_seconds\\{/gm)?.length))";
   return Number((await engine.compose('exec', '-T', 'settlement', 'node', '-e', read)).stdout);
+}
+
+/** Names of the copies of the engine, the oldest one first. */
+async function copiesOfEngine({ engine }: Cluster): Promise<string[]> {
+  const { stdout } = await engine.compose('run', '--rm', '-T', 'backup', 'list');
+  return [...stdout.matchAll(/^engine-\S+$/gm)].map(([name]) => name);
+}
+
+/** Rehearses the restore of one copy by the services of the runbook, which ends with a reconcile. */
+async function rehearse({ engine }: Cluster, name: string): Promise<Ended[]> {
+  const up = ['up', '--force-recreate', '--exit-code-from', 'rehearsal', 'rehearsal'];
+  return [
+    await engine.compose('run', '--rm', '-T', 'rehearsal-restore', 'rehearse', name),
+    await engine.compose('--profile', 'rehearsal', ...up),
+  ];
 }
 
 /** Waits until Postgres has every event. */

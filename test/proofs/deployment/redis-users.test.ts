@@ -177,8 +177,8 @@ describe('the users of Redis', () => {
       expect(grantsOf(name).sort()).to.deep.equal([...needed].sort());
     });
 
-  it('are of every role and server, with one for probes, one for the operator and one for replication', () => {
-    const others = ['default', 'probe', 'admin', 'replica'];
+  it('are of every role and server, with one each for probes, the operator, backups and replication', () => {
+    const others = ['default', 'probe', 'admin', 'backup', 'replica'];
     expect(users.map(({ name }) => name)).to.have.members([...Object.keys(WORK), ...others]);
     for (const { name, rules } of users.filter(({ name }) => name !== 'default'))
       expect(rules, name).to.include.members(['on', '-@all']);
@@ -227,6 +227,8 @@ describe('the users of Redis', () => {
     ['admin', 'ACL', 'SETUSER', 'me', 'on', 'nopass', '+@all'],
     ['admin', 'XREVRANGE', '{redbook}:engine', '+', '-'],
     ['probe', 'INFO'],
+    ['backup', 'GET', '{redbook}:engine'],
+    ['backup', 'PSYNC', '?', '-1'],
     ['replica', 'GET', '{redbook}:engine'],
   ];
   for (const [user, name, ...args] of refused)
