@@ -78,7 +78,9 @@ function apply(folder: string, before: readonly Resource[]): Resource[] {
     const isMeant = (one: Resource): boolean =>
       target ? fits(one, target) : one.kind === patch.kind && one.metadata.name === patch.metadata.name;
     if (!built.some(isMeant)) throw new Error(`${join(folder, path)} patches nothing`);
-    built = built.map((one) => (isMeant(one) ? patched(one, patch) : one));
+    built = built.flatMap((one) =>
+      !isMeant(one) ? [one] : patch.$patch === 'delete' ? [] : [patched(one, patch)],
+    );
   }
   for (const container of built.flatMap(containersOf)) {
     const [name, tag] = container.image.split(':') as [string, string?];
