@@ -43,7 +43,7 @@ import {
   type Route,
 } from './routes.ts';
 import { ServedCall } from './served-call.ts';
-import type { ProbeServices, Services } from './services.ts';
+import type { ProbeServices, Readiness, Services } from './services.ts';
 import { isUnread, UnreadReplies } from './unread-replies.ts';
 
 /**
@@ -173,12 +173,15 @@ export function closeApp(
   probes = services.hasMetricsPort ? PROBES.filter(({ path }) => path !== METRICS_PATH) : PROBES,
 ): RequestListener {
   // Probes have no request limit and each one queries the servers, so a burst of probes shares one reply.
-  const shared = { ...services, ready: cappedReads(PROBE_BURST, () => services.ready()) };
+  const [plain, deep] = [false, true].map((isDeep) =>
+    cappedReads(PROBE_BURST, () => services.ready(isDeep)),
+  ) as [() => Promise<Readiness>, () => Promise<Readiness>];
+  const shared = { ...services, ready: (isDeep: boolean) => (isDeep ? deep() : plain()) };
   for (const { method, path, probe } of probes) {
-    register(app, method, path, enter(path), async (_request, response) => {
+    register(app, method, path, enter(path), async (request, response) => {
       const state = stateOf(response);
       state.isProbe = true;
-      send(response, await probe(shared, state.requestId));
+      send(response, await probe(shared, state.requestId, 'deep' in request.query));
     });
   }
   app.use(...otherwise);

@@ -60,5 +60,8 @@ export interface Endpoint<Request = PublicCall> {
 
 export type WalletEndpoint = Endpoint<WalletCall>;
 
-/** Endpoint that every process serves. It needs only the request id. */
-export type Probe = (services: ProbeServices, requestId: string) => Promise<Reply>;
+/**
+ * Endpoint that every process serves.
+ * @param isDeep true if the request asks for the servers of the process as well, by `?deep`
+ */
+export type Probe = (services: ProbeServices, requestId: string, isDeep: boolean) => Promise<Reply>;

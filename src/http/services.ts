@@ -53,8 +53,11 @@ export interface ProbeServices {
   readonly metrics: Metrics;
   /** True if another port serves `/metrics`; this port then answers 404 for it. */
   readonly hasMetricsPort?: boolean;
-  /** Must answer within a few seconds. A failure counts as not ready. */
-  ready(): Promise<Readiness>;
+  /**
+   * Must answer within a few seconds. A failure counts as not ready.
+   * @param isDeep false to ask only what decides whether a balancer may send requests
+   */
+  ready(isDeep: boolean): Promise<Readiness>;
 }
 
 export interface Services extends ProbeServices {

@@ -85,14 +85,19 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
 }
 
 /**
- * Reports a replica as ready while its engine is open. Lists need Postgres, but trading works without it. The check
- * asks both Redis servers for the time, because a server that hangs keeps its connections.
+ * Reports a replica as ready once it has started: it refuses what it cannot do while a server is away, and a balancer
+ * without any replica could only refuse connections. The deep check also needs an open engine. Lists need Postgres, but
+ * trading works without it. It asks both Redis servers for the time, because a server that hangs keeps its connections.
  */
-export function readinessOf(backends: Backends, stage: () => string): () => Promise<Readiness> {
+export function readinessOf(
+  backends: Backends,
+  stage: () => string,
+): (isDeep: boolean) => Promise<Readiness> {
   const { engineState, engineRedis, queueRedis, queueRights, logger } = backends;
   const askEngine = askedServer("the engine's Redis", logger, () => engineRedis.time());
   const askQueue = askedServer("the queue's Redis", logger, () => queueRedis.time());
-  return async () => {
+  return async (isDeep) => {
+    if (!isDeep) return { ready: stage() === 'ok', checks: { process: stage() } };
     const [engineAnswer, queueAnswer] = await Promise.all([askEngine(), askQueue()]);
     const checks = {
       process: stage(),

@@ -104,8 +104,9 @@ export async function startService(
   return service;
 }
 
+/** Returns true if the process and all its servers work. */
 export const isReady = (url: string): Promise<boolean> =>
-  fetch(`${url}/readyz`).then(
+  fetch(`${url}/readyz?deep`).then(
     (response) => response.ok,
     () => false,
   );

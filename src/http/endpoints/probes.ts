@@ -8,9 +8,9 @@ import { json } from '../replies/reply.ts';
 /** Queries no server, so that a database outage does not restart any process. */
 export const getLivez: Probe = async () => json<typeof livenessSchema>({ status: 'ok' });
 
-export const getReadyz: Probe = async (services, requestId) => {
+export const getReadyz: Probe = async (services, requestId, isDeep) => {
   try {
-    const { ready, checks } = await services.ready();
+    const { ready, checks } = await services.ready(isDeep);
     return json<typeof readinessSchema>({ ready, checks }, ready ? 200 : 503);
   } catch (error) {
     services.logger.error({ error: errorRecord(error), requestId }, 'the readiness check failed');

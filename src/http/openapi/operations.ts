@@ -398,8 +398,11 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /readyz': {
     id: 'getReadiness',
     tag: 'Operation',
-    summary: 'Returns 200 if the process and its dependencies are ready, else 503',
+    summary: 'Returns 200 if the process takes requests, else 503',
+    description:
+      'A process that serves the API takes requests once it has started, also while a server is away. `?deep` asks for its servers as well.',
     reply: readinessSchema,
+    parameters: { deep: z.string().optional().describe('present to ask for the servers of the process') },
     alsoWith: [503],
   },
   'GET /metrics': {

@@ -17,7 +17,7 @@ const PATIENCE_MS = 60_000;
 const ROLES = ['api', 'settlement', 'snapshot'];
 
 async function engineCheck({ url }: Service): Promise<[status: number, engine: string | undefined]> {
-  const reply = await fetch(`${url}/readyz`).catch(() => undefined);
+  const reply = await fetch(`${url}/readyz?deep`).catch(() => undefined);
   const body = (await reply?.json()) as { checks: Record<string, string> } | undefined;
   return [reply?.status ?? 0, body?.checks.engine];
 }

@@ -342,7 +342,7 @@ export async function copiesRowOf({
 }
 
 const isReady = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/readyz`).then(
+  fetch(`http://127.0.0.1:${port}/readyz?deep`).then(
     ({ ok }) => ok,
     () => false,
   );
@@ -350,7 +350,7 @@ const isReady = (port: number): Promise<boolean> =>
 const isDiverged = ({ role, port }: Slot): Promise<boolean> =>
   role !== 'settlement'
     ? Promise.resolve(false)
-    : fetch(`http://127.0.0.1:${port}/readyz`).then(
+    : fetch(`http://127.0.0.1:${port}/readyz?deep`).then(
         async (response) => (await response.text()).includes('contradict each other'),
         () => false,
       );

@@ -689,12 +689,17 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
       `backend $1\n  http-request return status 200 content-type application/json string '{"backend":"$1"}'`,
     );
     const paths = ['/', '/trade/ETH_USDC', '/web/main.js?v=1', '/docs', '/v1/markets', '/ws', '/ws/market'];
-    const replies = await repliesUnder(haproxy, named, port, paths.map(get));
-    expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal(
-      words(`
-      api api api api api stream stream
-    `),
-    );
+    // No replica runs here, so the second file takes the condition of those that refuse away.
+    for (const [file, backend] of [
+      [named, 'refusing'],
+      [named.replace('{ nbsrv(api) eq 0 }', '{ always_false }'), 'api'],
+    ] as const) {
+      const replies = await repliesUnder(haproxy, file, port, paths.map(get));
+      expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal([
+        ...Array.from({ length: 5 }, () => backend),
+        ...words('stream stream'),
+      ]);
+    }
   });
 
   it('writes each reply of its own as JSON, with a code of the error table', () => {

@@ -189,6 +189,8 @@ describe('an api whose servers are away', function () {
           // Trading continues without Postgres.
           const isReadyThen = server === 'postgres';
           await eventually('its readiness shows it', async () => (await isReady(api.url)) === isReadyThen);
+          // A balancer still sends requests to it, and it refuses them with a code.
+          expect((await fetch(`${api.url}/readyz`)).status).to.equal(200);
         } finally {
           await links[server].mend();
         }

@@ -27,7 +27,7 @@ const statusOf = (url: string): Promise<number> => fetch(url).then(({ status }) 
 
 async function expectAliveOnly(url: string): Promise<void> {
   expect(await statusOf(`${url}/livez`)).to.equal(200);
-  const readiness = await fetch(`${url}/readyz`);
+  const readiness = await fetch(`${url}/readyz?deep`);
   const { ready, checks } = (await readiness.json()) as { ready: boolean; checks: Record<string, string> };
   expect([readiness.status, ready, checks.process]).to.deep.equal([503, false, 'starting']);
   for (const [method, path] of REFUSED) {

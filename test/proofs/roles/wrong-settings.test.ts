@@ -21,7 +21,7 @@ const SETTINGS = [
 ] as const;
 
 const engineIn = async ({ url }: Service): Promise<[status: number, engine: string]> => {
-  const readiness = await fetch(`${url}/readyz`);
+  const readiness = await fetch(`${url}/readyz?deep`);
   const { checks } = (await readiness.json()) as { checks: { engine: string } };
   return [readiness.status, checks.engine];
 };
