@@ -211,6 +211,11 @@ export class EngineOutbox {
     this.#pageEvents = Math.max(1, Math.min(this.#maxPerPage, Math.floor(events)));
   }
 
+  /** True if events of `awaitEvents` may be told: no copy of the engine can lack them. */
+  get isTold(): boolean {
+    return !this.#core.scripts.holds;
+  }
+
   /**
    * Waits for events after a place, and returns the first ones; none after a time. Copies of the engine may lack them: a
    * caller that tells something has to read it in another way.

@@ -38,6 +38,11 @@ export class ScriptRunner {
     this.#options = options;
   }
 
+  /** True if replies are handed on only when the copies of the engine have what they tell. */
+  get holds(): boolean {
+    return this.#options.holding !== undefined;
+  }
+
   /** Refuses all further commands, except those that detect or replace an engine of another format. */
   formatFound(other: EngineFormat): void {
     this.#otherFormat = other;

@@ -8,7 +8,8 @@ import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { fillOf } from '../domain/order.ts';
 import { type OrderVisitor, visitOrders } from '../domain/order-life.ts';
 import type { OrderChange } from '../ledger/changes.ts';
-import { foldOrders } from './order-fold.ts';
+import type { ChangeTail } from './change-tails.ts';
+import { type FoldedOrder, foldOrders } from './order-fold.ts';
 import { NOTHING_SETTLED, type Stores, settledCounts, withFills } from './order-history.ts';
 import { fitting, newest, type OrderWithFills, shownFillsOf } from './shown-fills.ts';
 import { reaching, unsettledEvents } from './unsettled.ts';
@@ -26,7 +27,7 @@ export interface ToldChange extends OrderChange {
   readonly order: OrderWithFills;
 }
 
-interface ChangesPart {
+export interface ChangesPart {
   /** In the order of the engine. */
   readonly changes: readonly ToldChange[];
   /** Place after the last of them. */
@@ -60,24 +61,74 @@ export async function readChanges(
   const wanted = from.told + limit + 1;
   const read = await readSince(stores, wallet, { since, wanted, settled: present.settled });
   const { settled, events } = read;
-  const found = read.found.filter(({ sequence }, at) => at >= from.told || sequence !== from.sequence);
   const { settings, ledger } = stores;
-  const folded = new Map(foldOrders(settled, events, wallet).map((one) => [one.order.id, one]));
+  const chosen = choose(read, wallet, from, limit, settings);
+  const fills = await ledger.orders.fills(settledCounts(chosen.orders, settings), settled.cursor);
+  const epoch = Math.max(present.epoch, settled.cursor.epoch, events.at(-1)?.epoch ?? 0);
+  return partOf(chosen, withFills(chosen.orders, fills, settings), {
+    epoch,
+    ...placeAfter(chosen.told, chosen.found, from, present),
+  });
+}
+
+/**
+ * Like `readChanges`, from events that the process has.
+ * @returns undefined if the stores must be read: the place is not among the events, or an order was placed before them
+ */
+export function changesInTail(
+  { settings }: Pick<Stores, 'settings'>,
+  wallet: string,
+  after: ChangePlace,
+  limit: number,
+  { position, since: begin, events }: ChangeTail,
+): ChangesPart | undefined {
+  const since = after.told === 0 ? after.sequence : after.sequence - 1;
+  if (after.epoch !== position.epoch || after.sequence > position.sequence || since < begin) return undefined;
+  const place = { epoch: position.epoch, sequence: position.sequence, told: 0 };
+  if (position.sequence <= since) return { changes: [], place, more: false };
+  const maxFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
+  const changes = changesIn(events, wallet, maxFills).filter(({ sequence }) => sequence > since);
+  if (!placesAll(events, changes)) return undefined;
+  const found = changes.slice(0, after.told + limit + 1);
+  const chosen = choose({ settled: NOTHING_SETTLED, events, found }, wallet, after, limit, settings);
+  return partOf(chosen, withFills(chosen.orders, new Map(), settings), {
+    epoch: position.epoch,
+    ...placeAfter(chosen.told, chosen.found, after, position),
+  });
+}
+
+/** Changes that were found, those of them that a part tells, and the orders of these. */
+interface Chosen {
+  readonly found: readonly OrderChange[];
+  readonly told: readonly OrderChange[];
+  readonly orders: readonly FoldedOrder[];
+}
+
+function choose(
+  read: Pick<Awaited<ReturnType<typeof readSince>>, 'settled' | 'events' | 'found'>,
+  wallet: string,
+  from: Omit<ChangePlace, 'epoch'>,
+  limit: number,
+  settings: Stores['settings'],
+): Chosen {
+  const found = read.found.filter(({ sequence }, at) => at >= from.told || sequence !== from.sequence);
+  const folded = new Map(foldOrders(read.settled, read.events, wallet).map((one) => [one.order.id, one]));
   const listed = found.slice(0, limit).map((change) => ({ ...change, ...folded.get(change.orderId)! }));
   const told = fitting(listed, settings, ({ fills }) => fills.length);
-  const orders = [...new Set(told.map(({ orderId }) => folded.get(orderId)!))];
-  const fills = await ledger.orders.fills(settledCounts(orders, settings), settled.cursor);
-  const shown = new Map(withFills(orders, fills, settings).map((one) => [one.order.id, one]));
-  const epoch = Math.max(present.epoch, settled.cursor.epoch, events.at(-1)?.epoch ?? 0);
+  return { found, told, orders: [...new Set(told.map(({ orderId }) => folded.get(orderId)!))] };
+}
+
+function partOf({ found, told }: Chosen, shown: readonly OrderWithFills[], place: ChangePlace): ChangesPart {
+  const orders = new Map(shown.map((one) => [one.order.id, one]));
   return {
     changes: told.map(({ sequence, orderId, timeMs, fills }) => ({
       sequence,
       orderId,
       timeMs,
       fills,
-      order: shown.get(orderId)!,
+      order: orders.get(orderId)!,
     })),
-    place: { epoch, ...placeAfter(told, found, from, present) },
+    place,
     more: found.length > told.length,
   };
 }
@@ -131,19 +182,15 @@ async function readSince(stores: Stores, wallet: string, { since, wanted, settle
   const maxFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
   const changesSince = (events: readonly EngineEvent[]): OrderChange[] =>
     changesIn(events, wallet, maxFills).filter(({ sequence }) => sequence > since);
-  const placesAll = (events: readonly EngineEvent[]): boolean => {
-    const placed = new Set(events.map((event) => (event.kind === 'order_placed' ? event.order.id : '')));
-    return changesSince(events).every(({ orderId }) => placed.has(orderId));
-  };
   const { events, isEnough, isWhole, settledTo } = await unsettledEvents(stores, wallet, {
-    isEnough: (found) => found[0]!.sequence <= since && placesAll(found),
+    isEnough: (found) => found[0]!.sequence <= since && placesAll(found, changesSince(found)),
   });
   const fresh = changesSince(events);
   const isAlone =
     isEnough ||
     (Math.max(known, settledTo) <= since &&
       isWhole &&
-      placesAll(events) &&
+      placesAll(events, fresh) &&
       (await engine.reads.position()).settled <= since);
   if (isAlone) return { settled: NOTHING_SETTLED, events, found: fresh.slice(0, wanted) };
   const orderIds = [...new Set(fresh.slice(0, wanted).map(({ orderId }) => orderId))];
@@ -151,6 +198,12 @@ async function readSince(stores: Stores, wallet: string, { since, wanted, settle
   const settled = reaching(Math.max(known, settledTo), await ledger.changes.ofWallet(wallet, page));
   const later = fresh.filter(({ sequence }) => sequence > settled.cursor.sequence);
   return { settled, events, found: [...settled.changes, ...later].slice(0, wanted) };
+}
+
+/** True if the events have the placement of each order that changes. */
+function placesAll(events: readonly EngineEvent[], changes: readonly OrderChange[]): boolean {
+  const placed = new Set(events.map((event) => (event.kind === 'order_placed' ? event.order.id : '')));
+  return changes.every(({ orderId }) => placed.has(orderId));
 }
 
 /** Returns the changes that events make to the wallet's orders, in the order in which the ledger returns them. */

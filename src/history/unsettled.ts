@@ -116,7 +116,7 @@ function ownPart(event: EngineEvent, wallet: string, orderId: string | undefined
   return trades.length + expired.length === 0 ? undefined : { ...event, trades, expired };
 }
 
-function partsOf(event: EngineEvent): number {
+export function partsOf(event: EngineEvent): number {
   if (event.kind === 'orders_closed') return event.orders.length;
   return event.kind === 'order_placed' ? 1 + event.trades.length + event.expired.length : 0;
 }

@@ -1,6 +1,7 @@
 /**
  * Requests that wait for the next change of a wallet's orders. One connection follows the engine's stream while somebody
- * waits, and shortly after. It only wakes: what a request tells, it reads afterwards, as every other read does.
+ * waits, and shortly after. It wakes requests, and keeps the last events of their wallets, which most of them tell. A
+ * request that comes from further back reads the stores.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +11,7 @@ import { WAITS } from '../domain/bounds.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { visitOrders } from '../domain/order-life.ts';
 import type { Engine } from '../engine/index.ts';
+import { type ChangeTail, ChangeTails } from '../history/change-tails.ts';
 import { tooBusy, tooManyReads } from '../history/wallet-reads.ts';
 
 /** Longest wait of one command, which has to end within the time limit of its connection. */
@@ -91,8 +93,8 @@ const settle = (waiting: Waiting): void => waiting.settle();
 
 /** The last event that was read, and the tenure of the engine that told it. */
 interface Followed {
-  readonly tenure: number;
-  readonly last: Cursor;
+  tenure: number;
+  last: Cursor;
 }
 
 interface WaitsOptions {
@@ -112,6 +114,9 @@ export class ChangeWaits {
   #isStopped = false;
   #leftMs = 0;
   #connection: Redis | undefined;
+  readonly #tails = new ChangeTails();
+  /** Undefined while nobody follows. */
+  #followed: Followed | undefined;
   /** Resolves when every later event wakes; undefined while nobody follows. */
   #following: Promise<void> | undefined;
 
@@ -143,6 +148,7 @@ export class ChangeWaits {
       if (!waiting.isEnded) {
         this.#following ??= this.#follow();
         await this.#following;
+        if (this.#followed !== undefined) this.#tails.keep(wallet, this.#followed.last.sequence);
       }
     } catch (error) {
       waiting.leave();
@@ -158,8 +164,17 @@ export class ChangeWaits {
     if (!ofWallet?.delete(waiting)) return;
     waiting.place!.giveBack();
     this.#leftMs = performance.now();
-    if (ofWallet.size === 0) this.#waiting.delete(wallet);
+    if (ofWallet.size > 0) return;
+    this.#waiting.delete(wallet);
+    this.#tails.leave(wallet, this.#leftMs);
   };
+
+  /** Returns the events of a waiting wallet that may be told at once; undefined if the stores must be read. */
+  tailOf(wallet: string): ChangeTail | undefined {
+    const { lifecycle, outbox } = this.#engine;
+    if (this.#followed?.tenure !== lifecycle.tenure || !outbox.isTold) return undefined;
+    return this.#tails.of(wallet, this.#followed.last);
+  }
 
   /** Answers all requests at once, and all later ones. */
   stop(): void {
@@ -171,7 +186,8 @@ export class ChangeWaits {
   /** Follows the stream from its present end. */
   async #follow(): Promise<void> {
     try {
-      void this.#read(await this.#present());
+      this.#followed = await this.#present();
+      void this.#read(this.#followed);
     } catch (error) {
       this.#following = undefined;
       throw error;
@@ -183,23 +199,23 @@ export class ChangeWaits {
     return { tenure, last: await this.#engine.reads.position() };
   }
 
-  async #read(from: Followed): Promise<void> {
+  async #read(followed: Followed): Promise<void> {
     const connection = this.#connect();
     this.#connection = connection;
-    let { tenure, last } = from;
     while (!this.#isStopped && (this.#waiting.size > 0 || performance.now() - this.#leftMs < STAYS_MS)) {
       try {
         // Another engine may give the ids of lost events again, so it is followed from its own end.
-        if (tenure !== this.#engine.lifecycle.tenure) {
-          ({ tenure, last } = await this.#present());
-          this.#endAll();
+        if (followed.tenure !== this.#engine.lifecycle.tenure) {
+          Object.assign(followed, await this.#present());
+          this.#loseTrack();
         }
-        for (const event of await this.#engine.outbox.awaitEvents(connection, last, BLOCK_MS)) {
+        for (const event of await this.#engine.outbox.awaitEvents(connection, followed.last, BLOCK_MS)) {
           // Events were trimmed before they were read, or the engine was replaced: each request reads for itself.
-          if (event.sequence !== last.sequence + 1) this.#endAll();
-          last = event;
+          if (event.sequence !== followed.last.sequence + 1) this.#loseTrack();
+          followed.last = event;
           this.#wake(event);
         }
+        this.#tails.forgetLeft(performance.now());
       } catch {
         // The last event stays known, so an outage of the engine skips none.
         await sleep(PAUSE_AFTER_FAILURE_MS);
@@ -207,10 +223,13 @@ export class ChangeWaits {
     }
     connection.disconnect();
     this.#following = undefined;
+    this.#followed = undefined;
+    this.#tails.clear();
   }
 
   #wake(event: EngineEvent): void {
     const wake = (wallet: string): void => {
+      this.#tails.add(wallet, event);
       for (const waiting of this.#waiting.get(wallet) ?? []) waiting.wake();
     };
     visitOrders(event, {
@@ -218,6 +237,11 @@ export class ChangeWaits {
       filled: ({ makerWallet }) => wake(makerWallet),
       closed: ({ wallet }) => wake(wallet),
     });
+  }
+
+  #loseTrack(): void {
+    this.#tails.clear();
+    this.#endAll();
   }
 
   #endAll(): void {

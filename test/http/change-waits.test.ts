@@ -41,4 +41,39 @@ describe('requests that wait for changes', () => {
     await eventually('the present end is followed', () => asked.at(-1)?.sequence === 100);
     waits.stop();
   });
+
+  it('are told events that came while they waited, by the engine that gave them', async () => {
+    const wallet = '0x1';
+    const told: EngineEvent[] = [];
+    const engine = {
+      lifecycle: { tenure: 1 },
+      reads: { position: async () => ({ epoch: 4, sequence: 10, settled: 9 }) },
+      outbox: {
+        isTold: true,
+        async awaitEvents(_connection: Redis, { sequence }: Cursor): Promise<EngineEvent[]> {
+          await sleep(5);
+          return told.filter((event) => event.sequence === sequence + 1);
+        },
+      },
+    };
+    const connect = () => ({ disconnect: () => undefined }) as unknown as Redis;
+    const waits = new ChangeWaits({ engine, connect } as unknown as ConstructorParameters<
+      typeof ChangeWaits
+    >[0]);
+    const waiter = await waits.enter(wallet, Object.assign(new EventEmitter(), { destroyed: false }));
+    expect(waits.tailOf(wallet)).to.deep.include({ since: 10, events: [] });
+    waiter.rest();
+    const closed = { kind: 'orders_closed', orders: [{ id: 'a', wallet }] };
+    told.push({ epoch: 4, sequence: 11, timeMs: 1, ...closed } as unknown as EngineEvent);
+    expect(await waiter.next(LONG_MS)).to.equal(true);
+    expect(waits.tailOf(wallet)).to.deep.include({ since: 10, events: told });
+    expect(waits.tailOf(wallet)!.position.sequence).to.equal(11);
+    expect(waits.tailOf('0x2')).to.equal(undefined);
+    engine.outbox.isTold = false;
+    expect(waits.tailOf(wallet), 'copies may lack it').to.equal(undefined);
+    engine.outbox.isTold = true;
+    engine.lifecycle.tenure = 2;
+    expect(waits.tailOf(wallet), 'another engine').to.equal(undefined);
+    waits.stop();
+  });
 });

@@ -3,10 +3,16 @@
 import { changesRequest } from '../../contract/requests.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
 import { readPlace, writePlace } from '../../history/list-cursor.ts';
-import { type ChangePlace, presentPlace, readChanges } from '../../history/order-changes.ts';
+import {
+  type ChangePlace,
+  type ChangesPart,
+  changesInTail,
+  presentPlace,
+  readChanges,
+} from '../../history/order-changes.ts';
 import type { WalletReads } from '../../history/wallet-reads.ts';
 import { checked } from '../checked.ts';
-import type { WalletEndpoint } from '../endpoint.ts';
+import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
 import { changeReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
@@ -48,11 +54,13 @@ export const getOrderChanges: WalletEndpoint = {
       for (let cursor = after; ; ) {
         waiter.rest();
         // Thousands may wake together. The same cursor again loses nothing, so the end of the wait ends the turn too.
-        const told = await withTimeLimit(
-          Math.max(LEAST_READ_MS, untilMs - performance.now()),
-          readFrom(reads.changes, cursor),
-          () => ({ isEmpty: false, cursor, reply: emptyReply(cursor) }),
-        );
+        const told =
+          (await tellAtOnce({ services, reads, wallet }, cursor, limit)) ??
+          (await withTimeLimit(
+            Math.max(LEAST_READ_MS, untilMs - performance.now()),
+            readFrom(reads.changes, cursor),
+            () => ({ isEmpty: false, cursor, reply: emptyReply(cursor) }),
+          ));
         if (!told.isEmpty) return told.reply;
         cursor = told.cursor;
         const isWoken = await waitOut(clock, waiter.next(Math.max(0, untilMs - performance.now())));
@@ -70,13 +78,30 @@ interface Told {
   readonly reply: Reply;
 }
 
-async function readReply(
+/** Tells from the events that the process has, without a read; undefined if the stores must be read. */
+function tellAtOnce(
+  { services, reads, wallet }: Pick<WalletCall, 'services' | 'reads' | 'wallet'>,
+  cursor: string,
+  limit: number,
+): Promise<Told> | undefined {
+  reads.unread.check(wallet);
+  const tail = services.changeWaits.tailOf(wallet);
+  const part = tail && changesInTail(services, wallet, readAfter(wallet, cursor), limit, tail);
+  return part && tell(services, wallet, part);
+}
+
+const readReply = async (
   services: Services,
   wallet: string,
   from: ChangePlace,
   limit: number,
+): Promise<Told> => tell(services, wallet, await readChanges(services, wallet, from, limit));
+
+async function tell(
+  services: Services,
+  wallet: string,
+  { changes, place, more }: ChangesPart,
 ): Promise<Told> {
-  const { changes, place, more } = await readChanges(services, wallet, from, limit);
   const cursor = writeAfter(wallet, place);
   if (changes.length === 0) return { isEmpty: true, cursor, reply: emptyReply(cursor) };
   const marketOf = await findMarkets(
