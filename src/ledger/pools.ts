@@ -70,6 +70,8 @@ function openPool({
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    // A statement of an audit takes minutes without a byte, and balancers forget such connections.
+    keepAliveInitialDelayMillis: 10_000,
     types: integersAsBigints,
     onConnect: async (client) => void (await client.query(settings)),
     ...(patienceMs > 0 && { query_timeout: patienceMs + UNANSWERED_MS }),

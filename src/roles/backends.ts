@@ -20,10 +20,10 @@ import { readScripts } from '../redis/lua.ts';
 import { type EngineCopies, hasCopies, openCopies } from './engine-copies.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
-import { warnOfEviction } from './queue-eviction.ts';
 import { watchRights } from './rights-watch.ts';
 import type { RedisConfig, ServedConfig } from './served-config.ts';
 import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';
+import { warnOfEviction, warnOfListpacks } from './setting-warnings.ts';
 import { untilMigrated } from './waiting.ts';
 
 /**
@@ -187,6 +187,7 @@ export function openBackends(
     '1 while this process may trade on the engine: it is there, and knows all that Postgres knows.',
     async () => (engine.lifecycle.isOpen() ? 1 : 0),
   );
+  warnOfListpacks(engineRedis, names.engine, logger);
   const gate = keepEngineOpen({
     redis: engineRedis,
     engine,

@@ -513,8 +513,10 @@ async function copiesOfEngine({ engine }: Cluster): Promise<string[]> {
 
 /** Rehearses the restore of one copy by the services of the runbook, which ends with a reconcile. */
 async function rehearse({ engine }: Cluster, name: string): Promise<Ended[]> {
-  const up = ['up', '--force-recreate', '--exit-code-from', 'rehearsal', 'rehearsal'];
+  const parts = ['rehearsal', 'rehearsal-settlement', 'rehearsal-redis', 'rehearsal-postgres'];
+  const up = ['up', '--exit-code-from', 'rehearsal', 'rehearsal'];
   return [
+    await engine.compose('--profile', 'rehearsal', 'rm', '--stop', '--force', ...parts),
     await engine.compose('run', '--rm', '-T', 'rehearsal-restore', 'rehearse', name),
     await engine.compose('--profile', 'rehearsal', ...up),
   ];
