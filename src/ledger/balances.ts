@@ -5,7 +5,7 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import { dayStartMs, monthSpan } from '../domain/months.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { firstSequenceAt } from './first-after.ts';
-import { BALANCES_AT } from './kept-balances.ts';
+import { BALANCES_AT, BALANCES_SINCE_CLOSING } from './kept-balances.ts';
 import type { Pools } from './pools.ts';
 import { type Ask, inSnapshot, inTransaction } from './queries.ts';
 import { cursorRows, LISTS_ARE_READ_WHOLE, streamRows } from './stream-rows.ts';
@@ -79,7 +79,7 @@ const closingOf = (row: ClosingRow): Closing => ({
 
 const KEEP_MONTH = `
   insert into public.closing_balances (month, account, asset, total_atoms, reserved_atoms)
-  select $5, account, asset, total::numeric, reserved::numeric from (${BALANCES_AT}) as balances`;
+  select $5, account, asset, total::numeric, reserved::numeric from (${BALANCES_SINCE_CLOSING}) as balances`;
 
 const KEEP_DAY = `
   insert into public.daily_balances (end_ms, account, asset, total_atoms, sequence)

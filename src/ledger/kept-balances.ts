@@ -4,13 +4,18 @@
  * The kept balances from which those at `$1` follow, as the rows `point` and `kept`. Before the first there is the
  * beginning, when nobody had anything.
  */
-export const NEAREST_KEPT = `
+export const NEAREST_KEPT = nearestKept(
+  '(select end_ms, sequence, null from public.daily_balances where end_ms <= $1 order by end_ms desc limit 1) union all',
+);
+
+/** @param days SQL of further points; a closing follows from the closing before it and from entries alone */
+function nearestKept(days: string): string {
+  return `
   point as materialized (
     select end_ms, sequence, month from (
       (select end_ms, sequence, month from public.closings where end_ms <= $1 order by end_ms desc limit 1)
       union all
-      (select end_ms, sequence, null from public.daily_balances where end_ms <= $1 order by end_ms desc limit 1)
-      union all
+      ${days}
       select 0, 0, null
     ) as points order by end_ms desc, month nulls last limit 1),
   kept as (
@@ -18,6 +23,7 @@ export const NEAREST_KEPT = `
     union all
     select account, asset, total_atoms from public.daily_balances
     where end_ms = (select end_ms from point) and (select month from point) is null)`;
+}
 
 /** Atoms that one step of an order holds, and the asset that they are of. */
 const HELD = {
@@ -48,8 +54,8 @@ export const reservedAt = (time: string): string => `
  * Every account's total and reserved atoms right before `$1` (Unix milliseconds), without those of nothing. `$2` is the
  * first sequence at or after it; `$3` and `$4` name one account and one asset, or are null.
  */
-export const BALANCES_AT = `
-  with ${NEAREST_KEPT}
+const balancesFrom = (kept: string): string => `
+  with ${kept}
   select account, asset, sum(total)::text as total, sum(reserved)::text as reserved
   from (
     select account, asset, total_atoms as total, 0::numeric as reserved from kept
@@ -65,3 +71,8 @@ export const BALANCES_AT = `
   where $4::text is null or asset = $4
   group by account, asset having sum(total) <> 0 or sum(reserved) <> 0
   order by account, asset`;
+
+export const BALANCES_AT = balancesFrom(NEAREST_KEPT);
+
+/** The same from the last closing: no kept day takes part in the next one. */
+export const BALANCES_SINCE_CLOSING = balancesFrom(nearestKept(''));

@@ -307,6 +307,11 @@ describe('the routes for operators', () => {
       await post(`/wallets/${CAROL}/release`, { reason });
     });
 
+    it('are confirmed with the longest transaction id', async () => {
+      expect(await tell('', asked('long', { amount: '1' }))).to.deep.equal([201, 'pending']);
+      expect(await tell('/long/confirm', { txid: 'a'.repeat(256) })).to.deep.equal([200, 'confirmed']);
+    });
+
     it('need the right to debit, and count to its cap', async () => {
       const [creditor, capped] = [
         await keyOf('no-debit', 'credit,read'),

@@ -88,7 +88,7 @@ const PROOFS = {
     takes: OPTIONS,
   },
   schema: {
-    does: 'writes test/ledger/schema.sql anew, after a new migration',
+    does: 'writes the schema, its objects and the table of checks anew, after a change of any',
     run: ['--quiet', 'test/proofs/schema/main.ts'],
   },
   'order-formats': {

@@ -85,16 +85,16 @@ describe('statements of a seeded history', () => {
     await asInsider(`update closing_balances set total_atoms = total_atoms + 1 where ${one}`);
     expect(await failed()).to.deep.equal([
       'kept balances follow from entries',
-      'closings end with their months',
+      'kept balances end with their events',
     ]);
     await asInsider(`update closing_balances set total_atoms = total_atoms - 1, reserved_atoms = reserved_atoms - 1
       where ${one}`);
     expect(await failed()).to.deep.equal([
-      'closings end with their months',
+      'kept balances end with their events',
       'the last closing holds what orders held',
     ]);
     await asInsider(`update closing_balances set reserved_atoms = reserved_atoms + 1 where ${one}`);
     await asInsider(`update closings set sequence = sequence - 200 where month = ${last}`);
-    expect(await failed()).to.include('closings end with their months');
+    expect(await failed()).to.include('kept balances end with their events');
   });
 });

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import pg from 'pg';
 import { openCluster, postgresProgram, postgresUrl } from '../../src/embedded/run/postgres.ts';
 import { type Killable, startKillable } from './killable.ts';
 import { freePort } from './ports.ts';
@@ -53,6 +54,43 @@ export function installedPostgres(): string | undefined {
   const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED) : [];
   const homes = versions.map((version) => join(INSTALLED, version));
   return homes.find((home) => TOOLS.every((tool) => existsSync(join(home, 'bin', tool))));
+}
+
+/** Runs a tool of an installed Postgres. @throws with what it said */
+export function runTool(home: string, tool: string, ...parameters: string[]): void {
+  const { status, stderr } = spawnSync(join(home, 'bin', tool), parameters, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${tool}: ${stderr}`);
+}
+
+/**
+ * Starts an installed Postgres on a base backup, which may go on as a standby.
+ * @param folder whose `postgres/data` has the backup
+ */
+export async function startOnBackup(home: string, folder: string): Promise<PostgresServer> {
+  const path = join(folder, 'postgres/data');
+  const user = userOfPostgres();
+  if (user) spawnSync('chown', ['-R', `${user.uid}:${user.gid}`, join(folder, 'postgres')]);
+  letWalkTo(path);
+  const cluster = { home, path, user, logFile: join(folder, 'postgres.log'), durable: true };
+  const port = await freePort();
+  const url = postgresUrl(port, PASSWORD);
+  const isReady = async (): Promise<boolean> => {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => undefined);
+    return client.connect().then(
+      () => client.end().then(() => true),
+      () => false,
+    );
+  };
+  const server = await startKillable({ ...postgresProgram(cluster, port), isReady });
+  return {
+    ...server,
+    url,
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 export async function startPostgresServer(asked: PostgresStart = {}): Promise<PostgresServer> {

@@ -7,6 +7,7 @@ import { formatScaled } from '../../domain/units.ts';
 import { CUSTODY } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
+import { ENGINE_CHECKS } from './definitions.ts';
 import { compareFields, type ExpectedAmount, ExpectedAmounts } from './fields.ts';
 import { availableTo, reservedBy, SUPPLY } from './follower.ts';
 
@@ -107,30 +108,10 @@ async function checkAsset(
     decimal(expectation.sumWithout(SUPPLY) + deviations.balances),
   );
   return [
-    conservation.result(
-      'conservation',
-      asset,
-      `${deviations.fields} balances`,
-      'all balances and the fees earned add up to what was deposited and not withdrawn',
-    ),
-    reserved.result(
-      'reserved = live orders',
-      asset,
-      `# balances up to event ${event}`,
-      'what each account has reserved is what its live orders need, and no balance is negative',
-    ),
-    supply.result(
-      'supply = credits - debits',
-      asset,
-      `event ${event}`,
-      'the supply in Redis is the deposits less the withdrawals in Postgres',
-    ),
-    totals.result(
-      'Redis = Postgres',
-      asset,
-      `${deviations.fields} balances up to event ${event}`,
-      'each account has in Redis what its ledger entries in Postgres add up to at the same event',
-    ),
+    conservation.result(ENGINE_CHECKS.conservation, asset, `${deviations.fields} balances`),
+    reserved.result(ENGINE_CHECKS.reserved, asset, `# balances up to event ${event}`),
+    supply.result(ENGINE_CHECKS.supply, asset, `event ${event}`),
+    totals.result(ENGINE_CHECKS.totals, asset, `${deviations.fields} balances up to event ${event}`),
   ];
 }
 

@@ -13,6 +13,7 @@ import { type AuditedOrder, storable } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import type { CheckResult } from './comparison.ts';
 import { Comparison } from './comparison.ts';
+import { ENGINE_CHECKS } from './definitions.ts';
 import { compareFields, type ExpectedAmount, ExpectedAmounts } from './fields.ts';
 import { bookName, type FollowedOrder } from './follower.ts';
 import { compareMembers, LiveOrders, type OrderedSet } from './members.ts';
@@ -98,18 +99,8 @@ export async function checkBooks(audited: Audited): Promise<CheckResult[]> {
   for (const id of follower.unknown) orders.equal(`order ${id}`, 'a row in orders', 'none');
   const at = `# orders up to event ${follower.sequence}`;
   return [
-    orders.result(
-      'book = live orders',
-      null,
-      at,
-      'the books in Redis hold exactly the orders that are live in Postgres at the same event, each with its price, owner and rest',
-    ),
-    levels.result(
-      'levels = orders of the book',
-      null,
-      `# levels up to event ${follower.sequence}`,
-      'the size at each price in Redis is the sum of the orders that rest there',
-    ),
+    orders.result(ENGINE_CHECKS.book, null, at),
+    levels.result(ENGINE_CHECKS.levels, null, `# levels up to event ${follower.sequence}`),
   ];
 }
 
@@ -177,10 +168,5 @@ export async function checkLiveList({ engine, audit, follower }: Audited): Promi
     comparison.equal(`live order ${member}`, 'score 0', 'another score, which hides it'),
   );
   await orders.end();
-  return comparison.result(
-    'live list = live orders',
-    null,
-    `# orders up to event ${follower.sequence}`,
-    'the engine lists exactly the orders that are live, each with its owner, size and client order id',
-  );
+  return comparison.result(ENGINE_CHECKS.liveList, null, `# orders up to event ${follower.sequence}`);
 }

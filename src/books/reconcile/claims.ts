@@ -11,6 +11,7 @@ import {
 import { type AuditedId, type AuditedName, isLost } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
+import { ENGINE_CHECKS } from './definitions.ts';
 import { turnOf } from './fields.ts';
 
 const GENERATIONS = [0, 1] as const;
@@ -61,12 +62,7 @@ export async function checkFilter(audited: Audited): Promise<CheckResult> {
     await compareFilter(audited, comparison);
     if ((await audited.engine.claimFilter.name()) === name) break;
   }
-  return comparison.result(
-    'used ids are known',
-    null,
-    '# ids',
-    'the claim filter has every client order id and every reference of a deposit or withdrawal in Postgres',
-  );
+  return comparison.result(ENGINE_CHECKS.filter, null, '# ids');
 }
 
 async function compareFilter({ engine, audit, summary }: Audited, comparison: Comparison): Promise<void> {
@@ -99,19 +95,9 @@ export async function checkRecentClaims(audited: Audited): Promise<CheckResult[]
   // Claims that are read while a generation turns say nothing about their places.
   const isSame = JSON.stringify(await turnOf(audited.engine, 'claims')) === JSON.stringify(begun);
   await compareRecent(audited, comparison);
-  const recent = comparison.result(
-    'recent claims',
-    null,
-    '# claims',
-    'an id that was used a short while ago stands in Redis for what it stands for in Postgres, and no other id does',
-  );
+  const recent = comparison.result(ENGINE_CHECKS.claims, null, '# claims');
   if (!isSame) return [recent];
-  const places = misplaced.result(
-    'generations of claims',
-    null,
-    '# claims',
-    'each claim stands in the generation that was written when it was made, so that none is dropped early',
-  );
+  const places = misplaced.result(ENGINE_CHECKS.generations, null, '# claims');
   return [recent, places];
 }
 

@@ -1,5 +1,7 @@
 /** Collects what a check compares and the differences that it finds. */
 
+import type { CheckDefinition } from './definitions.ts';
+
 interface Difference {
   /** Subject of the difference: an account, an order, a transaction. */
   readonly subject: string;
@@ -50,7 +52,7 @@ export class Comparison {
   }
 
   /** @param compared description of the compared things; `#` is replaced by the number of comparisons */
-  result(name: string, asset: string | null, compared: string, meaning: string): CheckResult {
+  result({ name, meaning }: CheckDefinition, asset: string | null, compared: string): CheckResult {
     return {
       name,
       asset,

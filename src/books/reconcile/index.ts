@@ -18,6 +18,7 @@ import type { Audited } from './audited.ts';
 import { checkBooks, checkLiveList } from './books.ts';
 import { checkFilter, checkRecentClaims } from './claims.ts';
 import { type CheckResult, Comparison, DIFFERENCES_KEPT } from './comparison.ts';
+import { ENGINE_CHECKS } from './definitions.ts';
 import { scanTexts } from './fields.ts';
 import { EventsLost, Follower } from './follower.ts';
 import { checkAssetList, checkEngineHash, checkHistory, checkMarkets } from './state.ts';
@@ -125,8 +126,7 @@ const isUnreadable = (error: unknown): error is Error =>
 function unreadable(error: Error): CheckResult {
   const comparison = new Comparison();
   comparison.equal('a record of the ledger or of the engine', 'can be read', error.message);
-  const meaning = 'the engine could not be held against the ledger, because a stored value cannot be read';
-  return comparison.result('records can be read', null, 'nothing', meaning);
+  return comparison.result(ENGINE_CHECKS.readable, null, 'nothing');
 }
 
 async function compareEngine(servers: Servers, audit: Audit, onStep: OnStep): Promise<CheckResult[]> {

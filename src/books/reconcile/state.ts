@@ -8,6 +8,7 @@ import { storable } from '../../ledger/index.ts';
 import type { Servers } from '../servers.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
+import { ENGINE_CHECKS } from './definitions.ts';
 import { compareFields, type Expectation, ExpectedTexts } from './fields.ts';
 
 const NOTHING = 'nothing';
@@ -69,24 +70,9 @@ export async function checkEngineHash(audited: Audited, servers: Servers): Promi
   if (audited.engine.lifecycle.isOpen()) await compareNotedEpoch(marks, servers);
   const at = `event ${follower.sequence}`;
   return [
-    switches.result(
-      'switches = their events',
-      null,
-      `# switches up to ${at}`,
-      'pause, holds, terms and the versions of markets are in Redis what the events in Postgres made them',
-    ),
-    trading.result(
-      'last price and trade counter',
-      null,
-      `# fields up to ${at}`,
-      'the last price of each market is that of its last trade, and the next trade id follows the last one',
-    ),
-    marks.result(
-      'marks of settlement',
-      null,
-      '# fields',
-      'what the engine takes for settled is settled, and its epoch and generations are possible ones',
-    ),
+    switches.result(ENGINE_CHECKS.switches, null, `# switches up to ${at}`),
+    trading.result(ENGINE_CHECKS.trading, null, `# fields up to ${at}`),
+    marks.result(ENGINE_CHECKS.marks, null, '# fields'),
   ];
 }
 
@@ -206,12 +192,7 @@ export async function checkMarkets(audited: Audited): Promise<CheckResult> {
       found === null ? 'no such market' : recordText(found),
     ),
   );
-  return comparison.result(
-    'rules of markets',
-    null,
-    `# markets up to event ${audited.follower.sequence}`,
-    'each market has in Redis the record that Postgres has, and neither has another market',
-  );
+  return comparison.result(ENGINE_CHECKS.markets, null, `# markets up to event ${audited.follower.sequence}`);
 }
 
 export async function checkAssetList(audited: Audited): Promise<CheckResult> {
@@ -228,12 +209,7 @@ export async function checkAssetList(audited: Audited): Promise<CheckResult> {
   );
   for (const symbol of audited.assets.keys())
     if (expectation.value(symbol) === null) comparison.equal(`asset ${symbol}`, 'a row in assets', 'none');
-  return comparison.result(
-    'assets and scales',
-    null,
-    `${audited.assets.size} assets`,
-    'Redis, Postgres and the markets have the same assets, each with one scale',
-  );
+  return comparison.result(ENGINE_CHECKS.assets, null, `${audited.assets.size} assets`);
 }
 
 /**
@@ -257,10 +233,5 @@ export async function checkHistory({ engine, ledger }: Servers, lost: number | n
   comparison.equal('key engine sequence', `${newest.sequence}`, `${head.sequence}`);
   comparison.equal('key engine time', `${newest.timeMs}`, `${head.timeMs}`);
   if (lost !== null) comparison.equal(`event ${lost}`, 'an event of the engine', 'lost');
-  return comparison.result(
-    'one history',
-    null,
-    subject,
-    'the last event that Postgres has is the one the engine has in that place, and the engine stands where its stream ends',
-  );
+  return comparison.result(ENGINE_CHECKS.history, null, subject);
 }

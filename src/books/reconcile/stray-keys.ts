@@ -3,6 +3,7 @@
 import { keysOfEngine, STREAM_KEY } from '../../engine/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
+import { ENGINE_CHECKS } from './definitions.ts';
 import { scanTexts } from './fields.ts';
 
 /** Families of keys that are of queues and limits, or that come and go with the claim filter. */
@@ -29,10 +30,5 @@ export async function checkKeys({ engine, markets, assets }: Audited): Promise<C
   await scanTexts(engine, 'assets', (name) => names.push(name));
   const later = keysOfEngine(symbols, names);
   for (const key of strange) comparison.equal(`key ${key}`, later.has(key) ? key : 'no such key', key);
-  return comparison.result(
-    'keys are of the engine',
-    null,
-    '# keys',
-    'each key under the tag of Redbook belongs to the engine, to one of its markets or assets, or to the queue',
-  );
+  return comparison.result(ENGINE_CHECKS.keys, null, '# keys');
 }

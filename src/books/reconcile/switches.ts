@@ -2,6 +2,7 @@
 
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
+import { ENGINE_CHECKS } from './definitions.ts';
 
 const WALLET_BYTES = 20;
 const STAMP_BYTES = 8;
@@ -36,12 +37,7 @@ export async function checkDeadManSwitches({ engine }: Pick<Audited, 'engine'>):
       cursor = page.next;
     } while (cursor !== null);
   }
-  return comparison.result(
-    'dead-man switches',
-    null,
-    '# facts',
-    'each switch is due when it was set to be, and each that was taken covers events of the engine',
-  );
+  return comparison.result(ENGINE_CHECKS.deadMan, null, '# facts');
 }
 
 function takenText(cutOff: Buffer, sequence: number): string {

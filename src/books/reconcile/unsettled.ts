@@ -8,6 +8,7 @@ import { FIELDS_TOGETHER } from '../../engine/index.ts';
 import { type AuditSummary, isLost } from '../../ledger/index.ts';
 import type { Servers } from '../servers.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
+import { ENGINE_CHECKS } from './definitions.ts';
 import { turnOf } from './fields.ts';
 
 const WALLET_BYTES = 20;
@@ -57,12 +58,7 @@ export async function checkUnsettledIndex(
   // Entries that are read while a generation turns say nothing about their places.
   const { since } = await turnOf(servers.engine, 'unsettled');
   if (since === begun.since) comparison.take(misplaced);
-  return comparison.result(
-    'unsettled index',
-    null,
-    '# entries',
-    'lists find each event that Postgres may not have yet under the wallets that it touches, and no other event; each entry stands in the generation that was written when it was made',
-  );
+  return comparison.result(ENGINE_CHECKS.unsettled, null, '# entries');
 }
 
 /** Checks that the index has each event of its newer generation, and each that is not settled. */

@@ -52,7 +52,7 @@ export const postConfirm: OperatorEndpoint = {
   readsBody: true,
   handle(call) {
     const { reference } = checked(referenceRequest, call.params);
-    const { txid, reason = `paid by ${txid}` } = checked(confirmRequest, call.body);
+    const { txid, reason = 'paid' } = checked(confirmRequest, call.body);
     return end(call, reference, { kind: 'confirmed', txid }, reason);
   },
 };

@@ -7,6 +7,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'transactions sum to zero',
     meaning: 'the entries of each transaction sum to 0 in each asset',
+    proof: 'sums of whole numbers in one snapshot, exact by Postgres',
     sql: `
       select transaction_id || ' ' || asset as subject, '0' as expected, sum(amount_atoms)::text as found
       from public.ledger_entries group by sequence, transaction_id, asset having sum(amount_atoms) <> 0`,
@@ -15,6 +16,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
     name: 'entries follow from trades and movements',
     meaning:
       'each trade, deposit, withdrawal and adoption is booked exactly once on both sides, with its time and reference, and nothing else is',
+    proof: 'rows of one snapshot; trades and movements are proven by the chain',
     sql: `
       with booked_trades as (
         select sequence, trade_id, 'trade-' || trade_id as transaction_id, taker_wallet, maker_wallet, base, quote,
@@ -69,6 +71,8 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'reversals are of movements',
     meaning: 'each movement that reverses another has its wallet and asset, and at most its amount',
+    proof:
+      'references, unique by an index of the release; events in the order of their numbers, which settlement writes without gaps',
     sql: `
       select 'movement ' || one.sequence as subject, concat('a reversal of ', one.reverses) as expected,
         coalesce(to_jsonb(reversed)::text, 'no such movement') as found
@@ -84,6 +88,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
     name: 'withdrawals end once',
     meaning:
       'each withdrawal that ended was requested before, and the pending ones are those that did not end',
+    proof: 'references, unique by an index of the release; events in the order of their numbers',
     sql: `
       with ends as (select * from public.movements where kind in ('confirmed', 'returned'))
       select 'movement ' || ends.sequence as subject, concat('the only end of request ', ends.reference) as expected,
@@ -104,6 +109,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'no account is overdrawn',
     meaning: 'no wallet, not the house and no pending withdrawal owes anything',
+    proof: 'sums of whole numbers in one snapshot; the script checks each balance before it writes',
     sql: `
       select account || ' ' || asset as subject, '0 or more' as expected, sum(amount_atoms)::text as found
       from public.ledger_entries where account <> 'custody'

@@ -287,14 +287,17 @@ async function* inTime(rows: AsyncIterable<EventRow>, violations: Violation[]): 
   }
 }
 
-const TIMES_CHECK = {
+export const TIMES_CHECK = {
   name: 'times rise with events',
   meaning: 'no event has an earlier time than the events before it',
+  proof: 'times of events, which the script never sets back, whatever the clock of its Redis does',
 };
 
-const CHAIN_CHECK = {
+export const CHAIN_CHECK = {
   name: 'chain of events',
   meaning: 'each event wrote the rows that are there, by digests that follow from each other',
+  proof:
+    'SHA-256 over all rows of events, computed outside of Postgres; with a checkpoint nobody can make it anew',
 };
 
 /** Returns the head after the last event of a span whose rows were written together. */

@@ -20,6 +20,7 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'kept balances follow from entries',
     meaning: 'balances of each closing and each kept day are those before them and the entries between',
+    proof: 'entries of one snapshot, by the numbers of their events and not by clocks',
     sql: `
       with ${POINTS},
       booked as (
@@ -41,18 +42,24 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       where sequence <> 0 and not exists (select from public.ledger_entries where ledger_entries.sequence = points.sequence)`,
   },
   {
-    name: 'closings end with their months',
+    name: 'kept balances end with their events',
     meaning:
-      'each closing has the month that it names, the events before its end and no later ones, and the balances of its digest',
+      'each closing and each kept day has the events before its end and no later ones; a closing has the month that it names, and the balances of its digest',
+    proof: 'months of UTC; times of events, which the script never sets back; no clock of Postgres',
     sql: `
-      select 'closing of ' || month as subject, 'end, events and digest of ' || month as expected, problem as found
+      with ${POINTS}
+      select points.name as subject, 'the events before its end' as expected, problem as found
+      from points cross join lateral (values
+        ((select time_ms >= end_ms from public.ledger_entries where sequence <= points.sequence
+          order by sequence desc, line desc limit 1), 'contains a later event'),
+        ((select time_ms < end_ms from public.ledger_entries where sequence > points.sequence
+          order by sequence, line limit 1), 'lacks an event')) as rule (is_broken, problem)
+      where is_broken
+      union all
+      select 'closing of ' || month, 'end and digest of ' || month, problem
       from public.closings
       cross join lateral (values
         (end_ms <> extract(epoch from to_date(month, 'YYYY-MM') + interval '1 month') * 1000, 'ends at another time'),
-        ((select time_ms >= end_ms from public.ledger_entries where sequence <= closings.sequence
-          order by sequence desc, line desc limit 1), 'contains a later event'),
-        ((select time_ms < end_ms from public.ledger_entries where sequence > closings.sequence
-          order by sequence, line limit 1), 'lacks an event'),
         (digest is distinct from (
           select sha256(convert_to(coalesce(string_agg(concat_ws(E'\\t', account, asset, total_atoms, reserved_atoms) || E'\\n', ''
             order by account, asset), ''), 'UTF8'))
@@ -60,17 +67,13 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       ) as rule (is_broken, problem)
       where is_broken
       union all
-      select 'closing of ' || month, concat('closed at ', to_timestamp(time_ms / 1000.0)), closed_at::text
-      from public.closings join lateral (select max(time_ms) as time_ms from public.operator_acts
-        where name = 'ledger close' and subject = month) as act on time_ms is not null
-      where closed_at < to_timestamp(time_ms / 1000.0) - interval '5 minutes'
-      union all
       select distinct 'closing of ' || month, 'a closing', 'balances alone' from public.closing_balances
       where not exists (select from public.closings where closings.month = closing_balances.month)`,
   },
   {
     name: 'the last closing holds what orders held',
     meaning: 'reserved balances of the last closing are what the orders held that were live at its end',
+    proof: 'times of events, which the engine never sets back; orders and trades of one snapshot',
     sql: `
       with last as materialized (select month, end_ms from public.closings order by month desc limit 1),
       held as (

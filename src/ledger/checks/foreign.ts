@@ -27,6 +27,8 @@ export const FOREIGN_CHECK: LedgerQuery = {
   name: 'nothing foreign takes part',
   meaning:
     'no function, operator, cast, type, collation, event trigger or setting that is neither of Postgres nor of the release changes what a statement means; while one does, the other checks prove nothing',
+  proof:
+    'numbers of objects, of which Postgres promises that its own are below 16,384; settings of this database and of all sessions',
   sql: `
     select subject, 'nothing of this name' as expected, 'made after the database' as found from (
       ${[

@@ -6,11 +6,11 @@ import type { Pools } from '../pools.ts';
 import { type Ask, askOnce, inSnapshot, inTransaction } from '../queries.ts';
 import { storable } from '../text.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
-import { checkChain } from './chain.ts';
+import { CHAIN_CHECK, checkChain, TIMES_CHECK } from './chain.ts';
 import { CLOSING_CHECKS } from './closings.ts';
 import { FOREIGN_CHECK } from './foreign.ts';
 import { KEY_CHECKS } from './keys.ts';
-import { checkNoted } from './noted.ts';
+import { checkNoted, NOTED_CHECK } from './noted.ts';
 import { ORDER_CHECKS } from './orders.ts';
 import type { Check, LedgerQuery, Violation } from './query.ts';
 import { SCHEMA_CHECKS } from './schema.ts';
@@ -128,6 +128,11 @@ async function queried(ask: Ask, { name, meaning, sql }: LedgerQuery): Promise<C
   const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
   return { name, meaning, count, violations };
 }
+
+/** Definitions of all checks of the ledger alone, in their order. */
+export const LEDGER_CHECKS = [FOREIGN_CHECK, ...QUERIES, CHAIN_CHECK, TIMES_CHECK, NOTED_CHECK].map(
+  ({ name, meaning, proof }) => ({ name, meaning, proof }),
+);
 
 export type Checks = ReturnType<typeof checks>;
 

@@ -4,6 +4,14 @@ import { digestOfRecords, type LedgerCheckpoint, RECORD_NAMES } from '../checkpo
 import type { Ask } from '../queries.ts';
 import type { Check, Violation } from './query.ts';
 
+export const NOTED_CHECK = {
+  name: 'records of the checkpoint',
+  meaning:
+    'closings, earlier reconciles, epochs, their first events, heads and keys are those that the checkpoint noted',
+  proof:
+    'a checkpoint that is kept where nobody who writes to the database can write; records are only added',
+};
+
 /** @param ask in a snapshot */
 export async function checkNoted(ask: Ask, noted: readonly Partial<LedgerCheckpoint>[]): Promise<Check> {
   const violations: Violation[] = [];
@@ -20,9 +28,7 @@ export async function checkNoted(ask: Ask, noted: readonly Partial<LedgerCheckpo
         });
     }
   return {
-    name: 'records of the checkpoint',
-    meaning:
-      'closings, earlier reconciles, epochs, their first events, heads and keys are those that the checkpoint noted',
+    ...NOTED_CHECK,
     count: violations.length,
     violations,
   };

@@ -32,6 +32,7 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'fills are trades',
     meaning: 'the filled size of each order is the sum of its trades, and its fill count their number',
+    proof: 'trades of one snapshot',
     sql: brokenRules(`'order', id`, `public.orders left join (${FILLS}) as filled using (id)`, [
       { field: 'filled_steps', expected: 'coalesce(steps, 0)', found: 'filled_steps::numeric' },
       { field: 'fill_count', expected: 'coalesce(fills, 0)', found: 'fill_count' },
@@ -42,6 +43,7 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
     meaning:
       'the status, the last change and the end of each order follow from its size, its trades and its refusal, and only ' +
       'an order that ended and is not filled has a reason',
+    proof: 'size, trades and refusal of one snapshot; events in the order of their numbers',
     sql: brokenRules(
       `'order', id`,
       `(select orders.*, last_ms, last_sequence, greatest(orders.sequence, coalesce(last_sequence, 0)) as touched
@@ -92,6 +94,7 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
     name: 'orders fit ids and markets',
     meaning:
       'the id of each order tells its market, side, price and event, and its assets and amounts are those of the market',
+    proof: 'the id, which the script makes of market, price, epoch and event',
     sql: brokenRules(
       `'order', orders.id`,
       `public.orders left join ${LISTED} on listed.symbol = orders.market`,
@@ -131,6 +134,8 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
     name: 'orders are as written',
     meaning:
       'each order is in every field what settlement last wrote, by the digest that was written with it',
+    proof:
+      'the digest that settlement wrote into the same row; an insider can make it anew, and the chain cannot be',
     sql: `
       select 'order ' || id as subject,
         coalesce('the row of witness ' || encode(witness, 'escape'), 'a row that settlement wrote') as expected,

@@ -5,6 +5,8 @@ export interface LedgerQuery {
   readonly name: string;
   /** The rule, in a sentence. */
   readonly meaning: string;
+  /** What the check takes as proof, and who promises that. */
+  readonly proof: string;
   readonly sql: string;
 }
 

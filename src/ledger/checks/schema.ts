@@ -91,6 +91,8 @@ export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
     name: 'tables are those of the release',
     meaning:
       'tables, columns, constraints, unique indexes, triggers and functions are those that the migrations make of an empty database and in force, and there are no others',
+    proof:
+      'columns of catalogs; texts that Postgres makes of expressions only in versions in which the release was tried',
     sql: `
       with ${OWN_TABLES}, found as (${OBJECTS_FOUND}),
       due (kind, relation, name, facts, text) as (values
@@ -113,6 +115,7 @@ export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
     name: 'rights are those of the release',
     meaning:
       'tables and functions have one owner, and nobody but the users of the release may write to a table, each as it needs',
+    proof: 'rights and owners in catalogs, by the names of users in src/ledger/grants.ts',
     sql: `
       with owned as (
         select 'table ' || relname as name, relowner as owner from pg_class

@@ -15,6 +15,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'fees follow from rates',
     meaning: 'the fee of each trade is its notional times the rate of its market then, rounded up to an atom',
+    proof: 'versions of markets in the order of their events, proven by the chain',
     sql: `
       select 'trade ' || trade_id as subject, due::text as expected, fee_atoms::text as found
       from (
@@ -29,6 +30,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
     name: 'trades fit their orders',
     meaning:
       'both orders of a trade exist, on opposite sides of its market, at a price both accept, and its time is that of the taker order',
+    proof: 'rows of one snapshot; events in the order of their numbers',
     sql: brokenRules(
       `'trade', trade_id`,
       `public.trades as trade left join public.orders as taker on taker.id = taker_order_id
@@ -76,6 +78,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'amounts are price and size',
     meaning: 'the base and quote atoms of each trade are its size, and its price times its size',
+    proof: 'whole numbers of the same row',
     sql: brokenRules(`'trade', trade_id`, 'public.trades', [
       {
         field: 'base_atoms',
@@ -94,6 +97,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'trade ids rise',
     meaning: 'trade ids rise in the order of execution',
+    proof: 'numbers that the script gives in the order of events; gaps are no difference',
     sql: `
       select 'trade ' || trade_id as subject, 'an event at or after ' || before as expected,
         sequence::text as found
@@ -104,6 +108,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
     name: 'candles are their trades',
     meaning:
       'each candle of a minute, an hour or a day is what the trades of its market and time add up to, and none is missing',
+    proof: 'trades of one snapshot, by the time of their event in UTC',
     sql: `
       with minutes as materialized (
         select market, time_ms - time_ms % 60000 as open_ms, (min(array[trade_id, price_ticks]))[2] as open_ticks,

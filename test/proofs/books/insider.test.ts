@@ -216,10 +216,6 @@ const RECORDS: Readonly<Record<string, Corruption>> = {
     sql: `insert into engine_epochs values (60000, 'x')`,
     named: /engine_epochs/,
   },
-  'an epoch of tomorrow': {
-    sql: `insert into engine_epochs values (60000, 'x', now() + interval '1 day')`,
-    named: /engine_epochs 60000/,
-  },
   'a balance of a closing made up': {
     sql: `insert into closing_balances values ('2020-02', '${MAKER}', 'ETH', 5, 0)`,
     named: /closing of 2020-02/,
@@ -227,6 +223,24 @@ const RECORDS: Readonly<Record<string, Corruption>> = {
   'a balance of a day made up': {
     sql: `insert into daily_balances values (1, '${MAKER}', 'ETH', 5, 0)`,
     named: /balances at 1970/,
+  },
+  'the balances of now, kept for a midnight before them': {
+    sql: `insert into daily_balances
+      select 1580515200000, account, asset, sum(amount_atoms), (select max(sequence) from ledger_entries)
+      from ledger_entries group by account, asset having sum(amount_atoms) <> 0`,
+    named: /balances at 2020-02-01.*contains a later event/,
+  },
+  'a key that an act of before the first event made': {
+    sql: `insert into operator_keys (name, digest, rights, caps) values ('night', sha256('night'), '{credit,debit}', '{}');
+      insert into operator_acts (sequence, name, operator, reason, subject, after, time_ms)
+      select -1, 'key create', 'root', 'night shift', 'night', 'credit,debit sha256:' || encode(sha256('night'), 'hex'),
+        event_time_ms from engine_cursor`,
+    named: /operator_acts -1/,
+  },
+  'a movement of before the first event': {
+    sql: `insert into movements (sequence, kind, wallet, asset, amount_atoms, reference, time_ms)
+      select 0, 'credited', '${STRANGER}', 'ETH', 1, 'early', event_time_ms from engine_cursor`,
+    named: /movement 0/,
   },
   'a deposit that was doubled, and a chain that begins behind it': {
     sql: `${DOUBLED}; delete from chain_links; delete from chain_heads;
