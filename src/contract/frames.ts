@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';
 import type { ErrorCode } from '../domain/errors.ts';
+import { MARKET_STATUSES } from '../domain/market.ts';
 import { marketSchema } from './market.ts';
 import { amount, marketSymbol, side } from './values.ts';
 
@@ -89,6 +90,8 @@ export const marketFrameSchema = z
   .strictObject({
     type: z.literal('market'),
     symbol: marketSymbol,
+    status: z.enum(MARKET_STATUSES).describe('that of the market record'),
+    tradingEnabled: z.boolean().describe('that of the market record'),
     tf: timeframe,
     ticker: tickerFrameSchema,
     book: bookSchema,
@@ -102,6 +105,8 @@ export const marketFrameSchema = z
       {
         type: 'market',
         symbol: 'ETH/USDC',
+        status: 'active',
+        tradingEnabled: true,
         tf: '1m',
         ticker: TICKER,
         book: { bids: [{ price: 2000, size: 0.6 }], asks: [{ price: 2001, size: 1.25 }] },

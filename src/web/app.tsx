@@ -49,7 +49,7 @@ const PANEL_NAMES = { chart: 'Chart', book: 'Book', trades: 'Trades' };
 /** The panel that is shown on a phone; wider screens show all panels. */
 const shownPanel = kept('panel', PANELS, 'book');
 
-/** Book at the left, chart over the wallet's tables in the middle, order form and tape at the right. */
+/** Book over the tape at the left, chart over the wallet's tables in the middle, order form at the right. */
 function MarketView() {
   return (
     <main id="main" class="market" data-shown={shownPanel.value}>
@@ -71,10 +71,8 @@ function MarketView() {
       </div>
       <OrderBook />
       <Chart />
-      <div class="side">
-        <OrderForm />
-        <Trades />
-      </div>
+      <OrderForm />
+      <Trades />
       <Account />
     </main>
   );

@@ -127,6 +127,8 @@ export const marketFrame = (
   write<typeof marketFrameSchema>({
     type: 'market',
     symbol: market.symbol,
+    status: market.status,
+    tradingEnabled: market.tradingEnabled,
     tf: timeframe,
     ticker,
     book,

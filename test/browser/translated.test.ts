@@ -87,5 +87,11 @@ describe('a translated page', () => {
         columnOf(table, /size/i).join() ===
         [...book.asks.toReversed(), ...book.bids].map(([, size]: string[]) => size).join(),
     );
+    // A halt comes with the next frame, in its own words.
+    await stage.engine.markets.change(SYMBOL, { status: 'halted' });
+    await shows(page, { sentence: `${SYMBOL} is halted.` });
+    await page.getByText(`${SYMBOL} is halted. You can cancel orders`).waitFor();
+    await stage.engine.markets.change(SYMBOL, { status: 'active' });
+    await shows(page, { sentence: 'Sell SWAP: the order is not complete.' });
   });
 });

@@ -68,7 +68,7 @@ describe('the trading page', () => {
           'no-store',
         ]);
         expect(reply.text).to.match(/^<!doctype html>\n<html lang="en">/);
-        expect(reply.text).to.include('<div id="page"></div>').and.include('<noscript>');
+        expect(reply.text).to.include('<div id="page" dir="ltr"></div>').and.include('<noscript>');
         expect(reply.text).to.include('<meta name="color-scheme" content="light dark">');
         expect(reply.text).to.include('<meta name="viewport" content="width=device-width, initial-scale=1">');
         expect(reply.text).to.not.match(/<style|<script>|style="|\son\w+=/);

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { missingZeros } from '../../src/web/figures/aligned-digits.ts';
-import { changeWords, searchMarkets } from '../../src/web/figures/market-rows.ts';
+import { changeWords, searchMarkets, sortedMarkets } from '../../src/web/figures/market-rows.ts';
 
 describe('the market list', () => {
   const markets = ['WETH/USDC', 'BTC/USDC', 'ETH/USDC', 'ETH/BTC'].map((symbol) => ({ symbol }));
@@ -18,6 +18,28 @@ describe('the market list', () => {
       expect(found(query), query).to.deep.equal(['ETH/USDC', 'WETH/USDC']);
     }
     expect(found('doge')).to.deep.equal([]);
+  });
+
+  it('is sorted by its figures from the greatest down, favourites first and unknown figures last', () => {
+    const volumes: Readonly<Record<string, string>> = {
+      'BTC/USDC': '9',
+      'ETH/USDC': '10',
+      'WETH/USDC': '0.5',
+    };
+    const sortedBy = (sort: 'volume' | 'name', isTurned: boolean, favourite = ''): string =>
+      sortedMarkets(
+        markets,
+        { sort, isTurned },
+        ({ symbol }) => ({ volume: volumes[symbol] ?? null, price: null, change: null }),
+        ({ symbol }) => symbol === favourite,
+      )
+        .map(({ symbol }) => symbol)
+        .join(' ');
+    expect(sortedBy('volume', false)).to.equal('ETH/USDC BTC/USDC WETH/USDC ETH/BTC');
+    expect(sortedBy('volume', true)).to.equal('WETH/USDC BTC/USDC ETH/USDC ETH/BTC');
+    expect(sortedBy('volume', false, 'ETH/BTC')).to.equal('ETH/BTC ETH/USDC BTC/USDC WETH/USDC');
+    expect(sortedBy('name', false)).to.equal('BTC/USDC ETH/BTC ETH/USDC WETH/USDC');
+    expect(sortedBy('name', true)).to.equal('WETH/USDC ETH/USDC ETH/BTC BTC/USDC');
   });
 
   it('describes changes by their sign', () => {

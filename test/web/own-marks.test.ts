@@ -4,12 +4,12 @@ import { expect } from 'chai';
 import { arrowsOf, linesOf } from '../../src/web/figures/own-marks.ts';
 
 const order = (price: string | null, side: 'buy' | 'sell' = 'buy', market = 'ETH/USDC') => ({
-  ...{ market, side, price },
+  ...{ market, side, price, remainingSize: '0.5' },
 });
 const candle = (time: number) => ({ time, open: '1', high: '1', low: '1', close: '1', volume: '1' });
 
 describe('own marks in the chart', () => {
-  it('draw one line for each price and side of this market, 40 at most', () => {
+  it('draw one line for each price and side of this market with what is left there, the nearest 40 at most', () => {
     const orders = [
       order('10'),
       order('10'),
@@ -17,12 +17,15 @@ describe('own marks in the chart', () => {
       order(null),
       order('9', 'buy', 'BTC/USDC'),
     ];
-    expect(linesOf(orders, 'ETH/USDC')).to.deep.equal([
-      { side: 'buy', price: '10' },
-      { side: 'sell', price: '10' },
+    expect(linesOf(orders, 'ETH/USDC', null)).to.deep.equal([
+      { side: 'buy', price: '10', size: '1' },
+      { side: 'sell', price: '10', size: '0.5' },
     ]);
     const ladder = Array.from({ length: 60 }, (_none, at) => order(String(at + 1)));
-    expect(linesOf(ladder, 'ETH/USDC')).to.have.length(40);
+    const near = linesOf(ladder, 'ETH/USDC', '60');
+    expect(near.map(({ price }) => Number(price))).to.deep.equal(
+      Array.from({ length: 40 }, (_none, at) => 60 - at),
+    );
   });
 
   it('draw one arrow for each candle and side with fills, where the candle is drawn', () => {

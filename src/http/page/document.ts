@@ -13,7 +13,10 @@ interface DocumentParts {
   readonly root: string;
 }
 
-/** URLs are relative, so that the page also works under a path prefix of a proxy. */
+/**
+ * URLs are relative, so that the page also works under a path prefix of a proxy. Figures run from left to right, also in a
+ * document that a translation turns.
+ */
 export function pageDocument({ bundle, serviceName, demo, root }: DocumentParts): string {
   return `<!doctype html>
 <html lang="en">
@@ -30,7 +33,7 @@ export function pageDocument({ bundle, serviceName, demo, root }: DocumentParts)
 <script type="module" src="${root}${bundle.script}"></script>
 </head>
 <body>
-<div id="page"></div>
+<div id="page" dir="ltr"></div>
 <noscript>This page needs JavaScript. The <a href="${root}docs">description of the API</a> shows how to trade without it.</noscript>
 </body>
 </html>
@@ -50,7 +53,7 @@ export const deskDocument = ({ icon, desk }: Bundle, serviceName: string): strin
 <script type="module" src="${desk.script}"></script>
 </head>
 <body>
-<div id="page"></div>
+<div id="page" dir="ltr"></div>
 <noscript>The desk needs JavaScript.</noscript>
 </body>
 </html>

@@ -19,27 +19,43 @@ export interface DepthCurves {
   readonly prices: readonly [number, number, number];
 }
 
-/** Part of the mid on each side of it that is drawn, and its least: one far order must not flatten the rest. */
-const PARTS = [0.005, 0.02, 0.05, 0.2] as const;
-/** Levels of a side that are enough to be drawn. */
-const ENOUGH = 12;
+/** Part of each side, by its worth, that is drawn: one far order must not flatten the rest. */
+const DRAWN = 0.95;
+/** Least and greatest part of the mid on each side of it that is drawn without a choice of the reader. */
+const [LEAST, GREATEST] = [0.01, 0.2] as const;
 
-/** Returns null for a book without one of its sides. @param book each side with its best level first */
-export function depthCurves(book: {
+interface Book {
+  /** Best level first. */
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
-}): DepthCurves | null {
-  const [bid, ask] = [book.bids[0], book.asks[0]];
-  if (bid === undefined || ask === undefined) return null;
-  const mid = (Number(bid.price) + Number(ask.price)) / 2;
-  const isWithin = ({ price }: Level, part: number): boolean => Math.abs(Number(price) - mid) <= mid * part;
-  const part =
-    PARTS.find((one) =>
-      [book.bids, book.asks].every(
-        (side) => side.filter((level) => isWithin(level, one)).length >= Math.min(ENOUGH, side.length),
-      ),
-    ) ?? PARTS.at(-1)!;
-  const [bids, asks] = [book.bids, book.asks].map((side) => side.filter((level) => isWithin(level, part)));
+}
+
+/** Returns the distance from the mid within which the drawn part of a side lies, as a part of the mid. */
+function spreadOfSide(side: readonly Level[], mid: number): number {
+  const worthOf = ({ price, size }: Level): number => Number(price) * Number(size);
+  let left = DRAWN * side.reduce((sum, level) => sum + worthOf(level), 0);
+  for (const level of side) {
+    left -= worthOf(level);
+    if (left <= 0) return Math.abs(Number(level.price) - mid) / mid;
+  }
+  return 0;
+}
+
+const midOf = ({ bids: [bid], asks: [ask] }: Book): number | null =>
+  bid === undefined || ask === undefined ? null : (Number(bid.price) + Number(ask.price)) / 2;
+
+/**
+ * Returns null for a book without one of its sides.
+ * @param zoom how many times closer than usual the curves are drawn
+ */
+export function depthCurves(book: Book, zoom = 1): DepthCurves | null {
+  const mid = midOf(book);
+  if (mid === null) return null;
+  const usual = Math.max(...[book.bids, book.asks].map((side) => spreadOfSide(side, mid)));
+  const part = Math.min(1, Math.min(GREATEST, Math.max(LEAST, usual * 1.05)) / zoom);
+  const [bids, asks] = [book.bids, book.asks].map((side) =>
+    side.filter(({ price }) => Math.abs(Number(price) - mid) <= mid * part),
+  );
   const totalOf = (side: readonly Level[]): number => side.reduce((sum, { size }) => sum + Number(size), 0);
   const most = Math.max(totalOf(bids!), totalOf(asks!));
   const xOf = (price: number): number => Math.round(500 + ((price - mid) / (mid * part)) * 500);
@@ -60,6 +76,23 @@ export function depthCurves(book: {
     asks: curve(asks!, 1000),
     prices: [mid * (1 - part), mid, mid * (1 + part)],
   };
+}
+
+/** The size that stands between the mid and a price. */
+interface DepthAt {
+  readonly side: 'bids' | 'asks';
+  readonly price: number;
+  readonly total: number;
+}
+
+/** @param at place between the edges of the drawing, from 0 to 1 */
+export function depthAt(book: Book, { prices: [low, mid, high] }: DepthCurves, at: number): DepthAt {
+  const price = low + at * (high - low);
+  const side = price < mid ? 'bids' : 'asks';
+  const isReached = (level: Level): boolean =>
+    side === 'bids' ? Number(level.price) >= price : Number(level.price) <= price;
+  const total = book[side].filter(isReached).reduce((sum, { size }) => sum + Number(size), 0);
+  return { side, price, total };
 }
 
 const yOf = (total: number, most: number): number =>

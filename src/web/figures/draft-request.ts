@@ -14,6 +14,7 @@ import {
   parseDecimal,
   toScaledDown,
 } from '../../domain/units.ts';
+import { refusalWords } from './refusal-words.ts';
 import { type NumberStyle, readAmount, twoReadings } from './typed-amount.ts';
 
 /** The form's texts, as typed. */
@@ -96,7 +97,7 @@ function fieldNamedIn(message: string, amount: FormField): FormField {
 const problemAt = (field: FormField, code: ErrorCode, message: string = ERRORS[code].meaning): Problem => ({
   field,
   code,
-  message,
+  message: refusalWords(code, message),
 });
 
 /** @param places decimals of the figures of the field */

@@ -29,3 +29,39 @@ export function changeWords(percent: string): { text: string; direction: Directi
   const sign = direction === 'up' ? '+' : '';
   return { text: `${sign}${direction === 'flat' ? '0' : percent} %`, direction };
 }
+
+/** Columns of the list that sort it. */
+export const SORTS = ['volume', 'name', 'price', 'change'] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** Figures of a market, as far as they sort it; null where there are none. */
+export type Figures = Readonly<Record<Exclude<Sort, 'name'>, string | null>>;
+
+/**
+ * Returns markets in an order, those that the reader marked first. Figures sort from the greatest down, and doubles are
+ * enough for that; markets without one come last.
+ * @param isTurned true for the other direction
+ */
+export function sortedMarkets<T extends ListedMarket>(
+  markets: readonly T[],
+  { sort, isTurned }: { readonly sort: Sort; readonly isTurned: boolean },
+  figuresOf: (market: T) => Figures,
+  isMarked: (market: T) => boolean,
+): readonly T[] {
+  const sign = isTurned ? -1 : 1;
+  const figureOf = (market: T): number => {
+    const figure = sort === 'name' ? null : figuresOf(market)[sort];
+    return figure === null ? Number.NEGATIVE_INFINITY : Number(figure);
+  };
+  const compare = (one: T, other: T): number => {
+    if (sort === 'name') return sign * one.symbol.localeCompare(other.symbol);
+    const [a, b] = [figureOf(one), figureOf(other)];
+    if (a === b) return 0;
+    // Markets without a figure stay last in both directions.
+    if (!Number.isFinite(a) || !Number.isFinite(b)) return Number.isFinite(a) ? -1 : 1;
+    return sign * (b - a);
+  };
+  return markets.toSorted(
+    (one, other) => Number(isMarked(other)) - Number(isMarked(one)) || compare(one, other),
+  );
+}

@@ -9,11 +9,14 @@ import type { DraftTexts } from './draft-request.ts';
 import { alarmOf, type Impact, percentText } from './impact.ts';
 import type { OrderPlan } from './order-plan.ts';
 import type { Preview, Walk } from './preview.ts';
+import { refusalWords } from './refusal-words.ts';
 
 interface Figure {
   readonly term: string;
   /** Begins with the exact literal. */
   readonly value: string;
+  /** True when the balance does not cover the order. */
+  readonly isShort?: boolean;
 }
 
 interface OrderWords {
@@ -118,10 +121,16 @@ function figuresOf({ market, texts: { side }, preview, availableAtoms, plan }: D
     left === null ? NONE : left >= 0n ? paidText(market, left) : `${paidText(market, -left)} short`;
   return [
     { term: side === 'buy' ? 'Total to pay' : 'Total to receive', value: quoteText(market, totalAtoms) },
-    { term: `Fee (taker, ${market.feeBps} bps)`, value: quoteText(market, walk.feeAtoms) },
-    { term: 'Available after', value: leftText },
+    { term: feeTerm(market, walk), value: quoteText(market, walk.feeAtoms) },
+    { term: 'Available after', value: leftText, ...(left !== null && left < 0n && { isShort: true }) },
   ];
 }
+
+/** A maker pays no fee; a taker pays the market's. */
+const feeTerm = (market: Market, walk: Walk): string => {
+  const rate = `${formatScaled(BigInt(market.feeBps), 2)} %`;
+  return walk.steps > 0n ? `Fee (taker, ${rate})` : `Fee (maker; ${rate} if it takes)`;
+};
 
 /** Stands for a figure that is not known. */
 const NONE = '–';
@@ -199,5 +208,5 @@ function warningOf({ market, texts, preview, availableAtoms }: Described): Order
   return { code: rejectReason, text };
 }
 
-/** Returns the API's own words for a code. */
-const meaningOf = (code: ErrorCode): string => ERRORS[code].meaning;
+/** Returns the words for a code. */
+const meaningOf = (code: ErrorCode): string => refusalWords(code, ERRORS[code].meaning);

@@ -21,7 +21,7 @@ export function progressOf(order: Order, market: Market | undefined): string {
     case 'filled':
       return done;
     case 'partially_filled_cancelled':
-      return `${done}, dropped ${remainingSize}`;
+      return `${done}, dropped ${remainingSize}${order.reason === 'self_trade_prevented' ? ': an own order was in the way' : ''}`;
     case 'expired':
       return 'expired, nothing was filled';
     default:
@@ -32,7 +32,8 @@ export function progressOf(order: Order, market: Market | undefined): string {
 /** Returns the status and, for an order that ended without being filled, the reason. */
 export function statusText({ status, reason }: Pick<Order, 'status' | 'reason'>): string {
   const text = status.replaceAll('_', ' ');
-  return reason === null ? text : `${text}: ${END_REASONS[reason]}`;
+  if (reason === null) return text;
+  return `${text}: ${reason === 'user_cancelled' ? 'you cancelled it' : END_REASONS[reason]}`;
 }
 
 type Fills = readonly Pick<WalletTrade, 'size' | 'notional' | 'feeAmount'>[];

@@ -33,6 +33,7 @@ import {
 } from '../figures/paged-list.ts';
 import { announce } from './announcements.ts';
 import { visible } from './clock.ts';
+import { streamState } from './market-feed.ts';
 import { endAfter, session } from './session.ts';
 
 export type ListName = 'orders' | 'history' | 'fills';
@@ -154,8 +155,34 @@ async function readAll(asked: Session): Promise<void> {
   } else if (!endAfter(failed.reason, asked)) accountFault.value = textOf(failed.reason);
 }
 
-const textOf = (thrown: unknown): string =>
-  thrown instanceof RedbookError ? thrown.message : 'the answer could not be read';
+const textOf = (thrown: unknown): string => {
+  if (!(thrown instanceof RedbookError)) return 'the answer could not be read';
+  return thrown.code === 'TIMEOUT' || thrown.code === 'NETWORK_ERROR'
+    ? 'the service does not answer'
+    : thrown.message;
+};
+
+/** Pages of open orders that are loaded without a press: 1,000 orders. */
+const ORDER_PAGES = 10;
+let isLoadingOrders = false;
+
+/** Loads the open orders beyond the first page, so that the book, the chart and the filter know them. */
+async function loadOrders(asked: Session): Promise<void> {
+  if (isLoadingOrders) return;
+  isLoadingOrders = true;
+  try {
+    for (;;) {
+      const { length } = lists.orders.pages.peek().pages;
+      if (session.peek() !== asked || length === 0 || length >= ORDER_PAGES || !moreOf('orders')) return;
+      await readPage(lists.orders, asked, length);
+      if (lists.orders.pages.peek().pages.length === length) return;
+    }
+  } catch {
+    // The next read of the account goes on.
+  } finally {
+    isLoadingOrders = false;
+  }
+}
 
 let reading: Promise<void> | null = null;
 let isStale = false;
@@ -179,6 +206,7 @@ async function readUntilFresh(): Promise<void> {
     if (asked === null || !isStale) return;
     isStale = false;
     await readAll(asked);
+    void loadOrders(asked);
     lastReadAt = Date.now();
   }
 }
@@ -311,6 +339,11 @@ export function startAccount(): void {
     queueMicrotask(refreshIfOld);
     const timer = setInterval(refreshIfOld, CHECK_MS);
     return () => clearInterval(timer);
+  });
+  // The stream notices first that the service is back.
+  effect(() => {
+    if (streamState.value === 'live' && accountFault.peek() !== null)
+      queueMicrotask(() => void refreshAccount());
   });
   effect(() => {
     if (shownTable.value === 'history' && session.value !== null) queueMicrotask(() => void refreshAccount());

@@ -11,7 +11,7 @@ import { elapsedMs, type PageMoment, type StreamState, streamStateOf } from '../
 import { moment, momentNow, now, tick, visible } from './clock.ts';
 import { connection } from './connection.ts';
 import { kept } from './kept-choice.ts';
-import { currentMarket, marketUnknown } from './markets.ts';
+import { currentMarket, marketUnknown, noteState } from './markets.ts';
 import { recoveries } from './polling.ts';
 import { selectedTicker, symbolOf } from './selected-market.ts';
 
@@ -57,6 +57,7 @@ function openStream(symbol: string, tf: Timeframe): () => void {
     batch(() => {
       arrivedAt.value = newest!.arrived;
       frame.value = newest!.received;
+      noteState(newest!.received);
     });
   };
   const watch = watchMarket(

@@ -60,7 +60,8 @@ export const marketUnknown: ReadonlySignal<boolean> = computed(
 /** Units of price and size. */
 export const gridOfMarket = (market: Market): BookGrid => marketGrid(rulesOf(market));
 
-async function readMarkets(): Promise<void> {
+/** Reads the rules of all markets. */
+export async function readMarkets(): Promise<void> {
   try {
     const read = await getMarkets(connection);
     batch(() => {
@@ -72,6 +73,23 @@ async function readMarkets(): Promise<void> {
   } catch {
     marketsFailed.value = true;
   }
+}
+
+/** Takes what a frame says of a market's state: it is newer than the record. */
+export function noteState({ symbol, status, tradingEnabled }: MarketState): void {
+  const known = marketOf(symbol);
+  if (known === undefined || (known.status === status && known.tradingEnabled === tradingEnabled)) return;
+  markets.value = markets
+    .peek()
+    .map((market) => (market === known ? { ...market, status, tradingEnabled } : market));
+}
+
+type MarketState = Pick<Market, 'symbol' | 'status' | 'tradingEnabled'>;
+
+/** Returns the reason why a market refuses every new order; null when it does not. */
+export function stopOf({ symbol, status, tradingEnabled }: MarketState): string | null {
+  if (status === 'delisted') return `${symbol} is delisted.`;
+  return status === 'halted' || !tradingEnabled ? `${symbol} is halted.` : null;
 }
 
 async function readSummary(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Side } from '../../domain/order.ts';
 import type { OrderAmounts } from '../../domain/placing.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
 import { countOf, formatScaled, parseDecimal, toScaled } from '../../domain/units.ts';
+import { marketIdOf } from '../figures/asked-type.ts';
 import { type DraftTexts, readDraft } from '../figures/draft-request.ts';
 import { type AskAt, type Question, questionBefore } from '../figures/guard.ts';
 import { impactOf, referenceOf } from '../figures/impact.ts';
@@ -138,6 +139,8 @@ export interface Sendable {
   readonly typed: Typed;
   /** The same for orders of the same draft. */
   readonly likeness: string;
+  /** Beginning of the id that the page gives the order. */
+  readonly idBegin: string;
   readonly question: Question;
   readonly mustAsk: boolean;
   /** Loss of the worst price that the order may trade at, in basis points. */
@@ -159,6 +162,7 @@ function sendableFor(
   return {
     order: plan.order,
     words,
+    idBegin: type === 'market' ? marketIdOf(slippage.value) : '',
     typed: { size, amount },
     // Two market orders of the same draft may have other prices.
     likeness: [market.symbol, side, type, type === 'limit' && plan.order.price, size, amount].join(' '),

@@ -41,10 +41,9 @@ function take(next: readonly PriceAlert[]): void {
   const [first] = reached;
   if (first === undefined) return;
   const text = `${reached.map(({ market, price }) => `${market} has reached ${price}`).join('. ')}.`;
-  announce(text);
+  const wanted = signs.peek() === 'sound' || signs.peek() === 'both' ? 'both' : 'notice';
+  announce(isWatching.peek() ? giveSigns(text, wanted) : text);
   if (!visible.peek()) unseenAlert.value = `${first.market} at ${first.price}`;
-  if (isWatching.peek())
-    giveSigns(text, signs.peek() === 'sound' || signs.peek() === 'both' ? 'both' : 'notice');
 }
 
 function keep(next: readonly PriceAlert[]): void {

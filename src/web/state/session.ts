@@ -71,7 +71,9 @@ function begin(opened: Session, name: string, from: string): void {
 
 /** Returns the session as it is kept. */
 const keptOf = ({ token, wallet }: Session): KeptSession => ({
-  ...{ token, wallet, origin },
+  token,
+  wallet,
+  origin,
   name: walletName.value ?? '',
 });
 

@@ -34,7 +34,8 @@ async function readStatement(asked: Session, firstMs: number, lastMs: number): P
 }
 
 function save(name: string, parts: readonly string[]): void {
-  const address = URL.createObjectURL(new Blob([...parts], { type: 'text/csv' }));
+  // Excel reads a file without the mark in another encoding.
+  const address = URL.createObjectURL(new Blob(['\ufeff', ...parts], { type: 'text/csv' }));
   const link = document.createElement('a');
   link.href = address;
   link.download = name;

@@ -14,12 +14,14 @@ import {
   subtract,
 } from '../../client/index.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
+import { momentText } from '../figures/clock-text.ts';
 import { fieldOf, type Problem } from '../figures/draft-request.ts';
 import { progressOf } from '../figures/progress-words.ts';
+import { refusalWords } from '../figures/refusal-words.ts';
 import { nameOfOrder, openOrders, readAt, refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
 import { connection } from './connection.ts';
-import { marketOf } from './markets.ts';
+import { marketOf, readMarkets } from './markets.ts';
 import { written } from './number-style.ts';
 import { clearSent, typedAt } from './order-draft.ts';
 import { type Move, movedOrder, type Sendable } from './order-preview.ts';
@@ -127,7 +129,10 @@ export async function submitOrder(sendable: Sendable): Promise<void> {
   const key = sent;
   const { words, likeness, replaces } = sendable;
   // A change of the order may be told before the answer, and is recognised by this id.
-  const order = { ...sendable.order, clientOrderId: sendable.order.clientOrderId ?? randomId(connection) };
+  const order = {
+    ...sendable.order,
+    clientOrderId: sendable.order.clientOrderId ?? sendable.idBegin + randomId(connection),
+  };
   const { clientOrderId } = order;
   const shown = { key, words, likeness, clientOrderId, replaces: replaces?.id ?? null, open: null };
   submissions.value = [{ ...shown, stage: 'sending', text: 'sending…' }, ...kept()];
@@ -248,15 +253,17 @@ function refuse({ key, typed, replaces, move }: Sent, { code, message }: Redbook
     return;
   }
   if (replaces !== undefined) {
-    const text = `refused, the order to ${nameOfOrder(replaces)} stays: ${message}`;
+    const text = `refused, the order to ${nameOfOrder(replaces)} stays: ${refusalWords(code, message)}`;
     show(key, { stage: 'refused', text, open: null });
     announce(`${capital(text)}.`, 'alert');
     return;
   }
-  show(key, { stage: 'refused', text: `${how}: refused, ${code}`, open: null });
-  serverProblem.value = { field: fieldOf(code, message, typed.size === ''), code, message };
+  const words = refusalWords(code, message);
+  show(key, { stage: 'refused', text: `${how}: refused, ${words}`, open: null });
+  serverProblem.value = { field: fieldOf(code, message, typed.size === ''), code, message: words };
+  if (code === 'MARKET_NOT_TRADING' || code === 'MARKET_PRE_OPEN') void readMarkets();
   if (code === 'STALE_TERMS_VERSION') void askForTerms();
-  else if (code !== 'UNAUTHORIZED') announce(`Refused: ${message}.`, 'alert');
+  else if (code !== 'UNAUTHORIZED') announce(`Refused: ${words}.`, 'alert');
 }
 
 /** Tells that the id of an order stands for another one. */
@@ -264,7 +271,7 @@ function refuseId({ key }: Sent, order: Order, how: string): void {
   const { market, side, type, price, size, createdAt, status } = order;
   const at = type === 'limit' ? `at ${price}` : 'at the prices of the book';
   const other = `${side} ${size} ${market.split('/')[0]} ${at}, ${status.replaceAll('_', ' ')}`;
-  const message = `this id stands for another order of ${new Date(createdAt).toLocaleString()}: ${other}. Nothing was placed`;
+  const message = `this id stands for another order of ${momentText(new Date(createdAt))}: ${other}. Nothing was placed`;
   show(key, { stage: 'refused', text: `${how}: ${message}`, open: null });
   serverProblem.value = { field: 'clientOrderId', code: 'DUPLICATE_ORDER_ID', message };
   announce(`${capital(message)}.`, 'alert');

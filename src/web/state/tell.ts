@@ -64,9 +64,13 @@ function fillSentence({ market, side }: Order, fills: OrderChange['fills']): str
   return `${(rules && fillsWords(side, fills, rules)) ?? `A ${side} order was filled: ${size} at ${price}`}.`;
 }
 
-const endSentence = (order: Order): string =>
-  `Your order to ${nameOfOrder({ ...order, remainingSize: order.size })} has ended: ` +
-  `${progressOf(order, rulesFor(order.market))}.`;
+const endSentence = (order: Order): string => {
+  const ended = order.status === 'filled' ? 'is filled' : 'has ended';
+  return (
+    `Your order to ${nameOfOrder({ ...order, remainingSize: order.size })} ${ended}: ` +
+    `${progressOf(order, rulesFor(order.market))}.`
+  );
+};
 
 /** @param isSigned true in the one tab of the browser that gives the further signs */
 function takeChanges(changes: readonly OrderChange[], isSigned: boolean): void {
@@ -91,14 +95,13 @@ function takeChanges(changes: readonly OrderChange[], isSigned: boolean): void {
 function tell(sentences: readonly string[], isSigned: boolean): void {
   const more = sentences.length - MAX_TOLD;
   const text = [...sentences.slice(0, MAX_TOLD), ...(more > 0 ? [`And ${more} more.`] : [])].join(' ');
-  announce(text);
-  if (isSigned) giveSigns(text, signs.peek());
+  announce(isSigned ? giveSigns(text, signs.peek()) : text);
 }
 
-/** Gives further signs of a sentence that the page tells. */
-export function giveSigns(text: string, wanted: (typeof SIGNALS)[number]): void {
+/** Gives further signs of a sentence, and returns the sentence that the page tells. */
+export function giveSigns(text: string, wanted: (typeof SIGNALS)[number]): string {
   if (wanted === 'sound' || wanted === 'both') beep();
-  if (wanted === 'notice' || wanted === 'both') notify(text);
+  return wanted === 'notice' || wanted === 'both' ? text + notify(text) : text;
 }
 
 function beep(): void {
@@ -111,13 +114,28 @@ function beep(): void {
   tone.stop(context.currentTime + 0.15);
 }
 
-/** Browsers refuse notifications without permission, and some phones know none of this kind. */
-function notify(text: string): void {
+let hasSaidNone = false;
+
+/** Says once that there are no notifications: whoever chose them would wait for them in vain. */
+function sayNone(why: string): string {
+  if (hasSaidNone) return '';
+  hasSaidNone = true;
+  return ` There are no notifications: ${why}.`;
+}
+
+/**
+ * Browsers refuse notifications without permission, and some phones know none of this kind.
+ * @returns what the reader should know besides
+ */
+function notify(text: string): string {
+  if (!('Notification' in window)) return sayNone('this browser knows none');
+  if (Notification.permission === 'denied') return sayNone('this browser was told to refuse them');
   try {
     const notice = new Notification('Redbook', { body: text, tag: 'redbook' });
     notice.onclick = () => window.focus();
+    return '';
   } catch {
-    // The sentence on the page is enough.
+    return sayNone('this browser makes none for pages');
   }
 }
 

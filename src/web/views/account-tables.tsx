@@ -4,6 +4,7 @@ import { computed, signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Order, Portfolio, WalletTrade } from '../../client/index.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
+import { askedType } from '../figures/asked-type.ts';
 import { type FillSums, orderSums, statusText } from '../figures/progress-words.ts';
 import { unlistedReserves } from '../figures/unlisted-reserves.ts';
 import {
@@ -328,7 +329,7 @@ const HISTORY_COLUMNS: readonly Column<Order>[] = [
   {
     name: 'Type',
     kind: 'text',
-    text: ({ type, timeInForce }) => (timeInForce === 'GTC' ? type : `${type} ${timeInForce}`),
+    text: askedType,
   },
   figure('Price', ({ price }) => price ?? 'market'),
   figure('Size', ({ size }) => size),

@@ -1,6 +1,6 @@
 /** Open orders, order history, fills, results and balances of the signed-in wallet. */
 
-import { accountFault, openOrders, shownTable } from '../state/account.ts';
+import { accountFault, moreOf, openOrders, shownTable } from '../state/account.ts';
 import { demoOffered } from '../state/connection.ts';
 import { session } from '../state/session.ts';
 import { unseenFills } from '../state/tell.ts';
@@ -89,7 +89,11 @@ function Tabs() {
             </span>
           )}
           {tab === 'orders' && openOrders.value.length > 0 && (
-            <span class="count"> {openOrders.value.length}</span>
+            <span class="count">
+              {' '}
+              {openOrders.value.length}
+              {moreOf('orders') && '+'}
+            </span>
           )}
         </button>
       ))}

@@ -73,12 +73,12 @@ export function AmountInput({ name, label, unit, grid, start, problem, hint, too
   );
 }
 
-/** Shows a refusal in the API's words, with its code. */
+/** Shows a problem in words. Its code is there for those who ask for help. */
 export function ProblemText({ id, problem }: { id: string; problem: Problem | undefined }) {
   if (problem === undefined) return null;
   return (
-    <p id={id} class="problem">
-      {problem.message} <span class="code">{problem.code}</span>
+    <p id={id} class="problem" title={problem.code}>
+      {problem.message}
     </p>
   );
 }

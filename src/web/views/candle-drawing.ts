@@ -45,8 +45,11 @@ function themeColours(element: HTMLElement): (name: string) => string {
   return (name) => colours.get(name)!;
 }
 
-/** Most decimals on the price axis. */
+/** Most decimals that the chart computes with. Prices with more are drawn as multiples of a smaller unit. */
 const MAX_PLACES = 8;
+
+/** Most own lines with a label: more would cover the axis. */
+const MAX_LABELS = 8;
 
 /** Number of candles left at the left edge when older ones are requested. */
 const EDGE = 30;
@@ -54,6 +57,10 @@ const EDGE = 30;
 interface DrawingEvents {
   /** Returns a plain decimal as the reader wants it shown. */
   shown(decimal: string): string;
+  /** Returns the text of a mark of the time axis. @param time Unix seconds */
+  markOf(time: number): string;
+  /** Returns the text of the start of a candle. @param time Unix seconds */
+  startOf(time: number): string;
   /** Called when the reader nears the left edge. */
   onEdge(): void;
   /** Called when the reader points at a candle, or at none. */
@@ -81,6 +88,8 @@ export class CandleDrawing {
   #lines: readonly DrawnLine[] = [];
   readonly #overlays = new Map<OverlayName, ISeriesApi<'Line'>>();
   readonly #endDrag: () => void;
+  /** What a price is multiplied by to be drawn. */
+  readonly #scale: number;
   /** The marks that are drawn, as text. */
   #marks = '';
   #sideColours = { buy: '', sell: '' };
@@ -98,15 +107,19 @@ export class CandleDrawing {
         secondsVisible: false,
         rightOffset: 3,
         barSpacing: 8,
+        tickMarkFormatter: (time: Time) => events.markOf(Number(time)),
       },
     });
     const precision = Math.min(MAX_PLACES, tick.places);
+    this.#scale = 10 ** (tick.places - precision);
     this.#chart.applyOptions({
       localization: {
-        priceFormatter: (price: number) => (price < 0 ? '' : events.shown(price.toFixed(precision))),
+        priceFormatter: (price: number) =>
+          price < 0 ? '' : events.shown((price / this.#scale).toFixed(tick.places)),
+        timeFormatter: (time: Time) => events.startOf(Number(time)),
       },
     });
-    const minMove = tick.places > MAX_PLACES ? 10 ** -MAX_PLACES : Number(formatGrid(tick));
+    const minMove = Number(tick.coefficient) / 10 ** precision;
     this.#prices = this.#chart.addSeries(CandlestickSeries, {
       priceFormat: { type: 'price', precision, minMove },
     });
@@ -120,6 +133,7 @@ export class CandleDrawing {
     this.#volumes.priceScale().applyOptions({ scaleMargins: { top: 0.84, bottom: 0 } });
     this.#chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
       if (range !== null && range.from < EDGE) events.onEdge();
+      this.#labelSoon();
     });
     this.#chart.subscribeCrosshairMove(({ time }: MouseEventParams) => {
       events.onPoint(typeof time === 'number' ? time : null);
@@ -127,7 +141,8 @@ export class CandleDrawing {
     this.#endDrag = dragLines<DrawnLine>(element, {
       lineAt: (y) => this.#lines.find((line) => Math.abs(this.#heightOf(line) - y) <= REACH),
       hold: (isHeld) => this.#chart.applyOptions({ handleScroll: !isHeld, handleScale: !isHeld }),
-      show: ({ own, drawn }, y) => drawn.applyOptions({ price: Number(this.#priceAt(y, tick) ?? own.price) }),
+      show: ({ own, drawn }, y) =>
+        drawn.applyOptions({ price: this.#drawnPrice(this.#priceAt(y, tick) ?? own.price) }),
       drop: ({ own }, y) => {
         const price = this.#priceAt(y, tick);
         if (price !== null) events.onDrag(own, price);
@@ -143,7 +158,7 @@ export class CandleDrawing {
   /** Returns the price on the grid at a height; null outside the prices. */
   #priceAt(y: number | null, tick: Grid): string | null {
     const price = y === null ? null : this.#prices.coordinateToPrice(y);
-    const ticks = price === null ? 0 : Math.round(price / Number(formatGrid(tick)));
+    const ticks = price === null ? 0 : Math.round(price / this.#scale / Number(formatGrid(tick)));
     return ticks > 0 && Number.isSafeInteger(ticks) ? formatCount(BigInt(ticks), tick) : null;
   }
 
@@ -157,12 +172,15 @@ export class CandleDrawing {
       crosshair: { vertLine: label, horzLine: label },
     });
     const [up, down] = [colour('up'), colour('down')];
+    // Where the system chooses the colours, both sides have one: rising candles are hollow then.
+    const isOneColour = up === down;
     this.#prices.applyOptions({
-      upColor: up,
+      upColor: isOneColour ? 'transparent' : up,
       downColor: down,
       wickUpColor: up,
       wickDownColor: down,
-      borderVisible: false,
+      borderVisible: isOneColour,
+      borderColor: up,
     });
     this.#sideColours = { buy: up, sell: down };
     this.#volumeColours = { up: colour('up-volume'), down: colour('down-volume') };
@@ -188,7 +206,9 @@ export class CandleDrawing {
         series = this.#chart.addSeries(LineSeries, { ...quiet, color, lineWidth: 1 });
         this.#overlays.set(name, series);
       }
-      series.setData(points.map(({ time, value }) => ({ time: time as UTCTimestamp, value })));
+      series.setData(
+        points.map(({ time, value }) => ({ time: time as UTCTimestamp, value: value * this.#scale })),
+      );
     }
   }
 
@@ -198,6 +218,7 @@ export class CandleDrawing {
     const isFirst = this.#drawn.length === 0;
     this.#drawn = candles;
     if (step === 'none') return;
+    this.#labelSoon();
     const last = candles.at(-1);
     if (step === 'last' && last !== undefined) {
       this.#prices.update(this.#bar(last));
@@ -219,13 +240,15 @@ export class CandleDrawing {
     this.#lines = lines.map((own) => ({
       own,
       drawn: this.#prices.createPriceLine({
-        price: Number(own.price),
+        price: this.#drawnPrice(own.price),
         color: this.#sideColours[own.side],
         lineWidth: 1,
-        lineStyle: LineStyle.Dashed,
-        title: own.side,
+        lineStyle: LineStyle.LargeDashed,
+        title: `${own.side} ${own.size}`,
+        axisLabelVisible: false,
       }),
     }));
+    this.#labelSoon();
     this.#arrows.setMarkers(
       arrows.map(({ side, time }) => ({
         time: time as UTCTimestamp,
@@ -236,7 +259,28 @@ export class CandleDrawing {
     );
   }
 
+  #drawnPrice = (price: string): number => Number(price) * this.#scale;
+
+  #labelling = 0;
+
+  /** Labels the nearest lines that the chart shows, once it has been drawn. */
+  #labelSoon(): void {
+    this.#labelling ||= requestAnimationFrame(() => {
+      this.#labelling = 0;
+      const { clientHeight } = this.#element;
+      let left = MAX_LABELS;
+      for (const line of this.#lines) {
+        const height = this.#heightOf(line);
+        const axisLabelVisible = height >= 0 && height <= clientHeight && left > 0;
+        if (axisLabelVisible) left -= 1;
+        if (line.drawn.options().axisLabelVisible !== axisLabelVisible)
+          line.drawn.applyOptions({ axisLabelVisible });
+      }
+    });
+  }
+
   end(): void {
+    cancelAnimationFrame(this.#labelling);
     this.#endDrag();
     this.#chart.remove();
   }
@@ -244,10 +288,10 @@ export class CandleDrawing {
   #bar({ time, open, high, low, close }: ChartCandle) {
     return {
       time: time as UTCTimestamp,
-      open: Number(open),
-      high: Number(high),
-      low: Number(low),
-      close: Number(close),
+      open: this.#drawnPrice(open),
+      high: this.#drawnPrice(high),
+      low: this.#drawnPrice(low),
+      close: this.#drawnPrice(close),
     };
   }
 

@@ -7,7 +7,7 @@ import { computed, signal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Market } from '../../client/index.ts';
 import { TIMEFRAMES } from '../../domain/candle.ts';
-import type { ChartCandle } from '../figures/candle-series.ts';
+import { clockOf, markText, startText } from '../figures/clock-text.ts';
 import { movingAverage, volumeWeighted } from '../figures/indicators.ts';
 import { arrowsOf, linesOf, type OwnLine } from '../figures/own-marks.ts';
 import { fills, openOrders } from '../state/account.ts';
@@ -27,7 +27,8 @@ import { Scroller } from './scroller.tsx';
 const pointedAt = signal<number | null>(null);
 
 const symbol = computed(() => currentMarket.value?.symbol ?? '');
-const ownLines = computed(() => linesOf(openOrders.value, symbol.value));
+const lastClose = computed(() => candles.value.at(-1)?.close ?? null);
+const ownLines = computed(() => linesOf(openOrders.value, symbol.value, lastClose.value));
 const ownArrows = computed(() => arrowsOf(fills.value, symbol.value, timeframe.value, candles.value));
 
 const drawnKind = kept('chart', ['candles', 'depth'], 'candles');
@@ -183,6 +184,7 @@ function Legend() {
   const direction = Number(candle.close) < Number(candle.open) ? 'down' : 'up';
   return (
     <p class="legend" aria-hidden="true">
+      <span class="muted">{clockOf(timeframe.value)}</span>
       {FIGURES.map(([name, field]) => (
         <span key={name}>
           <span class="muted">{name}</span> <span class={direction}>{shown(candle[field])}</span>
@@ -211,6 +213,8 @@ function Drawing({ market }: { market: Market }) {
       },
       onDrag: moveLine,
       shown,
+      markOf: (time) => markText(time, timeframe.peek()),
+      startOf: (time) => startText(time, timeframe.peek()),
     });
     drawing.current = made;
     made.show(candles.peek());
@@ -247,7 +251,6 @@ function Drawing({ market }: { market: Market }) {
 }
 
 const TABLE_ROWS = 30;
-const startOf = ({ time }: ChartCandle): Date => new Date(time * 1_000);
 
 /** The last candles in figures, newest first. */
 function CandleTable({ market }: { market: Market }) {
@@ -261,7 +264,7 @@ function CandleTable({ market }: { market: Market }) {
           </caption>
           <thead>
             <tr>
-              <th scope="col">Start (UTC)</th>
+              <th scope="col">Start ({clockOf(timeframe.value)})</th>
               {['Open', 'High', 'Low', 'Close', 'Volume'].map((name) => (
                 <th key={name} scope="col" class="number">
                   {name}
@@ -276,8 +279,8 @@ function CandleTable({ market }: { market: Market }) {
               .map((candle) => (
                 <tr key={candle.time}>
                   <th scope="row">
-                    <time dateTime={startOf(candle).toISOString()}>
-                      {startOf(candle).toISOString().slice(0, 16).replace('T', ' ')}
+                    <time dateTime={new Date(candle.time * 1_000).toISOString()}>
+                      {startText(candle.time, timeframe.value)}
                     </time>
                   </th>
                   {FIGURES.map(([name, field]) => (

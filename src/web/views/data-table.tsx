@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { compare } from '../../client/index.ts';
+import { momentText } from '../figures/clock-text.ts';
 import { shown } from '../state/number-style.ts';
 
 export interface Column<Item> {
@@ -31,8 +32,8 @@ const TIME = { dateStyle: 'short', timeStyle: 'medium' } as const;
 export function timeText(iso: string): string {
   const date = new Date(iso);
   return date.toDateString() === new Date().toDateString()
-    ? date.toLocaleTimeString(undefined, { timeStyle: 'medium' })
-    : date.toLocaleString(undefined, TIME);
+    ? momentText(date, { timeStyle: 'medium' })
+    : momentText(date, TIME);
 }
 
 const shownText = <Item,>({ kind, text }: Column<Item>, item: Item): string =>

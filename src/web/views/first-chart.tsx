@@ -1,7 +1,9 @@
 /** A chart for first visitors: the prices of one market as a line that leads to it. */
 
+import { momentText } from '../figures/clock-text.ts';
 import { priceLine } from '../figures/price-line.ts';
 import { firstChart } from '../state/first-chart.ts';
+import { summaries } from '../state/markets.ts';
 import { shown } from '../state/number-style.ts';
 import { marketAddress, selectMarket, symbolOf } from '../state/selected-market.ts';
 
@@ -10,7 +12,7 @@ export function FirstChart() {
   if (firstChart.value === null || line === null) return null;
   const { ticker, moments } = firstChart.value;
   const [since, last] = [moments[0]!, moments.at(-1)!];
-  const start = new Date(since.time * 1_000).toLocaleString(undefined, {
+  const start = momentText(new Date(since.time * 1_000), {
     dateStyle: 'medium',
     timeStyle: 'short',
   });
@@ -27,7 +29,7 @@ export function FirstChart() {
         >
           {symbolOf(ticker)}
         </a>{' '}
-        <strong>{shown(last.price)}</strong>{' '}
+        <strong>{shown(summaries.value.get(symbolOf(ticker))?.last_price ?? last.price)}</strong>{' '}
         <span class="muted">
           low {shown(line.low)}, high {shown(line.high)} since {start}
         </span>

@@ -1,5 +1,6 @@
 /** Attribution of the chart, and links to the documents of the API. */
 
+import { clockOf } from '../figures/clock-text.ts';
 import { overviewAddress } from '../state/selected-market.ts';
 import { ReconcileBadge } from './service-status.tsx';
 import { ShortcutsButton } from './shortcuts.tsx';
@@ -12,6 +13,7 @@ export function Footer() {
         <a href={`${overviewAddress()}docs`}>API documentation</a>
         <ShortcutsButton />
       </p>
+      <p>Times: {clockOf('1m')}</p>
       <p>
         Charts by{' '}
         <a href="https://www.tradingview.com/" rel="noreferrer">

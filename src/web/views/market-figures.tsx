@@ -55,8 +55,9 @@ function Day() {
   const book = frame.value?.book;
   const tick = market === null ? null : gridOfMarket(market).tick;
   const spread = tick && spreadOf(book?.bids[0]?.price, book?.asks[0]?.price, tick);
-  const change = ticker && changeWords(ticker.change24h.toString());
   const summary = market && summaries.value.get(market.symbol);
+  // A market without executions of the day has not changed by 0 %.
+  const change = ticker && summary && changeWords(ticker.change24h.toString());
   return (
     <dl class="day">
       <div>

@@ -1,11 +1,12 @@
 /** The table of markets with its search, and the overview that shows it. The market picker shows it too. */
 
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { Market } from '../../client/index.ts';
-import { changeWords, searchMarkets } from '../figures/market-rows.ts';
+import { changeWords, type Sort, searchMarkets, sortedMarkets } from '../figures/market-rows.ts';
 import { demoOffered } from '../state/connection.ts';
 import { getDemoFunds } from '../state/demo-funds.ts';
 import { firstChart } from '../state/first-chart.ts';
+import { direction, marked, sort, sortBy, toggleMark } from '../state/marked-markets.ts';
 import { gridOfMarket, markets, marketsFailed, marketsRead, summaries, tickers } from '../state/markets.ts';
 import { shown, shownZeros } from '../state/number-style.ts';
 import { marketAddress, selectedTicker, selectMarket, symbolOf, tickerOf } from '../state/selected-market.ts';
@@ -17,8 +18,11 @@ const NONE = '–';
 
 /** @param onChoose called after a market was chosen */
 export function MarketTable({ onChoose }: { onChoose?: () => void }) {
-  const query = useSignal('');
-  const found = searchMarkets(markets.value, query.value);
+  const [query, quote] = [useSignal(''), useSignal('')];
+  const wanted = markets.value.filter(({ quoteToken }) => quote.value === '' || quoteToken === quote.value);
+  const matching = searchMarkets(wanted, query.value);
+  // A search puts the best match first.
+  const found = query.value.trim() === '' ? inOrder(matching) : matching;
   const choose = (market: Market): void => {
     selectMarket(tickerOf(market.symbol));
     onChoose?.();
@@ -45,21 +49,16 @@ export function MarketTable({ onChoose }: { onChoose?: () => void }) {
             query.value = event.currentTarget.value;
           }}
         />
+        <QuoteChoice quote={quote} />
       </form>
       <div class="market-rows">
         <table aria-label="Markets">
           <thead>
             <tr>
-              <th scope="col">Market</th>
-              <th scope="col" class="number">
-                Last price
-              </th>
-              <th scope="col" class="number">
-                24 h change
-              </th>
-              <th scope="col" class="number volume">
-                24 h volume
-              </th>
+              <Heading column="name" name="Market" />
+              <Heading column="price" name="Last price" />
+              <Heading column="change" name="24 h change" />
+              <Heading column="volume" name="24 h volume" />
             </tr>
           </thead>
           <tbody>
@@ -73,6 +72,79 @@ export function MarketTable({ onChoose }: { onChoose?: () => void }) {
         </p>
       </div>
     </>
+  );
+}
+
+/** Leaves the markets of one quote asset, where there are several. @param quote empty for all */
+function QuoteChoice({ quote }: { quote: Signal<string> }) {
+  const quotes = [...new Set(markets.value.map(({ quoteToken }) => quoteToken))].sort();
+  if (quotes.length < 2) return null;
+  return (
+    <select
+      aria-label="Quoted in"
+      value={quote.value}
+      onChange={(event) => {
+        quote.value = event.currentTarget.value;
+      }}
+    >
+      <option value="">All quotes</option>
+      {quotes.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Returns the figures that sort a market: its volume in the quote asset, so that assets of other worth compare. */
+const figuresOf = ({ symbol }: Market) => {
+  const summary = summaries.value.get(symbol);
+  return {
+    volume: summary?.quote_volume ?? null,
+    price: summary?.last_price ?? null,
+    change: tickers.value.get(symbol)?.change24h.toString() ?? summary?.price_change_percent_24h ?? null,
+  };
+};
+
+const inOrder = (found: readonly Market[]): readonly Market[] =>
+  sortedMarkets(
+    found,
+    { sort: sort.value, isTurned: direction.value === 'turned' },
+    figuresOf,
+    ({ symbol }) => marked.value.has(symbol),
+  );
+
+function Heading({ column, name }: { column: Sort; name: string }) {
+  // Names go up and figures go down, unless they are turned.
+  const isUp = (column === 'name') === (direction.value === 'usual');
+  const isSorted = sort.value === column;
+  return (
+    <th
+      scope="col"
+      class={column === 'name' ? undefined : `number ${column}`}
+      aria-sort={isSorted ? (isUp ? 'ascending' : 'descending') : undefined}
+    >
+      <button type="button" class="sort" onClick={() => sortBy(column)}>
+        {name}
+      </button>
+    </th>
+  );
+}
+
+function Mark({ symbol }: { symbol: string }) {
+  const isMarked = marked.value.has(symbol);
+  return (
+    <button
+      type="button"
+      class="mark"
+      aria-pressed={isMarked}
+      aria-label={`Favourite ${symbol}`}
+      title="Favourites come first"
+      onClick={() => toggleMark(symbol)}
+    >
+      {isMarked ? '★' : '☆'}
+    </button>
   );
 }
 
@@ -97,6 +169,7 @@ function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Ma
   return (
     <tr class={isSelected ? 'selected' : undefined}>
       <th scope="row">
+        <Mark symbol={symbol} />
         <a
           href={marketAddress(tickerOf(symbol))}
           aria-current={isSelected ? 'page' : undefined}

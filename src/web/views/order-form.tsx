@@ -1,15 +1,17 @@
 /** Takes an order and shows, to the atom, its cost before it is sent. */
 
-import { effect } from '@preact/signals';
+import { computed, effect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Market as Rules } from '../../domain/market.ts';
 import type { OrderType, Side } from '../../domain/order.ts';
 import { announce } from '../state/announcements.ts';
 import { problemAt, tellsMissing } from '../state/form-problems.ts';
+import { currentMarket, stopOf } from '../state/markets.ts';
 import { type AmountField, chooseSide, chooseType, draft, focusRequest } from '../state/order-draft.ts';
 import { orderWords, reading, rules, sendable } from '../state/order-preview.ts';
 import { ask, confirmedAct, type Question, question } from '../state/question.ts';
 import { selectedTicker } from '../state/selected-market.ts';
+import { serviceStatus } from '../state/service-status.ts';
 import { session } from '../state/session.ts';
 import { isSecondPress, isSending, serverProblem, submitOrder, unsettledLike } from '../state/submissions.ts';
 import { ProblemText } from './amount-field.tsx';
@@ -42,15 +44,17 @@ export function OrderForm() {
             void send();
           }}
         >
-          <Kind />
-          <Amounts market={market} />
-          <Shares market={market} />
-          <Conditions />
-          <OrderPreview />
+          <div class="form-fields">
+            <Kind />
+            <Amounts market={market} />
+            <Shares market={market} />
+            <Conditions />
+            <OrderPreview />
+          </div>
+          <Submissions />
           <Submit market={market} />
         </form>
       )}
-      <Submissions />
     </section>
   );
 }
@@ -107,27 +111,45 @@ function Kind() {
   );
 }
 
+/** Reason why no order is accepted now, in the market or anywhere; null when there is none. */
+const tradingStop = computed(() => {
+  if (serviceStatus.value?.trading === 'paused') return 'Trading is paused.';
+  return currentMarket.value && stopOf(currentMarket.value);
+});
+
+// A refusal for the state of the market is over when the market has another one.
+effect(() => {
+  void tradingStop.value;
+  const code = serverProblem.peek()?.code;
+  if (code === 'MARKET_NOT_TRADING' || code === 'OPERATIONAL_PAUSED' || code === 'MARKET_PRE_OPEN')
+    serverProblem.value = null;
+});
+
 function Submit({ market }: { market: Rules }) {
   const isBuy = draft.side.value === 'buy';
+  const isSignedIn = session.value !== null;
   const problem = problemAt('form');
+  const impact = orderWords.value?.impact;
+  const side = isBuy ? 'Buy' : 'Sell';
+  const stop = tradingStop.value;
   const words =
-    orderWords.value?.sentence ??
-    `${isBuy ? 'Buy' : 'Sell'} ${market.base.symbol}: the order is not complete.`;
+    stop ?? orderWords.value?.sentence ?? `${side} ${market.base.symbol}: the order is not complete.`;
   return (
     <div class="submit">
       <ProblemText id="order-form-problem" problem={problem} />
+      {impact && <p class={`impact ${impact.alarm}`}>{impact.text}</p>}
       <p id="order-sentence" class="sentence" translate={false}>
-        {session.value === null ? 'Sign in to place orders.' : words}
+        {words}
       </p>
       <button
         type="submit"
         translate={false}
-        class={`button ${isBuy ? 'buy' : 'sell'}`}
+        class={stop === null ? `button ${isBuy ? 'buy' : 'sell'}` : 'button'}
         aria-describedby="order-sentence"
         aria-busy={isSending.value}
         aria-disabled={isSending.value}
       >
-        {isBuy ? 'Buy' : 'Sell'}
+        {isSignedIn ? side : `Sign in to ${side.toLowerCase()}`}
       </button>
     </div>
   );
@@ -138,6 +160,8 @@ const FIELDS: readonly AmountField[] = ['price', 'size', 'amount'];
 async function send(): Promise<void> {
   if (session.value === null) return openSignIn();
   if (isSending.value || isSecondPress() || question.peek() !== null) return;
+  const stop = tradingStop.peek();
+  if (stop !== null) return announce(`Not sent: ${stop}`, 'alert');
   const read = reading.value;
   const [first] = read?.problems ?? [];
   if (read === null || first !== undefined) {

@@ -6,16 +6,20 @@ import { shown } from '../state/number-style.ts';
 import { orderWords } from '../state/order-preview.ts';
 
 interface FiguresProps {
-  readonly figures: readonly { readonly term: string; readonly value: string }[];
+  readonly figures: readonly {
+    readonly term: string;
+    readonly value: string;
+    readonly isShort?: boolean;
+  }[];
 }
 
 function Figures({ figures }: FiguresProps) {
   return (
     <dl class="figures">
-      {figures.map(({ term, value }) => (
+      {figures.map(({ term, value, isShort }) => (
         <div key={term} class="figure">
           <dt>{term}</dt>
-          <dd>{shown(value)}</dd>
+          <dd class={isShort === true ? 'down' : undefined}>{shown(value)}</dd>
         </div>
       ))}
     </dl>
@@ -28,10 +32,7 @@ export function OrderPreview() {
     <div class="preview">
       <Figures figures={words?.figures ?? EMPTY_FIGURES} />
       <details class="preview-details">
-        <summary>
-          <span>Details</span>
-          {words?.impact != null && <span class={`impact ${words.impact.alarm}`}>{words.impact.text}</span>}
-        </summary>
+        <summary>Details</summary>
         {words === null ? (
           <p class="muted">Type an order to see what it would do before you send it.</p>
         ) : (

@@ -18,6 +18,26 @@ function textOf(children: ComponentChildren): string | undefined {
   return typeof children === 'object' || typeof children === 'function' ? undefined : String(children);
 }
 
+/**
+ * Joins texts that stand beside each other, which are one sentence, into the first of them. The other children keep their
+ * places, by which the renderer knows them again.
+ */
+function joined(children: ComponentChildren): ComponentChildren {
+  if (!Array.isArray(children)) return children;
+  const all: ComponentChildren[] = [...children];
+  let first = -1;
+  for (const [at, child] of all.entries()) {
+    const text = Array.isArray(child) ? undefined : textOf(child);
+    if (text === undefined) first = -1;
+    else if (first === -1) first = at;
+    else {
+      all[first] = (textOf(all[first]) ?? '') + text;
+      all[at] = null;
+    }
+  }
+  return all;
+}
+
 /** A vnode as it is made: text has no type, and stands in the place of its properties. */
 interface MadeNode {
   type: unknown;
@@ -41,7 +61,8 @@ function ownText(made: MadeNode): void {
   } else if (typeof made.type === 'string') {
     const { children, ...props } = made.props as { readonly children?: ComponentChildren };
     const text = textOf(children);
-    if (text !== undefined && text !== '') made.props = { ...writing(text), ...props };
+    if (text === undefined) made.props = { ...props, children: joined(children) };
+    else if (text !== '') made.props = { ...writing(text), ...props };
   }
 }
 

@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { Market } from '../../client/index.ts';
 import { countOf, formatCount } from '../../domain/units.ts';
+import { momentText } from '../figures/clock-text.ts';
 import type { PriceAlert } from '../figures/price-alerts.ts';
 import { readAmount } from '../figures/typed-amount.ts';
 import { currentMarket } from '../state/market-feed.ts';
@@ -107,8 +108,7 @@ function NewAlert({ market }: { market: Market }) {
   );
 }
 
-const timeOf = (ms: number): string =>
-  new Date(ms).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' });
+const timeOf = (ms: number): string => momentText(new Date(ms), { dateStyle: 'short', timeStyle: 'short' });
 
 function Alert({ alert: { id, market, price, isRise, reachedAt } }: { alert: PriceAlert }) {
   const state =

@@ -2,19 +2,19 @@
 
 import type { Market } from '../../client/index.ts';
 import { currentMarket } from '../state/market-feed.ts';
+import { stopOf } from '../state/markets.ts';
 import { serviceStatus } from '../state/service-status.ts';
 
 function reasonOf(market: Market | null, paused: boolean): string | null {
   if (paused)
     return 'Trading is paused. You can cancel orders; new orders are refused until trading resumes.';
   if (market === null) return null;
-  const { symbol, status, tradingEnabled } = market;
-  if (status === 'delisted') return `${symbol} is delisted. New orders are refused.`;
-  if (status === 'halted' || !tradingEnabled) {
-    return `${symbol} is halted. You can cancel orders; new orders are refused until the market opens again.`;
-  }
-  if (status === 'pre_open') {
-    return `${symbol} has not opened yet. The market accepts only limit orders (GTC) that do not cross the book.`;
+  const stop = stopOf(market);
+  if (stop !== null && market.status === 'delisted') return `${stop} New orders are refused.`;
+  if (stop !== null)
+    return `${stop} You can cancel orders; new orders are refused until the market opens again.`;
+  if (market.status === 'pre_open') {
+    return `${market.symbol} has not opened yet. The market accepts only limit orders (GTC) that do not cross the book.`;
   }
   return null;
 }

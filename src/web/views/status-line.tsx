@@ -27,12 +27,14 @@ export function StatusLine() {
       {current !== null && (
         <button
           type="button"
-          class="button small"
+          class="button quiet small"
+          aria-label="Close the message"
+          title="Close the message"
           onClick={() => {
             announcement.value = null;
           }}
         >
-          Close the message
+          ×
         </button>
       )}
     </div>

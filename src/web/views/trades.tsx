@@ -1,6 +1,7 @@
 /** The public tape: the latest executions of the selected market, newest first. */
 
 import type { Execution } from '../../client/index.ts';
+import { momentText } from '../figures/clock-text.ts';
 import { currentMarket, frame, streamState } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
 import { shown, shownZeros } from '../state/number-style.ts';
@@ -72,7 +73,7 @@ function Row({ execution: { price, size, side, time }, pricePlaces, sizePlaces }
         {shown(size)}
       </td>
       <td class="number muted">
-        <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+        <time dateTime={date.toISOString()} title={momentText(date)}>
           {clockTime.format(date)}
         </time>
       </td>

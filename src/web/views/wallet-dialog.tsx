@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { Session } from '../../client/index.ts';
+import { momentText } from '../figures/clock-text.ts';
 import { demoOffered } from '../state/connection.ts';
 import { fundsNotice, getDemoFunds, isRequesting } from '../state/demo-funds.ts';
 import { readDemoKey, sessionKeeper } from '../state/kept-session.ts';
@@ -15,8 +16,7 @@ interface WalletDialogProps {
   readonly onClose: () => void;
 }
 
-const timeOf = (ms: number): string =>
-  new Date(ms).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+const timeOf = (ms: number): string => momentText(new Date(ms), { hour: '2-digit', minute: '2-digit' });
 
 export function WalletDialog({ opened, open, onClose }: WalletDialogProps) {
   return (

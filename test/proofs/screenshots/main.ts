@@ -1,6 +1,6 @@
 /**
- * `npm run proofs -- screenshots --folder F`: takes screenshots of the trading page at four widths, in both themes, signed
- * in and signed out. It starts its own service. Look at the screenshots after changing the page.
+ * `npm run proofs -- screenshots --folder F`: takes screenshots of the trading page in four sizes, in both themes and in
+ * forced colours, signed in and signed out. It starts its own service. Look at the screenshots after changing the page.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,12 +15,16 @@ import { readOptions, refuse } from '../command.ts';
 import { setScene } from './stage.ts';
 
 const SIZES = [
-  { width: 360, height: 740 },
-  { width: 768, height: 1024 },
-  { width: 1280, height: 800 },
-  { width: 1920, height: 1080 },
+  { width: 390, height: 844 },
+  { width: 1280, height: 720 },
+  { width: 1440, height: 900 },
+  { width: 2560, height: 1440 },
 ] as const;
-const THEMES = ['light', 'dark'] as const;
+const LOOKS = [
+  ['light', { colorScheme: 'light' }],
+  ['dark', { colorScheme: 'dark' }],
+  ['forced', { colorScheme: 'dark', forcedColors: 'active' }],
+] as const;
 
 /** Waits until the book, the chart and the fonts are drawn. */
 async function untilDrawn(page: Page): Promise<void> {
@@ -52,9 +56,9 @@ async function takePictures(
   wallet: BrowserWallet,
   folder: string,
 ): Promise<void> {
-  for (const theme of THEMES) {
+  for (const [look, colours] of LOOKS) {
     const context = await browser.newContext({
-      colorScheme: theme,
+      ...colours,
       reducedMotion: 'reduce',
       locale: 'en-GB',
     });
@@ -65,7 +69,7 @@ async function takePictures(
       for (const size of SIZES) {
         await page.setViewportSize(size);
         await page.waitForTimeout(300);
-        const path = join(folder, `${name}-${size.width}-${theme}.png`);
+        const path = join(folder, `${name}-${size.width}-${look}.png`);
         await page.screenshot({ path, fullPage: size.width < 1280 });
         console.log(path);
       }
