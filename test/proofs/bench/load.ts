@@ -12,7 +12,9 @@ export interface LoadOptions {
   readonly seconds: number;
   /** Returns the next raw request; undefined ends the load early. */
   readonly nextRequest: () => string | undefined;
-  /** Called with the body of each answer and its request. */
+  /** Status that an answer may have besides 2xx. Its request is not sent again. */
+  readonly alsoStatus?: number;
+  /** Called with the body of each 2xx and its request. */
   readonly onAnswer?: (body: string, request: string) => void;
   /**
    * Fixed request rate, independent of the answers. By default each connection sends its next request when it is
@@ -102,8 +104,8 @@ class Load {
     const { request, dueMs } = this.#sent.get(socket)!;
     this.#sent.delete(socket);
     this.#latenciesMs.push(performance.now() - dueMs);
-    if (status < 200 || status > 299) this.#fail(new Error(`${status}: ${body}`));
-    else this.#options.onAnswer?.(body, request);
+    if (status >= 200 && status <= 299) this.#options.onAnswer?.(body, request);
+    else if (status !== this.#options.alsoStatus) this.#fail(new Error(`${status}: ${body}`));
     this.#next(socket);
   }
 

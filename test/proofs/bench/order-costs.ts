@@ -145,18 +145,19 @@ class Commands {
   }
 
   cancel(orders: number): Promise<unknown> {
-    return this.#send(64, orders, () => this.#cancels.pop()!);
+    return this.#send(64, orders, () => this.#cancels.pop());
   }
 
   #send(
     connections: number,
     requests: number,
-    next: () => string,
+    next: () => string | undefined,
     onAnswer = (_body: string, _request: string) => {},
   ) {
     let sent = 0;
     const nextRequest = (): string | undefined => (sent++ < requests ? next() : undefined);
-    return load(this.#url, { connections, seconds: SECONDS, nextRequest, onAnswer });
+    // An engine on a starved machine refuses commands that waited for a second.
+    return load(this.#url, { connections, seconds: SECONDS, nextRequest, onAnswer, alsoStatus: 503 });
   }
 }
 
