@@ -4,6 +4,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Random } from '../../support/seed.ts';
 import { BYTES, KEYS, NOT_NUMBERS, NUMBERS, OTHERS, TEXTS } from './literals.ts';
 import type { Operation } from './operations.ts';
+import { drawObject } from './values.ts';
 import type { SignedIn, World } from './world.ts';
 
 export interface Body {
@@ -46,16 +47,13 @@ function validMembers(
   dice: Random,
   turn: number,
 ): Member[] {
-  const { examples } = operation;
-  const example = examples.length > 0 ? Object.entries(examples[turn % examples.length]!) : undefined;
-  const names = example?.map(([name]) => name) ?? [...operation.members.keys()];
-  return names.map((name) => {
-    const listed = operation.members.get(name) ?? [];
-    const shown = example?.find(([one]) => one === name)?.[1] ?? listed[0];
-    const isChoice = listed.length > 1 && dice.chance(0.3);
-    const value = isChoice ? dice.pick(listed) : (world.valueOf(name, wallet, dice) ?? shown ?? 'a');
-    // A filter of the market-data routes has the name of an order's type.
-    return [name, JSON.stringify(name === 'type' ? (shown ?? value) : value)];
+  const { examples, members, body = {} } = operation;
+  const example = examples.length > 0 ? examples[turn % examples.length] : undefined;
+  return Object.entries(example ?? drawObject(body, { world, wallet, dice })).map(([name, shown]) => {
+    const choices: readonly unknown[] = members.get(name)?.enum ?? [];
+    const isChoice = choices.length > 1 && dice.chance(0.3);
+    const known = example && (isChoice ? dice.pick(choices) : world.valueOf(name, wallet, dice));
+    return [name, JSON.stringify(known ?? shown)];
   });
 }
 

@@ -3,6 +3,7 @@
 import { addressOf, ask, bodyOf, type Plain } from './client.ts';
 import type { Operation } from './operations.ts';
 import type { Scene } from './target.ts';
+import { itemName } from './values.ts';
 import { Line, type WireReply } from './wire.ts';
 import type { SignedIn } from './world.ts';
 
@@ -32,7 +33,7 @@ export async function probeForeign(scene: Scene, victim: SignedIn, attacker: Sig
     ]),
     { name: 'address', id: victim.address, never: [`0x${'12'.repeat(20)}`] },
     { name: 'account', id: victim.address, never: [`0x${'12'.repeat(20)}`] },
-    { name: 'cursor', id: await cursorOf(line, victim), never: ['A'.repeat(28), 'z9-_'.repeat(7)] },
+    ...(await cursorsOf(line, victim)),
   ];
   let compared = 0;
   for (const { name, id, never } of foreign) {
@@ -80,9 +81,14 @@ async function victimOrders(line: Line, { token }: SignedIn): Promise<VictimOrde
   return [live, { ...closed, status: 'cancelled' }];
 }
 
-async function cursorOf(line: Line, { token }: SignedIn): Promise<string> {
-  const page = bodyOf(await ask(line, { method: 'GET', path: '/v1/orders?limit=1', token }));
-  return String(page.nextCursor);
+async function cursorsOf(line: Line, { token }: SignedIn): Promise<Foreign[]> {
+  const read = async (path: string) => bodyOf(await ask(line, { method: 'GET', path, token }));
+  const [page, changes] = [await read('/v1/orders?limit=1'), await read('/v1/orders/changes')];
+  const never = ['A'.repeat(28), 'z9-_'.repeat(7)];
+  return [
+    { name: 'cursor', id: String(page.nextCursor), never },
+    { name: 'after', id: String(changes.cursor), never },
+  ];
 }
 
 /** Returns a request for each protected operation that takes the name, in its path, its query or its body. */
@@ -103,6 +109,9 @@ function probesOf(
         return [
           (id: string): Plain => ({ method, token, path: `${path}?${name}=${encodeURIComponent(id)}` }),
         ];
+      const list = [...members.keys()].find((one) => one !== name && itemName(one) === name);
+      if (list !== undefined)
+        return [(id: string): Plain => ({ method, path, token, body: { [list]: [id] } })];
       if (!members.has(name)) return [];
       // A client order id alone is a look-up; an account is checked once the order is whole.
       const order = { market: MARKET, side: 'buy', type: 'limit', price: LOW_PRICE, size: 1 };

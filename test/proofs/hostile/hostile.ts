@@ -25,7 +25,7 @@ import {
   type Watched,
 } from './target.ts';
 import { type TokenCounts, tryTokens } from './tokens.ts';
-import { Judge, judgeLedger, judgeLogs, judgeMemory, judgeReach } from './verdict.ts';
+import { Judge, judgeLedger, judgeLogs, judgeMemory, judgeReach, type Reach, reachOf } from './verdict.ts';
 import { Line } from './wire.ts';
 import { type SignedIn, World } from './world.ts';
 
@@ -90,6 +90,7 @@ export interface Report {
   readonly handshakes: number;
   readonly byKind: Readonly<Record<string, number>>;
   readonly byStatus: Readonly<Record<string, number>>;
+  readonly reach: readonly Reach[];
   readonly logins: LoginCounts;
   readonly tokens: TokenCounts;
   readonly foreign: number;
@@ -194,6 +195,7 @@ class Run {
       handshakes: this.#handshakes + (this.#sender.byKind.handshake ?? 0),
       byKind: this.#sender.byKind,
       byStatus: Object.fromEntries([...judge.byStatus].sort(([one], [other]) => one - other)),
+      reach: reachOf(this.#scene),
       logins,
       tokens,
       foreign,

@@ -5,6 +5,8 @@ import type { Node } from '../../support/contract.ts';
 interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
+  readonly isRequired: boolean;
+  readonly schema: Node;
 }
 
 export interface Operation {
@@ -13,11 +15,12 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** Members of a body, with an example or a value of an enumeration where the document has one. */
-  readonly members: ReadonlyMap<string, readonly unknown[]>;
+  /** Schema of the body without references; undefined if the operation takes none. */
+  readonly body: Node | undefined;
+  /** Schemas of the members of a body, by name, in whatever form of the body. */
+  readonly members: ReadonlyMap<string, Node>;
   /** Bodies that the document shows as examples. */
   readonly examples: readonly object[];
-  readonly hasBody: boolean;
   readonly needsSession: boolean;
 }
 
@@ -26,35 +29,40 @@ export function operationsOf(document: Node): Operation[] {
     Object.entries<Node>(item).map(([method, operation]) => {
       const content = operation.requestBody?.content['application/json'];
       const examples = Object.values<Node>(content?.examples ?? {}).map(({ value }) => value);
+      const body = content === undefined ? undefined : resolved(document, content.schema);
       return {
         name: `${method.toUpperCase()} ${path}`,
         method: method.toUpperCase(),
         path,
-        parameters: operation.parameters.map(({ name, in: place }: Node) => ({ name, in: place })),
-        members: membersOf(document, content?.schema),
+        parameters: operation.parameters.map(({ name, in: place, required = false, schema }: Node) => ({
+          ...{ name, in: place, isRequired: required, schema: resolved(document, schema) },
+        })),
+        body,
+        members: membersOf(body),
         examples,
-        hasBody: content !== undefined,
         needsSession: operation.security.length > 0,
       };
     }),
   );
 }
 
-function membersOf(document: Node, schema: Node): Map<string, readonly unknown[]> {
-  const members = new Map<string, readonly unknown[]>();
-  const visit = (node: Node): void => {
-    if (node === undefined) return;
-    if (node.$ref !== undefined) visit(document.components.schemas[node.$ref.split('/').at(-1)]);
-    for (const part of [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])]) visit(part);
-    for (const [name, property] of Object.entries<Node>(node.properties ?? {}))
-      members.set(name, [...new Set([...(members.get(name) ?? []), ...valuesOf(property)])]);
-  };
-  visit(schema);
-  return members;
+/** Returns a schema with what its references name in their place. */
+function resolved(document: Node, node: Node): Node {
+  if (Array.isArray(node)) return node.map((one) => resolved(document, one));
+  if (typeof node !== 'object' || node === null) return node;
+  if (node.$ref !== undefined)
+    return resolved(document, document.components.schemas[node.$ref.split('/').at(-1)]);
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, resolved(document, value)]));
 }
 
-const valuesOf = (schema: Node): unknown[] => [
-  ...(schema.examples ?? []),
-  ...(schema.enum ?? []),
-  ...(schema.const === undefined ? [] : [schema.const]),
-];
+export const formsOf = ({ anyOf, oneOf }: Node): readonly Node[] => anyOf ?? oneOf ?? [];
+
+function membersOf(body: Node | undefined): Map<string, Node> {
+  const members = new Map<string, Node>();
+  const visit = (node: Node): void => {
+    for (const form of formsOf(node)) visit(form);
+    for (const [name, property] of Object.entries<Node>(node.properties ?? {})) members.set(name, property);
+  };
+  if (body !== undefined) visit(body);
+  return members;
+}

@@ -37,7 +37,7 @@ export class Findings {
 const INDENT = '    ';
 
 export function textOf(report: Report): string {
-  return [figuresTable(report), memoryTable(report), foundText(report)].join('\n\n');
+  return [figuresTable(report), reachTable(report), memoryTable(report), foundText(report)].join('\n\n');
 }
 
 function figuresTable(report: Report): string {
@@ -66,6 +66,16 @@ function figuresTable(report: Report): string {
     ],
   ];
   return renderTable([column('figure'), column('value')], rows, PLAIN);
+}
+
+function reachTable({ reach }: Report): string {
+  const columns = [column('operation'), column('200', 'right'), column('refused', 'right')];
+  const rows = reach.map(({ operation, good, refused }) => [
+    operation,
+    formatCounted(good),
+    formatCounted(refused),
+  ]);
+  return renderTable(columns, rows, PLAIN);
 }
 
 function memoryTable({ memory }: Report): string {

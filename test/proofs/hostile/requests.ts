@@ -6,6 +6,7 @@ import { drawBody } from './bodies.ts';
 import { HEADER_VALUES, NUMBERS, TEXTS } from './literals.ts';
 import type { Operation } from './operations.ts';
 import { plantedSignature, plantedToken } from './secrets.ts';
+import { drawValue } from './values.ts';
 import type { Pieces } from './wire.ts';
 import type { SignedIn, World } from './world.ts';
 
@@ -102,13 +103,16 @@ interface Drawing {
 /** True if this part of the request is to be hostile. */
 type IsHostile = (share: number) => boolean;
 
-function drawPath({ operation, world, wallet, dice }: Drawing, isHostile: IsHostile): string {
-  const valueFor = (name: string): string =>
-    isHostile(0.5) ? hostileText(dice) : encoded(String(world.valueOf(name, wallet, dice) ?? 'a'));
-  const path = operation.path.replace(/\{(\w+)\}/g, (_all, name) => valueFor(name));
+function drawPath(drawing: Drawing, isHostile: IsHostile): string {
+  const { operation, dice } = drawing;
+  const written = ({ name, schema }: Operation['parameters'][number]): string =>
+    isHostile(0.5) ? hostileText(dice) : encoded(String(drawValue(name, schema, drawing)));
+  const path = operation.parameters
+    .filter(({ in: place }) => place === 'path')
+    .reduce((text, one) => text.replace(`{${one.name}}`, () => written(one)), operation.path);
   const query = operation.parameters
-    .filter(({ in: place, name }) => place === 'query' && (isNeeded(name) || dice.chance(0.4)))
-    .map(({ name }) => `${name}=${valueFor(name)}`);
+    .filter(({ in: place, isRequired }) => place === 'query' && (isRequired || dice.chance(0.4)))
+    .map((one) => `${one.name}=${written(one)}`);
   if (isHostile(0.3)) {
     const names = [...operation.parameters.map(({ name }) => name), '__proto__', 'constructor', 'token', ''];
     for (let left = 1 + dice.below(3); left > 0; left -= 1) {
@@ -120,9 +124,6 @@ function drawPath({ operation, world, wallet, dice }: Drawing, isHostile: IsHost
   if (isHostile(0.03)) query.push(secretQuery(dice));
   return query.length === 0 ? path : `${path}?${query.join('&')}`;
 }
-
-/** Without these a market-data route answers nothing else. */
-const isNeeded = (name: string): boolean => name === 'ticker_id' || name === 'address';
 
 /** Secrets in a URL, under the names that clients would choose. */
 const secretQuery = (dice: Random): string =>
@@ -212,7 +213,8 @@ export function drawRequest(
 ): Drawn {
   const turn = Math.floor(number / operations.length);
   const isFirst = turn < FIRST_TURNS;
-  const operation = isFirst ? operations[number % operations.length]! : dice.pick(operations);
+  // Each operation has the same share, whenever it came.
+  const operation = operations[number % operations.length]!;
   const wallet = isFirst ? world.wallets[0]! : dice.pick(world.wallets);
   const drawing: Drawing = { operation, world, wallet, dice };
   const isValid = isFirst || dice.chance(0.25);
@@ -220,7 +222,7 @@ export function drawRequest(
   const isOutside = isHostile(0.08);
   const path = isOutside ? dice.pick(OUTSIDE) : drawPath(drawing, isHostile);
   const method = isHostile(0.08) ? dice.pick(METHODS) : operation.method;
-  const hasBody = operation.hasBody || isHostile(0.05);
+  const hasBody = operation.body !== undefined || isHostile(0.05);
   const body = hasBody
     ? drawBody(operation, world, wallet, dice, !isValid && dice.chance(0.85), turn)
     : undefined;

@@ -267,9 +267,12 @@ export async function tryTokens(scene: Scene, victim: SignedIn, count: number): 
   for (let number = 0; number < count; number += 1) {
     const dice = diceOf(seed, -1 - number);
     const { name, headers, query } = forgery(seed + Math.floor(number * step), victim, dice);
-    const { method, path, hasBody } = dice.pick(protectedOnes);
+    const operation = dice.pick(protectedOnes);
+    const { method, path } = operation;
     const place = path.replace('{address}', victim.address).replace(/\{\w+\}/, '1');
-    const body = hasBody ? { market: SYMBOLS[0], side: 'buy', type: 'limit', price: 10, size: 1 } : undefined;
+    const body = operation.body
+      ? { market: SYMBOLS[0], side: 'buy', type: 'limit', price: 10, size: 1 }
+      : undefined;
     const plain: Plain = { method, path: query === undefined ? place : `${place}?${query}`, headers, body };
     const reply = await ask(line, { ...plain, from: addressOf(4, number) });
     const again = (): string => `token ${number}, ${name}: ${method} ${path} ${JSON.stringify(headers)}`;

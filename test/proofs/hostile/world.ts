@@ -23,7 +23,7 @@ interface Known {
 const KEPT_IDS = 60;
 const ID = /"id":"([0-9a-f-]{20,})"/g;
 const CLIENT_ID = /"clientOrderId":"([\w-]+)"/g;
-const CURSOR = /"nextCursor":"([\w-]+)"/;
+const CURSOR = /"(?:nextCursor|cursor)":"([\w-]+)"/;
 
 export class World {
   readonly wallets: readonly SignedIn[];
@@ -72,6 +72,7 @@ export class World {
       clientOrderId: () =>
         (dice.chance(0.5) ? dice.pick(owner.clientIds) : undefined) ?? `id-${dice.below(5_000)}`,
       cursor: () => dice.pick(owner.cursors) ?? 'A'.repeat(28),
+      after: () => dice.pick(owner.cursors) ?? 'A'.repeat(28),
       market: () => dice.pick(this.symbols),
       ticker_id: () => dice.pick(this.symbols).replace('/', '_'),
       price: () => (1_990 + dice.below(20)).toString(),
@@ -83,8 +84,6 @@ export class World {
       limit: () => dice.pick(['1', '2', '50', '100']),
       start_time: () => dice.pick(['0', '1700000000', '99999999999']),
       end_time: () => dice.pick(['1700000000', '99999999999']),
-      tf: () => dice.pick(['1m', '1h', '1D', '1M']),
-      type: () => dice.pick(['all', 'buy', 'sell']),
       status: () => dice.pick(['live', 'closed']),
       version: () => '1',
       signature: () => `0x${'5a'.repeat(64)}1b`,
