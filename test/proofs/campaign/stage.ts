@@ -20,6 +20,7 @@ import { type Followers, openFollowers } from './followers.ts';
 import { type GreedyReader, openGreedyReader } from './greedy-reader.ts';
 import type { Rest } from './invariants/events.ts';
 import { INVARIANTS } from './invariants/index.ts';
+import { reconcileHolds } from './invariants/money.ts';
 import {
   type Held,
   JOURNAL,
@@ -116,6 +117,8 @@ export class Stage {
         await fundMarkets(cluster.settings, symbols, addresses);
       }
       await stage.driver.signIn();
+      // The audit compares its own earlier results too, so the first one is from before any fault.
+      for (const detail of await reconcileHolds(stage)) stage.found('ledger reconcile', detail);
       return stage;
     } catch (error) {
       options.say(cluster.processes.output());

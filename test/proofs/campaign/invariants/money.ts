@@ -10,7 +10,7 @@ interface CheckDocument {
   }[];
 }
 
-export async function reconcileHolds({ cluster }: Rest): Promise<string[]> {
+export async function reconcileHolds({ cluster }: Pick<Rest, 'cluster'>): Promise<string[]> {
   try {
     await cluster.operate('ledger', 'reconcile', '--patience', '60');
     return [];
