@@ -311,6 +311,17 @@ function rowsOf(document: string, heading: string): string[][] {
     );
 }
 
+describe('package-lock.json', () => {
+  it('has the digest of every package that npm downloads', () => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+    const downloaded = Object.entries<{ integrity?: string; link?: true }>(packages).filter(
+      ([path, { link }]) => path !== '' && link === undefined,
+    );
+    const without = downloaded.filter(([, { integrity }]) => !/^sha512-/.test(integrity ?? ''));
+    expect(without.map(([path]) => path)).to.deep.equal([]);
+  });
+});
+
 describe('the version of package.json', () => {
   const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
   const { version } = JSON.parse(textOf('package.json'));
