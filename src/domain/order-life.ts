@@ -6,6 +6,9 @@
 import type { EngineEvent, OrderPlacedEvent } from './event.ts';
 import { type ClosedOrder, isLive, type Order, type OrderStatus, type Trade } from './order.ts';
 
+/** Kinds of changes in the order in which an event makes them. A place after an event follows all its kinds. */
+export const KIND = { placed: 0, filled: 1, closed: 2, after: 3 } as const;
+
 /** Progress of an order. Its functions change it in place, because settlement applies thousands of events a batch. */
 export interface OrderLife {
   readonly sizeSteps: bigint;

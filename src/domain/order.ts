@@ -54,6 +54,9 @@ const ORDER_ID = /^[0-9a-f]{34}$/;
 /** True for 34 lower-case hex digits, the form of an order id. */
 export const isOrderId = (text: string): boolean => ORDER_ID.test(text);
 
+/** Returns the sequence of the event that placed an order, which is the end of its id. */
+export const placedIn = (orderId: string): number => Number.parseInt(orderId.slice(-12), 16);
+
 /** Terms of an order, which never change after placing. */
 export interface OrderTerms {
   /** 34 lower-case hex digits that encode market, side, price and sequence; opaque to clients. */

@@ -20,8 +20,8 @@ export const writeCursor = (scope: CursorScope, next: number | null): string | n
  */
 export const readCursor = (scope: CursorScope, cursor: string): number => readPlace(scope, cursor, 1)[0]!;
 
-/** Writes a place of one or two numbers as a cursor. */
-export function writePlace(scope: CursorScope, numbers: readonly number[]): string {
+/** Writes a place of one or two numbers, below 2^64, as a cursor. */
+export function writePlace(scope: CursorScope, numbers: readonly (number | bigint)[]): string {
   const place = Buffer.alloc(NUMBER_BYTES * numbers.length);
   for (const [at, number] of numbers.entries()) place.writeBigUInt64BE(BigInt(number), at * NUMBER_BYTES);
   return Buffer.concat([place, digestOf(scope, place)]).toString('base64url');
@@ -33,15 +33,21 @@ export function writePlace(scope: CursorScope, numbers: readonly number[]): stri
  * @throws Refusal VALIDATION_ERROR if the cursor was made for another scope
  */
 export function readPlace(scope: CursorScope, cursor: string, count: number, name = 'cursor'): number[] {
+  const numbers = readWidePlace(scope, cursor, count, name).map(Number);
+  if (numbers.every(Number.isSafeInteger)) return numbers;
+  throw foreignCursor(name);
+}
+
+/** Returns the numbers of a place, which may be as large as 2^64. */
+export function readWidePlace(scope: CursorScope, cursor: string, count: number, name: string): bigint[] {
   const bytes = Buffer.from(cursor, 'base64url');
   const place = bytes.subarray(0, NUMBER_BYTES * count);
-  const isOurs = digestOf(scope, place).equals(bytes.subarray(place.length));
-  const numbers = Array.from({ length: count }, (_, at) =>
-    isOurs ? Number(place.readBigUInt64BE(at * NUMBER_BYTES)) : Number.NaN,
-  );
-  if (numbers.every(Number.isSafeInteger)) return numbers;
-  throw new Refusal('VALIDATION_ERROR', `${name}: must be a cursor of this list, with the same filters`);
+  if (!digestOf(scope, place).equals(bytes.subarray(place.length))) throw foreignCursor(name);
+  return Array.from({ length: count }, (_, at) => place.readBigUInt64BE(at * NUMBER_BYTES));
 }
+
+const foreignCursor = (name: string): Refusal =>
+  new Refusal('VALIDATION_ERROR', `${name}: must be a cursor of this list, with the same filters`);
 
 /** The digest needs no secret: a forged cursor only shows another position in the caller's own list. */
 function digestOf(scope: CursorScope, position: Buffer): Buffer {

@@ -5,8 +5,8 @@
 
 import { Refusal } from '../domain/errors.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
-import { fillOf } from '../domain/order.ts';
-import { type OrderVisitor, visitOrders } from '../domain/order-life.ts';
+import { fillOf, placedIn } from '../domain/order.ts';
+import { KIND, type OrderVisitor, visitOrders } from '../domain/order-life.ts';
 import type { OrderChange } from '../ledger/changes.ts';
 import type { ChangeTail } from './change-tails.ts';
 import { type FoldedOrder, foldOrders } from './order-fold.ts';
@@ -19,9 +19,15 @@ import { reaching, unsettledEvents } from './unsettled.ts';
  * gives their sequences again in a later epoch.
  */
 export interface ChangePlace extends Cursor {
-  /** Number of changes of this event before the place; 0: all of them. */
-  readonly told: number;
+  /** Kind and key of the last change before the place, as in `OrderChange`; the kind `after`: all of the event. */
+  readonly kind: number;
+  readonly key: number;
 }
+
+/** The place after every change of an event. */
+const AFTER_EVENT = { kind: KIND.after, key: 0 };
+
+const endOf = ({ epoch, sequence }: Cursor): ChangePlace => ({ epoch, sequence, ...AFTER_EVENT });
 
 export interface ToldChange extends OrderChange {
   readonly order: OrderWithFills;
@@ -38,8 +44,7 @@ export interface ChangesPart {
 
 /** Returns the present place, after every change so far. */
 export async function presentPlace({ engine }: Stores): Promise<ChangePlace> {
-  const { epoch, sequence } = await engine.reads.position();
-  return { epoch, sequence, told: 0 };
+  return endOf(await engine.reads.position());
 }
 
 /**
@@ -56,18 +61,16 @@ export async function readChanges(
 ): Promise<ChangesPart> {
   const present = await stores.engine.reads.position();
   const from = await placeIn(stores, after, present);
-  const since = from.told === 0 ? from.sequence : from.sequence - 1;
-  if (present.sequence <= since) return { changes: [], place: { ...present, told: 0 }, more: false };
-  const wanted = from.told + limit + 1;
-  const read = await readSince(stores, wallet, { since, wanted, settled: present.settled });
+  if (present.sequence <= lastWhole(from)) return { changes: [], place: endOf(present), more: false };
+  const read = await readSince(stores, wallet, { from, wanted: limit + 1, settled: present.settled });
   const { settled, events } = read;
   const { settings, ledger } = stores;
-  const chosen = choose(read, wallet, from, limit, settings);
+  const chosen = choose(read, wallet, limit, settings);
   const fills = await ledger.orders.fills(settledCounts(chosen.orders, settings), settled.cursor);
   const epoch = Math.max(present.epoch, settled.cursor.epoch, events.at(-1)?.epoch ?? 0);
   return partOf(chosen, withFills(chosen.orders, fills, settings), {
     epoch,
-    ...placeAfter(chosen.told, chosen.found, from, present),
+    ...placeAfter(chosen.told, chosen.found, present),
   });
 }
 
@@ -82,18 +85,17 @@ export function changesInTail(
   limit: number,
   { position, since: begin, events }: ChangeTail,
 ): ChangesPart | undefined {
-  const since = after.told === 0 ? after.sequence : after.sequence - 1;
+  const since = lastWhole(after);
   if (after.epoch !== position.epoch || after.sequence > position.sequence || since < begin) return undefined;
-  const place = { epoch: position.epoch, sequence: position.sequence, told: 0 };
-  if (position.sequence <= since) return { changes: [], place, more: false };
+  if (position.sequence <= since) return { changes: [], place: endOf(position), more: false };
   const maxFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
-  const changes = changesIn(events, wallet, maxFills).filter(({ sequence }) => sequence > since);
+  const changes = changesAfter(changesIn(events, wallet, maxFills), after);
   if (!placesAll(events, changes)) return undefined;
-  const found = changes.slice(0, after.told + limit + 1);
-  const chosen = choose({ settled: NOTHING_SETTLED, events, found }, wallet, after, limit, settings);
+  const found = changes.slice(0, limit + 1);
+  const chosen = choose({ settled: NOTHING_SETTLED, events, found }, wallet, limit, settings);
   return partOf(chosen, withFills(chosen.orders, new Map(), settings), {
     epoch: position.epoch,
-    ...placeAfter(chosen.told, chosen.found, after, position),
+    ...placeAfter(chosen.told, chosen.found, position),
   });
 }
 
@@ -107,11 +109,10 @@ interface Chosen {
 function choose(
   read: Pick<Awaited<ReturnType<typeof readSince>>, 'settled' | 'events' | 'found'>,
   wallet: string,
-  from: Omit<ChangePlace, 'epoch'>,
   limit: number,
   settings: Stores['settings'],
 ): Chosen {
-  const found = read.found.filter(({ sequence }, at) => at >= from.told || sequence !== from.sequence);
+  const { found } = read;
   const folded = new Map(foldOrders(read.settled, read.events, wallet).map((one) => [one.order.id, one]));
   const listed = found.slice(0, limit).map((change) => ({ ...change, ...folded.get(change.orderId)! }));
   const told = fitting(listed, settings, ({ fills }) => fills.length);
@@ -121,13 +122,7 @@ function choose(
 function partOf({ found, told }: Chosen, shown: readonly OrderWithFills[], place: ChangePlace): ChangesPart {
   const orders = new Map(shown.map((one) => [one.order.id, one]));
   return {
-    changes: told.map(({ sequence, orderId, timeMs, fills }) => ({
-      sequence,
-      orderId,
-      timeMs,
-      fills,
-      order: orders.get(orderId)!,
-    })),
+    changes: told.map((change) => ({ ...change, order: orders.get(change.orderId)! })),
     place,
     more: found.length > told.length,
   };
@@ -137,15 +132,29 @@ function partOf({ found, told }: Chosen, shown: readonly OrderWithFills[], place
 function placeAfter(
   told: readonly OrderChange[],
   found: readonly OrderChange[],
-  from: Omit<ChangePlace, 'epoch'>,
   present: Cursor,
 ): Omit<ChangePlace, 'epoch'> {
-  const last = told.at(-1)?.sequence ?? 0;
+  const last = told.at(-1);
   const next = found[told.length];
-  if (next === undefined) return { sequence: Math.max(present.sequence, last), told: 0 };
-  if (next.sequence !== last) return { sequence: last, told: 0 };
-  const before = last === from.sequence ? from.told : 0;
-  return { sequence: last, told: before + told.filter(({ sequence }) => sequence === last).length };
+  if (last !== undefined && next?.sequence === last.sequence)
+    return { sequence: last.sequence, kind: last.kind, key: last.key };
+  const sequence = last?.sequence ?? 0;
+  return { sequence: next === undefined ? Math.max(present.sequence, sequence) : sequence, ...AFTER_EVENT };
+}
+
+/** Returns the last event of which every change lies before a place. */
+const lastWhole = ({ sequence, kind }: Omit<ChangePlace, 'epoch'>): number =>
+  kind < KIND.after ? sequence - 1 : sequence;
+
+/** Returns the changes after a place, of changes in order. */
+function changesAfter(changes: readonly OrderChange[], place: Omit<ChangePlace, 'epoch'>): OrderChange[] {
+  const isAt = ({ sequence, kind, key }: OrderChange): boolean =>
+    sequence === place.sequence && kind === place.kind && key === place.key;
+  const at = changes.findIndex(isAt);
+  return changes.filter(({ sequence, kind }, index) => {
+    if (sequence !== place.sequence) return sequence > place.sequence;
+    return kind === place.kind ? index > at : kind > place.kind;
+  });
 }
 
 const unknownPlace = (): Refusal =>
@@ -154,22 +163,23 @@ const unknownPlace = (): Refusal =>
 /** Returns a place as the present history has it: without the events that a lost engine had told. */
 async function placeIn(
   { engine, ledger }: Stores,
-  { epoch, sequence, told }: ChangePlace,
+  { epoch, sequence, kind, key }: ChangePlace,
   present: Cursor,
 ): Promise<Omit<ChangePlace, 'epoch'>> {
-  const isAhead = epoch > present.epoch || (epoch === present.epoch && sequence > present.sequence);
+  const isAhead =
+    epoch === 0 || epoch > present.epoch || (epoch === present.epoch && sequence > present.sequence);
   if (isAhead) throw unknownPlace();
-  if (epoch === present.epoch) return { sequence, told };
+  if (epoch === present.epoch) return { sequence, kind, key };
   // The engine is asked first: what it has no more is in Postgres.
   const unsettled = await engine.outbox.firstAfterEpoch(epoch);
   const next = (await ledger.epochs.startAfter(epoch)) ?? unsettled?.sequence;
   const last = Math.min(present.sequence, next === undefined ? present.sequence : next - 1);
-  return sequence <= last ? { sequence, told } : { sequence: last, told: 0 };
+  return sequence <= last ? { sequence, kind, key } : { sequence: last, ...AFTER_EVENT };
 }
 
-interface Since {
-  /** Sequence after which changes are wanted. */
-  readonly since: number;
+interface Asked {
+  /** Place after which changes are wanted. */
+  readonly from: Omit<ChangePlace, 'epoch'>;
   /** Number of changes that are wanted. */
   readonly wanted: number;
   /** Sequence up to which the engine knew events to be settled. */
@@ -177,11 +187,12 @@ interface Since {
 }
 
 /** Reads the changes, the later events of the wallet, and what Postgres has of the orders. */
-async function readSince(stores: Stores, wallet: string, { since, wanted, settled: known }: Since) {
+async function readSince(stores: Stores, wallet: string, { from, wanted, settled: known }: Asked) {
+  const since = lastWhole(from);
   const { engine, ledger, settings } = stores;
   const maxFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
   const changesSince = (events: readonly EngineEvent[]): OrderChange[] =>
-    changesIn(events, wallet, maxFills).filter(({ sequence }) => sequence > since);
+    changesAfter(changesIn(events, wallet, maxFills), from);
   const { events, isEnough, isWhole, settledTo } = await unsettledEvents(stores, wallet, {
     isEnough: (found) => found[0]!.sequence <= since && placesAll(found, changesSince(found)),
   });
@@ -194,7 +205,7 @@ async function readSince(stores: Stores, wallet: string, { since, wanted, settle
       (await engine.reads.position()).settled <= since);
   if (isAlone) return { settled: NOTHING_SETTLED, events, found: fresh.slice(0, wanted) };
   const orderIds = [...new Set(fresh.slice(0, wanted).map(({ orderId }) => orderId))];
-  const page = { afterSequence: since, limit: wanted, maxFills, orderIds };
+  const page = { after: from, limit: wanted, maxFills, orderIds };
   const settled = reaching(Math.max(known, settledTo), await ledger.changes.ofWallet(wallet, page));
   const later = fresh.filter(({ sequence }) => sequence > settled.cursor.sequence);
   return { settled, events, found: [...settled.changes, ...later].slice(0, wanted) };
@@ -214,19 +225,22 @@ function changesIn(events: readonly EngineEvent[], wallet: string, maxFills: num
     placed({ order, trades, sequence, timeMs }) {
       if (order.wallet !== wallet) return;
       const fills = newest(trades, maxFills).map((trade) => fillOf(trade, order.id));
-      changes.push({ sequence, orderId: order.id, timeMs, fills });
+      changes.push({ sequence, kind: KIND.placed, key: 0, orderId: order.id, timeMs, fills });
     },
     filled(trade, { sequence, timeMs }) {
       if (trade.makerWallet !== wallet) return;
       changes.push({
         sequence,
+        kind: KIND.filled,
+        key: trade.tradeId,
         orderId: trade.makerOrderId,
         timeMs,
         fills: [fillOf(trade, trade.makerOrderId)],
       });
     },
     closed: ({ id, wallet: owner }, { sequence, timeMs }) => {
-      if (owner === wallet) closed.push({ sequence, orderId: id, timeMs, fills: [] });
+      if (owner === wallet)
+        closed.push({ sequence, kind: KIND.closed, key: placedIn(id), orderId: id, timeMs, fills: [] });
     },
   };
   for (const event of events) {

@@ -2,6 +2,7 @@
 
 import type { Cursor } from '../domain/event.ts';
 import type { Fill, ListedOrder } from '../domain/order.ts';
+import { KIND } from '../domain/order-life.ts';
 import { maker } from '../order/maker.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { fillFields, readFills, walkTrades } from './fills.ts';
@@ -12,9 +13,12 @@ import type { Pools } from './pools.ts';
 import { askForTexts, prepared } from './queries.ts';
 import { startOf } from './walk.ts';
 
-/** A change of one order by one event. */
+/** A change of one order by one event. Its sequence, kind and key name its place among all changes. */
 export interface OrderChange {
   readonly sequence: number;
+  readonly kind: number;
+  /** Trade id of a fill, the order's own sequence of a closing, else 0. */
+  readonly key: number;
   readonly orderId: string;
   readonly timeMs: number;
   /** Fills of this change in the order of execution, the newest if there are more than the reader takes. */
@@ -22,8 +26,8 @@ export interface OrderChange {
 }
 
 interface ChangesPage {
-  /** Only changes after this event. */
-  readonly afterSequence: number;
+  /** Only changes after this one. */
+  readonly after: Pick<OrderChange, 'sequence' | 'kind' | 'key'>;
   readonly limit: number;
   /** Most fills of a change. */
   readonly maxFills: number;
@@ -31,22 +35,25 @@ interface ChangesPage {
   readonly orderIds: readonly string[];
 }
 
-/** Kinds of changes in the order in which an event makes them. */
-const KIND = { placed: 0, filled: 1, closed: 2 };
-
 const placedSince = (where: string): string =>
-  `(select sequence, ${KIND.placed} as kind, 0::bigint as trade, id, created_at_ms as time_ms from public.orders
+  `(select sequence, ${KIND.placed} as kind, 0::bigint as trade, 0::bigint as key, id, created_at_ms as time_ms from public.orders
     where ${where} ${startOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
 
-/** All orders that one event closed are read, because they have no order in the index. */
+/**
+ * All orders that one event closed are read, because they have no order in the index. In the event of the place, those
+ * after the order with the key are taken.
+ */
 const CLOSED_SINCE = `
-  (select closed_sequence, ${KIND.closed}, 0, id, updated_at_ms from public.orders
+  (select closed_sequence, ${KIND.closed}, 0, sequence, id, updated_at_ms from public.orders
     where reason is not null and closed_sequence > sequence
-      ${startOf(['wallet'], 'closed_sequence', ['$1'], '$2')} fetch first $3 rows with ties)`;
+      and (closed_sequence > $2 or id > coalesce((select told.id from public.orders as told
+        where told.closed_sequence = $2 and (told.wallet, told.sequence) >= ($1, $7::bigint)
+          and (told.wallet, told.sequence) <= ($1, $7::bigint)), ''))
+      ${startOf(['wallet'], 'closed_sequence', ['$1'], '$9')} fetch first $3 rows with ties)`;
 
 const FILLED_SINCE = `
   (select found.* from public.markets cross join since
-    cross join lateral (select sequence, ${KIND.filled}, trade_id, maker_order_id, time_ms from public.trades
+    cross join lateral (select sequence, ${KIND.filled}, trade_id, trade_id, maker_order_id, time_ms from public.trades
       where true ${startOf(['maker_wallet', 'market'], 'trade_id', ['$1', 'markets.symbol'], 'since.trade - 1')}
       limit $3) as found)`;
 
@@ -57,12 +64,13 @@ const FILLS = `
       `trade_id, ${lineOf(...fillFields('taker'))} as line`,
       { columns: ['taker_order_id'], values: ['id'], limit: '$4' },
     )} as taken)
-    when ${KIND.filled} then (select ${lineOf(...fillFields('maker'))} from public.trades where trade_id = trade)
+    when ${KIND.filled} then (select ${lineOf(...fillFields('maker'))} from public.trades where trade_id = key)
   end`;
 
 const CHANGES = prepared(
   withCursor(`
-    with since as materialized (select coalesce(${firstTradeAfter('$2')}, ${Number.MAX_SAFE_INTEGER}) as trade),
+    with since as materialized (
+        select greatest(coalesce(${firstTradeAfter('$6')}, ${Number.MAX_SAFE_INTEGER}), $8::bigint + 1) as trade),
       changed as materialized (
         select row_number() over () as place, * from (
           select * from (
@@ -70,7 +78,7 @@ const CHANGES = prepared(
             union all ${CLOSED_SINCE} union all ${FILLED_SINCE}) as each
           order by sequence, kind, trade, id limit $3) as ordered)
     select ${joinedLines('line', 'place')} from (
-      select place, ${lineOf(`'change'`, 'sequence', 'id', 'time_ms', FILLS)} as line from changed
+      select place, ${lineOf(`'change'`, 'sequence', 'kind', 'key', 'id', 'time_ms', FILLS)} as line from changed
       union all
       select null, ${lineOf(`'order'`, LISTED_LINE)}
       from (select id as named_id from changed union select unnest($5::text[])) as named
@@ -80,8 +88,10 @@ const CHANGES = prepared(
 
 const readOrder = maker<[fields: readonly string[]], ListedOrder>(LISTED_MEMBERS);
 
-const readChange = ([, sequence, orderId, timeMs, ...fills]: readonly string[]): OrderChange => ({
+const readChange = ([, sequence, kind, key, orderId, timeMs, ...fills]: readonly string[]): OrderChange => ({
   sequence: Number(sequence),
+  kind: Number(kind),
+  key: Number(key),
   orderId: orderId!,
   timeMs: Number(timeMs),
   fills: readFills(fills, 0),
@@ -94,9 +104,17 @@ export function changeQueries({ lists }: Pick<Pools, 'lists'>) {
     /** Returns changes of the wallet's orders, oldest first, with the orders as they are now. */
     async ofWallet(
       wallet: string,
-      { afterSequence, limit, maxFills, orderIds }: ChangesPage,
+      { after: { sequence, kind, key }, limit, maxFills, orderIds }: ChangesPage,
     ): Promise<{ cursor: Cursor; changes: OrderChange[]; orders: ListedOrder[] }> {
-      const parameters = [wallet, afterSequence, limit, maxFills, orderIds];
+      const afterTrade = kind === KIND.filled ? key : 0;
+      const afterClosed = kind === KIND.closed ? key : 0;
+      const [tradesAfter, closedAfter] = [KIND.filled, KIND.closed].map((last) =>
+        kind > last ? sequence : sequence - 1,
+      );
+      const parameters = [
+        ...[wallet, sequence, limit, maxFills, orderIds],
+        ...[tradesAfter, afterClosed, afterTrade, closedAfter],
+      ];
       const [cursor, lines] = await askForTexts(lists, CHANGES, parameters);
       const rows = rowsOf(lines);
       const of = (kind: string): string[][] => rows.filter(([first]) => first === kind);

@@ -20,6 +20,7 @@ const BY_INDEX_ALONE = [
   'set enable_seqscan = off',
   'set enable_bitmapscan = off',
   'set enable_sort = off',
+  'set enable_incremental_sort = off',
   'set plan_cache_mode = force_generic_plan',
 ].join('; ');
 

@@ -2,7 +2,7 @@
 
 import { changesRequest } from '../../contract/requests.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
-import { readPlace, writePlace } from '../../history/list-cursor.ts';
+import { readWidePlace, writePlace } from '../../history/list-cursor.ts';
 import {
   type ChangePlace,
   type ChangesPart,
@@ -19,20 +19,30 @@ import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 import { waitOut } from '../response/index.ts';
 import type { Services } from '../services.ts';
 
-/** More than an event can change of one wallet. */
-const TOLD_BEFORE = 2 ** 32;
+/** A cursor packs the sequence below the epoch, and the key below the kind. */
+const [EPOCH_AT, KIND_AT] = [48n, 56n];
+/** Ids of trades and sequences are below 2^53. */
+const MAX_KEY_BITS = 53;
 
 /** Least time for a read, also at the end of a wait. */
 const LEAST_READ_MS = 2_500;
 
 const scopeOf = (wallet: string) => ({ list: 'changes', wallet });
 
-const writeAfter = (wallet: string, { epoch, sequence, told }: ChangePlace): string =>
-  writePlace(scopeOf(wallet), [sequence, epoch * TOLD_BEFORE + told]);
+const writeAfter = (wallet: string, { epoch, sequence, kind, key }: ChangePlace): string =>
+  writePlace(scopeOf(wallet), [
+    (BigInt(epoch) << EPOCH_AT) | BigInt(sequence),
+    (BigInt(kind) << KIND_AT) | BigInt(key),
+  ]);
 
 function readAfter(wallet: string, cursor: string): ChangePlace {
-  const [sequence, rest] = readPlace(scopeOf(wallet), cursor, 2, 'after') as [number, number];
-  return { epoch: Math.floor(rest / TOLD_BEFORE), sequence, told: rest % TOLD_BEFORE };
+  const [event, change] = readWidePlace(scopeOf(wallet), cursor, 2, 'after') as [bigint, bigint];
+  return {
+    epoch: Number(event >> EPOCH_AT),
+    sequence: Number(BigInt.asUintN(Number(EPOCH_AT), event)),
+    kind: Number(change >> KIND_AT),
+    key: Number(BigInt.asUintN(MAX_KEY_BITS, change)),
+  };
 }
 
 const emptyReply = (cursor: string): Reply => jsonText(`{"changes":[],"cursor":"${cursor}","more":false}`);
