@@ -58,6 +58,7 @@ export interface Config {
   readonly engineDownAfterMs: number;
   readonly engineCopyLateMs: number;
   readonly drainMs: number;
+  readonly keepAliveMs: number;
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
   readonly wsMaxLagMs: number;
@@ -411,6 +412,12 @@ const SETTINGS = {
     default: '10000',
     meaning: 'time for requests in flight to finish at shutdown, in milliseconds',
     ...wholeNumber(0, 600_000),
+  },
+  keepAliveMs: {
+    name: 'KEEP_ALIVE_MS',
+    default: '620000',
+    meaning: 'time for which an idle connection stays open, in milliseconds',
+    ...wholeNumber(1_000, 3_600_000),
   },
   wsMaxClients: {
     name: 'WS_MAX_CLIENTS',

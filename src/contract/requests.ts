@@ -40,6 +40,26 @@ const limitUpTo = (highest: number, digits: RegExp, fallback: number) =>
     .default(fallback)
     .meta({ ...INTEGER_JSON, minimum: 1, maximum: highest, default: fallback });
 
+/** Times of a list that a program reads forward. */
+const sinceText = (of: string, bound: string) =>
+  queryText
+    .transform((time, context) => {
+      const timeMs = /^\d{1,15}$/.test(time) ? Number(time) : parseMoment(time);
+      if (timeMs === undefined)
+        context.addIssue('must be Unix milliseconds, or a time like 2026-01-31T12:00:00Z');
+      return timeMs ?? z.NEVER;
+    })
+    .optional()
+    .describe(`${bound} of \`createdAt\` of the ${of}; Unix milliseconds or ISO 8601`);
+
+const readForward = (of: string) => ({
+  since: sinceText(of, 'start, inclusive,'),
+  until: sinceText(of, 'end, exclusive,'),
+  order: oneOf(['desc', 'asc'])
+    .default('desc')
+    .describe('`desc`: the newest first; `asc`: the oldest first. A cursor goes on in its own direction.'),
+});
+
 export const ordersRequest = z.object({
   market: marketFilter,
   status: queryText
@@ -50,6 +70,7 @@ export const ordersRequest = z.object({
     ),
   limit: limitUpTo(100, /^0*([1-9]\d?|100)$/, 100),
   cursor: cursorText,
+  ...readForward('order'),
 });
 
 const MAX_WAIT_SECONDS = 25;
@@ -111,6 +132,7 @@ export const tradesRequest = z.object({
       description: `from 1 to ${MAX_TRADES}; a value outside this range is replaced by its nearest end`,
     }),
   cursor: cursorText,
+  ...readForward('trade'),
 });
 
 export const moment = queryText.transform((time, context) => {
@@ -123,6 +145,8 @@ export const moment = queryText.transform((time, context) => {
 /** Longest span of a statement. */
 const MAX_STATEMENT_DAYS = 31;
 const DAY_MS = 86_400_000;
+/** A calendar month is longer by so much at most, where clocks go back in it. */
+const CLOCKS_BACK_MS = 2 * 3_600_000;
 
 export const statementRequest = z
   .object({
@@ -135,7 +159,7 @@ export const statementRequest = z
     cursor: cursorText,
   })
   .refine(({ from, to }) => from <= to, { path: ['to'], message: 'must not be before from' })
-  .refine(({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS, {
+  .refine(({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS + CLOCKS_BACK_MS, {
     path: ['to'],
     message: `must be at most ${MAX_STATEMENT_DAYS} days after from`,
   });
@@ -153,9 +177,11 @@ export const orderBookRequest = z.object({
   }),
 });
 
-/** Far later than any execution, and still exact in milliseconds. */
+/** Later than any execution in seconds, and earlier than every one in milliseconds. */
 const LATEST_SECONDS = 1e11;
-const unixSeconds = count.transform((seconds) => Math.min(seconds, LATEST_SECONDS)).optional();
+const unixSeconds = count
+  .refine((seconds) => seconds <= LATEST_SECONDS, 'must be Unix seconds, not milliseconds')
+  .optional();
 
 /** @param of text for the document: which time is compared */
 const timeRange = (of = '') => ({
@@ -163,22 +189,35 @@ const timeRange = (of = '') => ({
   end_time: unixSeconds.describe(`Unix seconds, inclusive${of}`),
 });
 
-export const historicalTradesRequest = z.object({
-  ticker_id: tickerId,
-  type: oneOf(['all', 'buy', 'sell']).default('all').describe('side of the taker'),
-  limit: count
-    .default(MAX_TRADES)
-    .transform((limit) => (limit === 0 ? MAX_TRADES : Math.min(limit, MAX_TRADES)))
-    .meta({
-      default: MAX_TRADES,
-      description: `number of trades of both sides together; 0 and values above ${MAX_TRADES} return ${MAX_TRADES}`,
-    }),
-  ...timeRange(),
-});
+/** Values above any id stand for the greatest one. */
+const tradeId = count.transform((id) => Math.min(id, Number.MAX_SAFE_INTEGER)).optional();
+
+export const historicalTradesRequest = z
+  .object({
+    ticker_id: tickerId,
+    type: oneOf(['all', 'buy', 'sell']).default('all').describe('side of the taker'),
+    limit: count
+      .default(MAX_TRADES)
+      .transform((limit) => (limit === 0 ? MAX_TRADES : Math.min(limit, MAX_TRADES)))
+      .meta({
+        default: MAX_TRADES,
+        description: `number of trades of both sides together; 0 and values above ${MAX_TRADES} return ${MAX_TRADES}`,
+      }),
+    ...timeRange(),
+    after_id: tradeId.describe('the first executions after this `trade_id`'),
+    before_id: tradeId.describe('the last executions before this `trade_id`; not together with `after_id`'),
+  })
+  .refine(({ after_id, before_id }) => after_id === undefined || before_id === undefined, {
+    path: ['before_id'],
+    message: 'must not be given together with after_id',
+  });
 
 export const candlesRequest = z.object({
   ticker_id: tickerId,
   tf: oneOf(TIMEFRAMES).default('1m').describe('length of a candle; UTC, weeks begin on Monday'),
   ...timeRange(", of a candle's start"),
   limit: limitUpTo(1_000, /^0*([1-9]\d{0,2}|1000)$/, 500),
+  pick: oneOf(['newest', 'oldest'])
+    .default('newest')
+    .describe('the candles of the range that are returned where it has more than `limit`'),
 });

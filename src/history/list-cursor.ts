@@ -10,6 +10,13 @@ const CURSOR_BYTES = (CURSOR_LENGTH * 3) / 4;
 /** The list, wallet and filters that a cursor is valid for. The page size is not part of it. */
 type CursorScope = Readonly<Record<string, string | undefined>>;
 
+/** Returns the part of a scope that says how a list is read. */
+export const forwardScope = (read: {
+  readonly direction: string;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}): CursorScope => ({ order: read.direction, since: read.since?.toString(), until: read.until?.toString() });
+
 /** @param next position where the next page begins; null if there is none */
 export const writeCursor = (scope: CursorScope, next: number | null): string | null =>
   next === null ? null : writePlace(scope, [next]);

@@ -22,6 +22,7 @@ import {
   type PlacedEvent,
   visitOrders,
 } from '../domain/order-life.ts';
+import type { Direction, TimeSpan } from '../ledger/index.ts';
 
 /** An order with its unsettled changes, and its unsettled fills in the order of execution. */
 export interface FoldedOrder {
@@ -110,14 +111,30 @@ export interface TradesFilter {
   readonly market?: string | undefined;
   readonly orderId?: string | undefined;
   readonly beforeTradeId?: number | undefined;
+  readonly afterTradeId?: number | undefined;
+  readonly span?: TimeSpan | undefined;
+  /** The newest first unless given. */
+  readonly direction?: Direction | undefined;
 }
 
-/** Returns the wallet's trades, as maker or taker, newest first: those in the events, then those in the snapshot. */
+export const isWithin = (
+  timeMs: number,
+  { sinceMs = 0, untilMs = Number.POSITIVE_INFINITY }: TimeSpan = {},
+): boolean => timeMs >= sinceMs && timeMs < untilMs;
+
+/** Returns the wallet's trades, as maker or taker, in a direction: those in the snapshot with those in the events. */
 export function foldTrades(
   settled: { readonly cursor: Cursor; readonly trades: readonly WalletTrade[] },
   events: readonly EngineEvent[],
   wallet: string,
-  { market, orderId, beforeTradeId = Number.MAX_SAFE_INTEGER }: TradesFilter,
+  {
+    market,
+    orderId,
+    beforeTradeId = Number.MAX_SAFE_INTEGER,
+    afterTradeId = 0,
+    span,
+    direction,
+  }: TradesFilter,
 ): WalletTrade[] {
   const isOwn = ({ takerWallet, makerWallet, takerOrderId, makerOrderId }: Trade): boolean =>
     (takerWallet === wallet && (orderId === undefined || orderId === takerOrderId)) ||
@@ -125,8 +142,9 @@ export function foldTrades(
   const fresh = events
     .filter(({ sequence }) => sequence > settled.cursor.sequence)
     .flatMap((event) => (event.kind === 'order_placed' ? event.trades : []))
-    .filter((trade) => isOwn(trade) && trade.tradeId < beforeTradeId)
-    .filter((trade) => market === undefined || trade.market === market)
+    .filter((trade) => isOwn(trade) && trade.tradeId < beforeTradeId && trade.tradeId > afterTradeId)
+    .filter((trade) => (market === undefined || trade.market === market) && isWithin(trade.timeMs, span))
     .map((trade) => walletTradeOf(trade, wallet));
+  if (direction === 'asc') return [...settled.trades, ...fresh];
   return fresh.length === 0 ? [...settled.trades] : [...fresh.reverse(), ...settled.trades];
 }

@@ -15,8 +15,8 @@ import {
   type Trade,
   type WalletTrade,
 } from '../domain/order.ts';
-import type { Ledger } from '../ledger/index.ts';
-import { type FoldedOrder, foldOrders, foldTrades, type TradesFilter } from './order-fold.ts';
+import type { Direction, Ledger, TimeSpan } from '../ledger/index.ts';
+import { type FoldedOrder, foldOrders, foldTrades, isWithin, type TradesFilter } from './order-fold.ts';
 import { fitting, newest, type OrderWithFills, type ShownFills, shownFillsOf } from './shown-fills.ts';
 import { reaching, touchedIds, type UnsettledStores, unsettledEvents } from './unsettled.ts';
 
@@ -46,10 +46,15 @@ interface OrdersFilter {
   readonly market?: string | undefined;
   /** Lists only orders that were placed before this event. */
   readonly beforeSequence?: number | undefined;
+  /** Lists only orders that were placed after this event. */
+  readonly afterSequence?: number | undefined;
+  readonly span?: TimeSpan | undefined;
+  /** The newest first unless given. */
+  readonly direction?: Direction | undefined;
 }
 
 /**
- * Returns a page of the wallet's orders, newest first by placement. The page ends early where the reply has no room for
+ * Returns a page of the wallet's orders in the order of their placement, newest first unless asked otherwise. The page ends early where the reply has no room for
  * the fills of the next order. An order never changes its place, so consecutive
  * pages show no order twice. They include every order that keeps the status from the first page to the last.
  * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
@@ -57,21 +62,37 @@ interface OrdersFilter {
 export async function readOrders(
   { engine, ledger, settings }: Stores,
   wallet: string,
-  { status, market, beforeSequence = Number.MAX_SAFE_INTEGER }: OrdersFilter,
+  filter: OrdersFilter,
   limit: number,
 ): Promise<ListPart<OrderWithFills>> {
-  const isAsked = (order: { readonly sequence: number; readonly market: string }): boolean =>
-    order.sequence < beforeSequence && (market === undefined || order.market === market);
+  const {
+    status,
+    market,
+    beforeSequence = Number.MAX_SAFE_INTEGER,
+    afterSequence = 0,
+    span,
+    direction,
+  } = filter;
+  const isAsked = (order: Pick<ListedOrder, 'sequence' | 'market' | 'createdAtMs'>): boolean =>
+    order.sequence < beforeSequence &&
+    order.sequence > afterSequence &&
+    (market === undefined || order.market === market) &&
+    isWithin(order.createdAtMs, span);
   const isListed = ({ order }: FoldedOrder): boolean =>
     isAsked(order) && (status === undefined || isLive(order.status) === (status === 'live'));
   const places = (event: EngineEvent): boolean =>
     event.kind === 'order_placed' && event.order.wallet === wallet && isAsked(event.order);
+  const listed = (folded: FoldedOrder[]): FoldedOrder[] => {
+    const found = folded.filter(isListed);
+    return direction === 'asc' ? found.reverse() : found;
+  };
   const listedIn = (events: readonly EngineEvent[]): FoldedOrder[] =>
-    foldOrders(NOTHING_SETTLED, events, wallet).filter(isListed);
+    listed(foldOrders(NOTHING_SETTLED, events, wallet));
   // The count is cheap. Each further placement adds one order to the list at most.
   let minPlaced = limit + 1;
   const { events, isEnough, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     isEnough(newest) {
+      if (direction === 'asc') return false;
       const placed = newest.filter(places).length;
       if (placed < minPlaced) return false;
       const missing = limit + 1 - listedIn(newest).length;
@@ -87,7 +108,7 @@ export async function readOrders(
     return { items: withFills(items, new Map(), settings), next };
   }
   // One extra order tells whether there is a next page.
-  const page = { status, market, beforeSequence, limit: limit + 1 };
+  const page = { ...filter, limit: limit + 1 };
   if (events.length === 0) {
     const read = await ledger.orders.ofWallet(wallet, { ...page, fills: { ...settings, orders: limit } });
     const { orders } = reaching(settledTo, read);
@@ -95,7 +116,7 @@ export async function readOrders(
   }
   const read = await ledger.orders.ofWallet(wallet, { ...page, touchedIds: touchedIds(events, wallet) });
   const settled = reaching(settledTo, read);
-  const { items, next } = pageOfOrders(foldOrders(settled, events, wallet).filter(isListed));
+  const { items, next } = pageOfOrders(listed(foldOrders(settled, events, wallet)));
   const fills = await ledger.orders.fills(settledCounts(items, settings), settled.cursor);
   return { items: withFills(items, fills, settings), next };
 }
@@ -141,7 +162,7 @@ const withNewest = (
 });
 
 /**
- * Returns a page of the wallet's trades, newest first.
+ * Returns a page of the wallet's trades, newest first unless asked otherwise.
  * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
  */
 export async function readTrades(
@@ -150,14 +171,15 @@ export async function readTrades(
   filter: TradesFilter,
   limit: number,
 ): Promise<ListPart<WalletTrade>> {
-  const { orderId } = filter;
+  const { orderId, direction } = filter;
   if (orderId !== undefined && !isOrderId(orderId)) return { items: [], next: null };
   const tradesIn = (events: readonly EngineEvent[]): WalletTrade[] =>
     foldTrades(NOTHING_SETTLED, events, wallet, filter);
   const { events, isEnough, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     orderId,
     isEnough: (newest) =>
-      tradesIn(newest).length > limit || (orderId !== undefined && newest.some(creates(orderId))),
+      (direction !== 'asc' && tradesIn(newest).length > limit) ||
+      (orderId !== undefined && newest.some(creates(orderId))),
   });
   const trades = isEnough
     ? tradesIn(events)

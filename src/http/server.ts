@@ -26,13 +26,10 @@ const TIME_LIMITS = {
   /** No honest client needs longer to send a request of 16 KB. */
   requestTimeout: 30_000,
   headersTimeout: 10_000,
-  /**
-   * Longer than the idle timeout of common load balancers, so that they never send on a socket that is being closed.
-   */
-  keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 };
 const REPLY_STALL_MS = 10_000;
+const KEEP_ALIVE_MS = 75_000;
 /** Maximum number of headers that Node keeps per request. Node silently drops further ones. */
 const MAX_HEADERS = 1_000;
 
@@ -49,6 +46,8 @@ interface HttpServerOptions {
   readonly timeLimits?: typeof TIME_LIMITS;
   /** Time within which a client must take a part of its reply, in milliseconds. */
   readonly replyStallMs?: number;
+  /** Time for which an idle connection stays open, in milliseconds. */
+  readonly keepAliveMs?: number;
   /** Message classes that the application was made with; default Node's own. */
   readonly classes?: MessageClasses;
 }
@@ -56,12 +55,18 @@ interface HttpServerOptions {
 /** @param app answers requests; the caller must listen and close. */
 export function createHttpServer(
   app: RequestListener,
-  { timeLimits = TIME_LIMITS, replyStallMs = REPLY_STALL_MS, classes }: HttpServerOptions = {},
+  {
+    timeLimits = TIME_LIMITS,
+    replyStallMs = REPLY_STALL_MS,
+    keepAliveMs = KEEP_ALIVE_MS,
+    classes,
+  }: HttpServerOptions = {},
 ): HttpServer {
   let take: TakeWebSocket | undefined;
   const isTaken = (request: IncomingMessage): boolean => take !== undefined && isHandshake(request);
   const options = {
     ...timeLimits,
+    keepAliveTimeout: keepAliveMs,
     ...classes,
     // The application rejects a request without Host itself, so that the reply has a body.
     requireHostHeader: false,

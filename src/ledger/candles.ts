@@ -22,6 +22,7 @@ import {
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import type { Pools } from './pools.ts';
 import { askForTexts, type PreparedQuery, prepared } from './queries.ts';
+import type { Direction } from './walk.ts';
 
 /** SQL that merges several candles: min and max of [time, price] are the first and the last price, without a sort. */
 const FOLDED = [
@@ -66,6 +67,8 @@ const MINUTES = prepared(
 export interface CandleRange {
   /** Most candles. */
   readonly limit: number;
+  /** The end of the range from which the candles are taken, the newest unless given. */
+  readonly pick?: 'newest' | 'oldest' | undefined;
   /** Unix milliseconds, inclusive, of a candle's start. */
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
@@ -103,24 +106,27 @@ function startSql(timeframe: Timeframe): string {
 }
 
 /**
- * Reads as many rows, newest first, as the requested buckets can have. If the rows cover more buckets, only the oldest
- * can be incomplete, and it is past the limit.
+ * Reads as many rows, from one end, as the requested buckets can have. If the rows cover more buckets, only the last that
+ * was reached can be incomplete, and it is past the limit.
  */
-const historyOf = (timeframe: Timeframe): PreparedQuery =>
+const historyOf = (timeframe: Timeframe, direction: Direction): PreparedQuery =>
   prepared(
     withCursor(`select ${joinedLines('line', 'start_ms')} from (
       select start_ms, ${lineOf('start_ms', ...FOLDED)} as line
       from (
         select *, ${startSql(timeframe)} as start_ms from public.candles
         where market = $1 and timeframe = '${SOURCES[timeframe].kept}' and open_ms >= $2 and open_ms < $3
-        order by open_ms desc limit $4 * ${SOURCES[timeframe].most}
+        order by open_ms ${direction} limit $4 * ${SOURCES[timeframe].most}
       ) as candles
-      group by start_ms order by start_ms desc limit $4) as buckets`),
+      group by start_ms order by start_ms ${direction} limit $4) as buckets`),
   );
 
 const HISTORIES = Object.fromEntries(
-  TIMEFRAMES.map((timeframe) => [timeframe, historyOf(timeframe)]),
-) as Readonly<Record<Timeframe, PreparedQuery>>;
+  TIMEFRAMES.map((timeframe) => [
+    timeframe,
+    { newest: historyOf(timeframe, 'desc'), oldest: historyOf(timeframe, 'asc') },
+  ]),
+) as Readonly<Record<Timeframe, Readonly<Record<'newest' | 'oldest', PreparedQuery>>>>;
 
 export type CandleQueries = ReturnType<typeof candleQueries>;
 
@@ -143,18 +149,18 @@ export function candleQueries({ public: reading }: Pick<Pools, 'public'>) {
     },
 
     /**
-     * Returns the newest candles of a market whose start lies in a range, oldest first. Buckets without executions are
+     * Returns the newest or the oldest candles of a market whose start lies in a range, oldest first. Buckets without executions are
      * left out.
      */
     async history(
       market: string,
       timeframe: Timeframe,
-      { limit, fromMs = 0, toMs }: CandleRange,
+      { limit, pick = 'newest', fromMs = 0, toMs }: CandleRange,
     ): Promise<SettledCandles> {
       const startMs = bucketStartMs(timeframe, fromMs);
       const firstMs = startMs === fromMs ? fromMs : bucketEndMs(timeframe, fromMs);
       const endMs = toMs === undefined ? Number.MAX_SAFE_INTEGER : bucketEndMs(timeframe, toMs);
-      const [cursor, lines] = await askForTexts(reading, HISTORIES[timeframe], [
+      const [cursor, lines] = await askForTexts(reading, HISTORIES[timeframe][pick], [
         market,
         firstMs,
         endMs,

@@ -4,7 +4,7 @@
 
 import type { Fill, FillRole } from '../domain/order.ts';
 import { joinedInOneLine, lineOf } from './lines.ts';
-import { endOf } from './walk.ts';
+import { type Direction, walkOf } from './walk.ts';
 
 const NO_BOUND = String(Number.MAX_SAFE_INTEGER);
 
@@ -39,23 +39,28 @@ export function readFills(fields: readonly string[], from: number): Fill[] {
   return fills;
 }
 
-/** A walk along an index of trades from its end, in SQL. */
+/** A walk along an index of trades from one of its ends, in SQL. */
 interface TradeWalk {
   /** Columns of the index before `trade_id`, and their values. */
   readonly columns: readonly string[];
   readonly values: readonly string[];
   /** Only trades before this one. */
   readonly before?: string;
+  /** Only trades after this one. */
+  readonly after?: string;
+  /** From the newest down unless given. */
+  readonly direction?: Direction;
   readonly where?: string;
   readonly limit: string;
 }
 
-/** Returns SQL that selects from the newest trades. */
+/** Returns SQL that selects from the newest trades, or from the oldest. */
 export const walkTrades = (
   selected: string,
-  { columns, values, before = NO_BOUND, where = 'true', limit }: TradeWalk,
+  { columns, values, before = NO_BOUND, after = '0', direction = 'desc', where = 'true', limit }: TradeWalk,
 ): string =>
-  `(select ${selected} from public.trades where ${where} ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
+  `(select ${selected} from public.trades where ${where}
+    ${walkOf(direction, columns, 'trade_id', values, { after, before })} limit ${limit})`;
 
 /**
  * Returns SQL of an order's newest fills in the order of execution, all in one line; null for an order without fills.

@@ -1,6 +1,7 @@
 /** Finds the first row at or after a time by bisection of a key: times never run backwards, so they need no index. */
 
 import type { Ask } from './queries.ts';
+import { endOf, startOf } from './walk.ts';
 
 /**
  * Returns SQL that looks at the row in the middle of [low, high) again and again, some fifty times for any length.
@@ -25,6 +26,37 @@ const FIRST_SEQUENCE = bisection('ledger_entries', 'sequence', 'sequence, line',
 const FIRST_ACT = bisection('operator_acts', 'sequence', 'sequence', 'time_ms');
 const FIRST_TRADE = bisection('trades', 'trade_id', 'trade_id', 'time_ms');
 
+/**
+ * Returns SQL of the first order of a wallet, $2, at or after a time, $1. The orders of a wallet stand in two indexes, of
+ * the live and of the closed ones.
+ */
+function firstOrder(): string {
+  const either = (walk: string): string =>
+    ['null', 'not null']
+      .map(
+        (closed) =>
+          `(select sequence, created_at_ms from public.orders where closed_sequence is ${closed} ${walk} limit 1)`,
+      )
+      .join(' union all ');
+  const from = (place: string): string =>
+    `(select sequence as key, created_at_ms as value
+      from (${either(startOf(['wallet'], 'sequence', ['$2'], `${place} - 1`))}) as either order by sequence limit 1)`;
+  const newest = either(endOf(['wallet'], 'sequence', ['$2'], String(Number.MAX_SAFE_INTEGER)));
+  return `
+    with recursive halves (low, high) as (
+      select 1::bigint, (select max(sequence) + 1 from (${newest}) as newest)
+      union all
+      select case when found.value < $1 then found.key + 1 else low end,
+        case when found.value < $1 then high else middle end
+      from halves
+      cross join lateral (select (low + high) / 2 as middle) as halved
+      cross join lateral ${from('middle')} as found
+      where low < high)
+    select key from ${from('(select max(low) from halves)')} as first`;
+}
+
+const FIRST_ORDER = firstOrder();
+
 /** @param sequence parameter. @returns SQL of the id of the first trade after an event; null if there is none */
 export const firstTradeAfter = (sequence: string): string =>
   `(${bisection('trades', 'trade_id', 'trade_id', 'sequence', `${sequence}::bigint + 1`)})`;
@@ -45,6 +77,10 @@ export const firstSequenceAt = firstBy(FIRST_SEQUENCE);
 
 /** Returns the sequence of the first act at or after a time, or more than every sequence. */
 export const firstActAt = firstBy(FIRST_ACT);
+
+/** Returns the sequence of the first order of a wallet at or after a time, or more than every sequence. */
+export const firstOrderAt = async (ask: Ask, wallet: string, timeMs: number): Promise<bigint> =>
+  (await ask<{ key: bigint }>(FIRST_ORDER, [timeMs, wallet]))[0]?.key ?? AFTER_ALL;
 
 /** Returns the id of the first trade at or after a time, or more than every id. */
 export const firstTradeAt = firstBy(FIRST_TRADE);

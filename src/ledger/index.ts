@@ -60,7 +60,9 @@ export type { PostgresFigures } from './server-figures.ts';
 export type { SettledTo } from './settlement.ts';
 export type { Stated, StatementPage, StatementPosition, StatementSpan } from './statement.ts';
 export { storable } from './text.ts';
+export type { TimeSpan } from './time-span.ts';
 export { type Dimension, TURNOVER_DIMENSIONS, type TurnoverSpan } from './turnover.ts';
+export type { Direction } from './walk.ts';
 
 /**
  * Every read returns the cursor that it is as of, from the same snapshot, so that a reader can add later events of the

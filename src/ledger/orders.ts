@@ -7,12 +7,14 @@ import { maker } from '../order/maker.ts';
 import { refusedWhileAway } from './away.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { newestFills, readFills } from './fills.ts';
+import { firstOrderAt } from './first-after.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { LISTED_LINE, LISTED_MEMBERS } from './order-rows.ts';
 import type { Pools } from './pools.ts';
-import { askForTexts, askOnce, type PreparedQuery, prepared } from './queries.ts';
+import { type Ask, askForTexts, askOnce, type PreparedQuery, prepared } from './queries.ts';
 import { storable } from './text.ts';
-import { endOf } from './walk.ts';
+import { askWithin, type TimeSpan } from './time-span.ts';
+import { type Direction, walkOf } from './walk.ts';
 
 /** `fills`: the newest ones, as many as requested, in the order of execution. */
 type SettledOrder = ListedOrder & { readonly fills: readonly Fill[] };
@@ -23,6 +25,12 @@ interface OrdersPage {
   readonly market?: string | undefined;
   /** Only orders that were placed before this event. */
   readonly beforeSequence?: number | undefined;
+  /** Only orders that were placed after this event. */
+  readonly afterSequence?: number | undefined;
+  /** Only orders that were placed in this span. */
+  readonly span?: TimeSpan | undefined;
+  /** The newest first unless given. */
+  readonly direction?: Direction | undefined;
   readonly limit: number;
   /**
    * Orders that the engine filled or closed, settled or not. A page of live or of closed orders also carries those of
@@ -48,7 +56,7 @@ const COLUMNS = `id, wallet, sequence, fill_count, ${LISTED_LINE} as head`;
  * sequence) for the orders of one market.
  * @param market parameter of the market
  */
-function pagesOf(market?: string): Record<'all' | 'live' | 'closed', string> {
+function pagesOf(direction: Direction, market?: string): Record<'all' | 'live' | 'closed', string> {
   const [columns, values] =
     market === undefined
       ? [['wallet'], ['$1']]
@@ -56,57 +64,64 @@ function pagesOf(market?: string): Record<'all' | 'live' | 'closed', string> {
           ['market', 'wallet'],
           [market, '$1'],
         ];
-  const newest = (where: string): string =>
-    `(select ${COLUMNS} from public.orders where ${where} ${endOf(columns, 'sequence', values, '$2')} limit $3)`;
+  const first = (where: string): string =>
+    `(select ${COLUMNS} from public.orders where ${where}
+      ${walkOf(direction, columns, 'sequence', values, { before: '$2', after: '$5' })} limit $3)`;
   // `offset 0` keeps Postgres from using an index other than that of the ids for the conditions after it.
   const touched = `(select ${COLUMNS} from unnest($4::text[]) as touched (touched_id)
     cross join lateral (select * from public.orders where id = touched_id offset 0) as found
     where wallet = $1 ${market === undefined ? '' : `and market = ${market}`} and closed_sequence is null
-      and sequence < $2)`;
+      and sequence < $2 and sequence > $5)`;
   return {
-    // The newest live and closed orders, each from its index: a third index, of all orders, would cost settlement as
+    // The first live and closed orders, each from its index: a third index, of all orders, would cost settlement as
     // much as these two. Each statement has the same parameters, so this page must mention $4, too.
     all: `(select * from (
-      ${newest('closed_sequence is null and $4::text[] is not null')} union all ${newest('closed_sequence is not null')}
-      ) as either order by wallet desc, sequence desc limit $3)`,
-    live: `${newest('closed_sequence is null and id <> all($4)')} union all ${touched}`,
-    closed: `${newest('closed_sequence is not null')} union all ${touched}`,
+      ${first('closed_sequence is null and $4::text[] is not null')} union all ${first('closed_sequence is not null')}
+      ) as either order by wallet ${direction}, sequence ${direction} limit $3)`,
+    live: `${first('closed_sequence is null and id <> all($4)')} union all ${touched}`,
+    closed: `${first('closed_sequence is not null')} union all ${touched}`,
   };
 }
 
-const headsOf = (page: string): string =>
-  `select ${joinedLines('head', 'sequence desc')} from (${page}) as page`;
+type WriteList = (page: string, direction: Direction) => string;
+
+const headsOf: WriteList = (page, direction) =>
+  `select ${joinedLines('head', `sequence ${direction}`)} from (${page}) as page`;
 
 /**
- * Returns SQL of orders with fills. $5 limits the fills of an order, $6 those of all orders, $7 the orders that carry
+ * Returns SQL of orders with fills. $6 limits the fills of an order, $7 those of all orders, $8 the orders that carry
  * fills. The first order whose fills have no room, and all after it, carry none: the reply ends there.
  */
-const wholeOrdersOf = (page: string): string => `
-  select ${joinedLines(lineOf('head', newestFills('id', 'share')), 'sequence desc')} from (
+const wholeOrdersOf: WriteList = (page, direction) => `
+  select ${joinedLines(lineOf('head', newestFills('id', 'share')), `sequence ${direction}`)} from (
     select id, sequence, head,
-      case when row_number() over newest > $7 or sum(most) over newest > $6 then 0 else most end as share
-    from (select *, least(fill_count, $5, $6)::integer as most from (${page}) as page) as limited
-    window newest as (order by sequence desc rows unbounded preceding)
+      case when row_number() over listed > $8 or sum(most) over listed > $7 then 0 else most end as share
+    from (select *, least(fill_count, $6, $7)::integer as most from (${page}) as page) as limited
+    window listed as (order by sequence ${direction} rows unbounded preceding)
   ) as shared`;
 
 /** @param market parameter that follows the others of the statement */
-const statementsOf = (write: (page: string) => string, market: string) => ({
-  ofAll: prepareEach(write, pagesOf()),
-  ofMarket: prepareEach(write, pagesOf(market)),
-});
+const statementsOf = (write: WriteList, market: string) => {
+  const inDirection = (direction: Direction) => ({
+    ofAll: prepareEach(write, direction, pagesOf(direction)),
+    ofMarket: prepareEach(write, direction, pagesOf(direction, market)),
+  });
+  return { desc: inDirection('desc'), asc: inDirection('asc') };
+};
 
 function prepareEach<Name extends string>(
-  write: (page: string) => string,
+  write: WriteList,
+  direction: Direction,
   pages: Record<Name, string>,
 ): Record<Name, PreparedQuery> {
   const written = Object.entries<string>(pages).map(([name, page]) => [
     name,
-    prepared(withCursor(write(page))),
+    prepared(withCursor(write(page, direction))),
   ]);
   return Object.fromEntries(written);
 }
 
-const LISTS = { heads: statementsOf(headsOf, '$5'), whole: statementsOf(wholeOrdersOf, '$8') };
+const LISTS = { heads: statementsOf(headsOf, '$6'), whole: statementsOf(wholeOrdersOf, '$9') };
 
 const BY_ID = prepared(
   withCursor(`select ${lineOf(LISTED_LINE, newestFills('id', '$3'))}
@@ -135,18 +150,22 @@ export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | '
       return id;
     };
   return {
-    /** Returns a page of the wallet's orders, newest first, with the fills that the page asks for. */
+    /** Returns a page of the wallet's orders in its direction, with the fills that the page asks for. */
     async ofWallet(
       wallet: string,
-      { status, market, beforeSequence = Number.MAX_SAFE_INTEGER, limit, touchedIds = [], fills }: OrdersPage,
+      { status, market, direction = 'desc', limit, touchedIds = [], fills, ...bounds }: OrdersPage,
     ): Promise<{ cursor: Cursor; orders: SettledOrder[] }> {
-      const asked = status ?? 'all';
-      const parameters = [wallet, beforeSequence, limit, touchedIds];
-      if (fills !== undefined) parameters.push(fills.maxFillsPerOrder, fills.maxFillsPerReply, fills.orders);
-      if (market !== undefined) parameters.push(market);
-      const statements = fills === undefined ? LISTS.heads : LISTS.whole;
-      const list = statements[market === undefined ? 'ofAll' : 'ofMarket'][asked];
-      const [cursor, lines] = await askForTexts(lists, list, parameters);
+      const further: unknown[] = [];
+      if (fills !== undefined) further.push(fills.maxFillsPerOrder, fills.maxFillsPerReply, fills.orders);
+      if (market !== undefined) further.push(market);
+      const statements = (fills === undefined ? LISTS.heads : LISTS.whole)[direction];
+      const list = statements[market === undefined ? 'ofAll' : 'ofMarket'][status ?? 'all'];
+      const { beforeSequence: before = Number.MAX_SAFE_INTEGER, afterSequence: after = 0, span } = bounds;
+      const firstAt = (ask: Ask, timeMs: number) => firstOrderAt(ask, wallet, timeMs);
+      const [cursor, lines] = await askWithin(lists, list, { before, after, span, firstAt }, (bound) => [
+        ...[wallet, bound.before, limit, touchedIds, bound.after],
+        ...further,
+      ]);
       return { cursor: readCursorText(cursor), orders: rowsOf(lines).map(readOrder) };
     },
 

@@ -128,6 +128,19 @@ export const askForTexts = (
 
 const NO_TEXTS: TwoTexts = [null, null];
 
+/** Asks for the same in a snapshot. */
+export async function askForTextsIn(
+  ask: Ask,
+  { text }: PreparedQuery,
+  parameters: readonly unknown[],
+): Promise<TwoTexts> {
+  const rows = await ask<{ first: string | null; second: string | null }>(
+    `select * from (${text}) as answer (first, second)`,
+    parameters,
+  );
+  return rows[0] === undefined ? NO_TEXTS : [rows[0].first, rows[0].second];
+}
+
 async function texts(pool: pg.Pool, statement: PreparedQuery, values: unknown[]): Promise<TwoTexts> {
   try {
     const { rows } = await pool.query({ ...statement, values, rowMode: 'array' });

@@ -13,10 +13,13 @@ import {
   withPlace,
 } from './cursor.ts';
 import { FILL_FIELDS, fillFields, readFill, walkTrades } from './fills.ts';
+import { firstTradeAt } from './first-after.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import type { Pools } from './pools.ts';
 import { askForTexts, inSnapshot, type PreparedQuery, prepared } from './queries.ts';
+import { askWithin, type TimeSpan } from './time-span.ts';
+import type { Direction } from './walk.ts';
 
 interface TradeRow extends MarketUnitsRow {
   trade_id: bigint;
@@ -59,6 +62,12 @@ interface WalletTradesFilter {
   readonly orderId?: string | undefined;
   /** Only trades before this one. */
   readonly beforeTradeId?: number | undefined;
+  /** Only trades after this one. */
+  readonly afterTradeId?: number | undefined;
+  /** Only trades of this span. */
+  readonly span?: TimeSpan | undefined;
+  /** The newest first unless given. */
+  readonly direction?: Direction | undefined;
   readonly limit: number;
 }
 
@@ -87,43 +96,58 @@ const readWalletTrade = (fields: readonly string[]): WalletTrade => ({
 const lineOfRole = (role: FillRole): string => lineOf(...fillFields(role), ...FURTHER[role]);
 
 /**
- * Returns SQL of the newest trades of both roles, newest first. Each market and role is one short walk of an index from
- * its end: a wallet with millions of trades in one market costs no more than one with ten. The walks find ids alone,
+ * Returns SQL of the first trades of both roles in a direction. Each market and role is one short walk of an index from
+ * one end: a wallet with millions of trades in one market costs no more than one with ten. The walks find ids alone,
  * which the indexes hold; only the listed trades are read from the table.
  * @param listed names what each walk is of
  * @param indexOf columns of the index of a role, and the values that it is walked with
  */
-function newestTrades(
+function firstTrades(
+  direction: Direction,
   listed: string,
   indexOf: (role: FillRole) => { readonly columns: readonly string[]; readonly values: readonly string[] },
 ): PreparedQuery {
   const walk = (role: FillRole): string =>
-    walkTrades(`trade_id, '${role}' as role`, { ...indexOf(role), before: '$3', limit: '$4' });
+    walkTrades(`trade_id, '${role}' as role`, {
+      ...indexOf(role),
+      direction,
+      before: '$3',
+      limit: '$4',
+      after: '$5',
+    });
+  const order = `trade_id ${direction}`;
   return prepared(
-    withCursor(`select ${joinedLines('line', 'trade_id desc')} from (
+    withCursor(`select ${joinedLines('line', order)} from (
       select trade_id, case role when 'taker' then ${lineOfRole('taker')} else ${lineOfRole('maker')} end as line
       from (
         select own.trade_id as id, own.role from (${listed}) as listed
         cross join lateral (${walk('taker')} union all ${walk('maker')}) as own
-        order by own.trade_id desc limit $4
+        order by own.${order} limit $4
       ) as newest
       cross join lateral (select * from public.trades where trade_id = newest.id offset 0) as found) as lines`),
   );
 }
 
-const OF_WALLET = newestTrades(
-  `select symbol from public.markets where $2::text is null or symbol = $2`,
-  (role) => ({
-    columns: [`${role}_wallet`, 'market'],
-    values: ['$1', 'listed.symbol'],
-  }),
-);
+const ofWallet = (direction: Direction): PreparedQuery =>
+  firstTrades(
+    direction,
+    `select symbol from public.markets where $2::text is null or symbol = $2`,
+    (role) => ({
+      columns: [`${role}_wallet`, 'market'],
+      values: ['$1', 'listed.symbol'],
+    }),
+  );
 
-const OF_ORDER = newestTrades(
-  `select id from (select * from public.orders where id = $5 offset 0) as asked
-   where wallet = $1 and ($2::text is null or market = $2)`,
-  (role) => ({ columns: [`${role}_order_id`], values: ['listed.id'] }),
-);
+const ofOrder = (direction: Direction): PreparedQuery =>
+  firstTrades(
+    direction,
+    `select id from (select * from public.orders where id = $6 offset 0) as asked
+     where wallet = $1 and ($2::text is null or market = $2)`,
+    (role) => ({ columns: [`${role}_order_id`], values: ['listed.id'] }),
+  );
+
+const OF_WALLET = { desc: ofWallet('desc'), asc: ofWallet('asc') };
+const OF_ORDER = { desc: ofOrder('desc'), asc: ofOrder('asc') };
 
 interface MarketTradesFilter {
   /** The taker's side. */
@@ -133,20 +157,42 @@ interface MarketTradesFilter {
   readonly fromMs?: number | undefined;
   /** Unix milliseconds, exclusive. */
   readonly toMs?: number | undefined;
+  /** The first trades after this one. */
+  readonly afterId?: number | undefined;
+  /** The last trades before this one. */
+  readonly beforeId?: number | undefined;
 }
 
-const OF_MARKET = prepared(
-  withCursor(`select ${joinedLines('line', 'trade_id desc')} from (
+/**
+ * Returns SQL of trades of a market, newest first. The index is in the order of time, as the ids are: the time of the
+ * trade at a bound completes the bound.
+ */
+const ofMarket = (direction: Direction, bound: string): PreparedQuery =>
+  prepared(
+    withCursor(`select ${joinedLines('line', 'trade_id desc')} from (
     select trade_id,
       ${lineOf('trade_id', 'taker_side', 'price_ticks', 'size_steps', 'notional_atoms', 'time_ms')} as line
     from (
       select found.* from unnest($2::text[]) as asked (side)
       cross join lateral (
         select trade_id, taker_side, price_ticks, size_steps, notional_atoms, time_ms from public.trades
-        where market = $1 and taker_side = asked.side and time_ms >= $3 and time_ms < $4
-        order by time_ms desc, trade_id desc limit $5
+        where market = $1 and taker_side = asked.side and time_ms >= $3 and time_ms < $4 ${bound}
+        order by time_ms ${direction}, trade_id ${direction} limit $5
       ) as found
-      order by found.trade_id desc limit $5) as newest) as lines`),
+      order by found.trade_id ${direction} limit $5) as listed) as lines`),
+  );
+
+const OF_MARKET = ofMarket('desc', '');
+const AFTER_ID = ofMarket(
+  'asc',
+  `and (time_ms, trade_id) > (
+    coalesce((select time_ms from public.trades where trade_id <= $6 order by trade_id desc limit 1), 0), $6::bigint)`,
+);
+const BEFORE_ID = ofMarket(
+  'desc',
+  `and (time_ms, trade_id) < (
+    coalesce((select time_ms from public.trades where trade_id >= $6 order by trade_id limit 1), ${Number.MAX_SAFE_INTEGER}),
+    $6::bigint)`,
 );
 
 const readPublicTrade = (fields: readonly string[]): PublicTrade => ({
@@ -229,25 +275,39 @@ export type TradeQueries = ReturnType<typeof tradeQueries>;
 /** Reads of settled trades. */
 export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | 'public'>) {
   return {
-    /** Returns the wallet's latest trades, as maker or taker, newest first. */
+    /** Returns the wallet's latest trades, as maker or taker, newest first; or its first ones, oldest first. */
     async ofWallet(
       wallet: string,
-      { market, orderId, beforeTradeId = Number.MAX_SAFE_INTEGER, limit }: WalletTradesFilter,
+      { market, orderId, direction = 'desc', limit, ...bounds }: WalletTradesFilter,
     ): Promise<{ cursor: Cursor; trades: WalletTrade[] }> {
-      const parameters = [wallet, market ?? null, beforeTradeId, limit];
-      const [cursor, lines] = await (orderId === undefined
-        ? askForTexts(lists, OF_WALLET, parameters)
-        : askForTexts(lists, OF_ORDER, [...parameters, orderId]));
+      const { beforeTradeId: before = Number.MAX_SAFE_INTEGER, afterTradeId: after = 0, span } = bounds;
+      const statement = (orderId === undefined ? OF_WALLET : OF_ORDER)[direction];
+      const further = orderId === undefined ? [] : [orderId];
+      const [cursor, lines] = await askWithin(
+        lists,
+        statement,
+        { before, after, span, firstAt: firstTradeAt },
+        (bound) => [...[wallet, market ?? null, bound.before, limit, bound.after], ...further],
+      );
       return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readWalletTrade) };
     },
 
-    /** Returns a market's trades, newest first, read from an end of the index for each side. */
+    /** Returns a market's trades, newest first, read from one place of the index for each side. */
     async ofMarket(
       market: string,
-      { side, limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: MarketTradesFilter,
+      { side, limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, afterId, beforeId }: MarketTradesFilter,
     ): Promise<{ cursor: Cursor; trades: PublicTrade[] }> {
-      const sides = side === undefined ? ['buy', 'sell'] : [side];
-      const [cursor, lines] = await askForTexts(reading, OF_MARKET, [market, sides, fromMs, toMs, limit]);
+      const parameters: unknown[] = [
+        market,
+        side === undefined ? ['buy', 'sell'] : [side],
+        fromMs,
+        toMs,
+        limit,
+      ];
+      const bound = afterId ?? beforeId;
+      if (bound !== undefined) parameters.push(bound);
+      const statement = afterId !== undefined ? AFTER_ID : beforeId !== undefined ? BEFORE_ID : OF_MARKET;
+      const [cursor, lines] = await askForTexts(reading, statement, parameters);
       return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readPublicTrade) };
     },
 

@@ -2,7 +2,7 @@
 
 /**
  * Returns the end of an SQL condition, and its order: rows whose `columns` have these values, from the highest number
- * below `before` downwards. `columns` and `number` together must be the columns of an index.
+ * below `before` downwards, to the lowest above `after`. `columns` and `number` together must be the columns of an index.
  *
  * Plain equalities would select the same rows, but Postgres could then walk an index of the numbers alone and skip the
  * rows of everybody else: hundreds of thousands, for a wallet that is rare among the newest rows. With comparison and
@@ -13,9 +13,10 @@ export function endOf(
   number: string,
   values: readonly string[],
   before: string,
+  after = '0',
 ): string {
   const row = `(${[...columns, number].join(', ')})`;
-  return `and ${row} >= (${[...values, '0'].join(', ')}) and ${row} < (${[...values, before].join(', ')})
+  return `and ${row} > (${[...values, after].join(', ')}) and ${row} < (${[...values, before].join(', ')})
     order by ${[...columns, number].map((column) => `${column} desc`).join(', ')}`;
 }
 
@@ -27,8 +28,24 @@ export function startOf(
   number: string,
   values: readonly string[],
   after: string,
+  before = String(Number.MAX_SAFE_INTEGER),
 ): string {
   const names = [...columns, number].join(', ');
   return `and (${names}) > (${[...values, after].join(', ')})
-    and (${names}) <= (${[...values, Number.MAX_SAFE_INTEGER].join(', ')}) order by ${names}`;
+    and (${names}) < (${[...values, before].join(', ')}) order by ${names}`;
 }
+
+/** Direction of a list: the newest or the oldest first. */
+export type Direction = 'desc' | 'asc';
+
+/** Returns the condition and the order of a walk in either direction. */
+export const walkOf = (
+  direction: Direction,
+  columns: readonly string[],
+  number: string,
+  values: readonly string[],
+  { after, before }: { readonly after: string; readonly before: string },
+): string =>
+  direction === 'desc'
+    ? endOf(columns, number, values, before, after)
+    : startOf(columns, number, values, after, before);

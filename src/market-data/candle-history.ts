@@ -4,7 +4,7 @@ import { bucketStartMs, type Candle, candleOfSum, joinCandles, type Timeframe } 
 import type { CandleRange, Ledger } from '../ledger/index.ts';
 import { sumsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
-/** Returns the newest candles of a market in a range, oldest first. Omits buckets without executions. */
+/** Returns the newest or the oldest candles of a market in a range, oldest first. Omits buckets without executions. */
 export async function readCandles(
   unsettled: Pick<UnsettledReader, 'read'>,
   ledger: Pick<Ledger, 'candles'>,
@@ -14,7 +14,7 @@ export async function readCandles(
 ): Promise<Candle[]> {
   const beyond = await unsettled.read();
   const { cursor, candles } = await ledger.candles.history(symbol, timeframe, range);
-  const { limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = range;
+  const { limit, pick, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = range;
   for (const sum of sumsBeyond(cursor, beyond, symbol)) {
     const openMs = bucketStartMs(timeframe, sum.second * 1_000);
     if (openMs < fromMs || openMs > toMs) continue;
@@ -24,5 +24,5 @@ export async function readCandles(
     if (last?.openMs === openMs) candles[candles.length - 1] = joinCandles(last, candle);
     else candles.push(candle);
   }
-  return candles.slice(-limit);
+  return pick === 'oldest' ? candles.slice(0, limit) : candles.slice(-limit);
 }

@@ -3,15 +3,15 @@
 import type { Candle, Timeframe } from '../domain/candle.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
-import { type PublicTrade, publicTradeOf, type Side } from '../domain/order.ts';
+import type { PublicTrade, Side } from '../domain/order.ts';
 import { cappedReads } from '../domain/shared-read.ts';
 import type { BookLevels, Engine, Quotes } from '../engine/index.ts';
 import type { CandleRange, Ledger } from '../ledger/index.ts';
-import type { UnsettledExecution } from './backlog.ts';
 import { readCandles } from './candle-history.ts';
 import { CurrentCandles } from './current-candles.ts';
+import { readMarketTrades } from './market-trades.ts';
 import { type Figures, RollingFigures } from './rolling-figures.ts';
-import { executionsBeyond, UnsettledReader } from './unsettled-trades.ts';
+import { UnsettledReader } from './unsettled-trades.ts';
 
 export type { DayFigures } from '../domain/rolling-day.ts';
 export type { Level } from '../engine/index.ts';
@@ -36,6 +36,10 @@ export interface TradeFilter {
   /** Whole Unix seconds, inclusive. */
   readonly fromSeconds?: number | undefined;
   readonly toSeconds?: number | undefined;
+  /** The first trades after this trade id. */
+  readonly afterId?: number | undefined;
+  /** The last trades before this trade id. */
+  readonly beforeId?: number | undefined;
 }
 
 /** Data for the lists of markets. */
@@ -60,7 +64,7 @@ export interface MarketData {
   figures(): Promise<Figures>;
   /** @param levels wanted levels per side, at most 250; the answer may have more */
   book(symbol: string, levels?: number): Promise<Book>;
-  /** Returns trades, newest first. An execution is included as soon as its order was answered. */
+  /** Returns trades, newest first, also of those after an id. An execution is included as soon as its order was answered. */
   trades(symbol: string, filter: TradeFilter): Promise<PublicTrade[]>;
   /**
    * Returns the candle of the current bucket by the engine's clock. It is flat if nothing was executed in the bucket,
@@ -68,7 +72,7 @@ export interface MarketData {
    */
   candle(symbol: string, timeframe: Timeframe): Promise<Candle | null>;
   /**
-   * Returns the newest candles in a range, oldest first, including the current one. Omits buckets without executions.
+   * Returns the newest or the oldest candles in a range, oldest first, including the current one. Omits buckets without executions.
    */
   candles(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
   markets(): Promise<readonly Market[]>;
@@ -107,25 +111,7 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
       }
       return read();
     },
-    async trades(symbol, filter) {
-      const beyond = await unsettled.read();
-      const { cursor, trades } = await ledger.trades.ofMarket(symbol, {
-        side: filter.side,
-        limit: filter.limit,
-        fromMs: filter.fromSeconds === undefined ? undefined : filter.fromSeconds * 1000,
-        toMs: filter.toSeconds === undefined ? undefined : (filter.toSeconds + 1) * 1000,
-      });
-      const fresh: PublicTrade[] = [];
-      // Goes from the newest execution backwards and stops at the limit, because the trades of a long backlog are
-      // mostly not in memory and must be read from the stream.
-      const executions = executionsBeyond(cursor, beyond, symbol);
-      for (let at = executions.length - 1; at >= 0 && fresh.length < filter.limit; at -= 1) {
-        const execution = executions[at]!;
-        if (!passes(filter, execution)) continue;
-        fresh.push(...(await unsettled.readTrades(execution)).map(publicTradeOf).toReversed());
-      }
-      return [...fresh, ...trades].slice(0, filter.limit);
-    },
+    trades: (symbol, filter) => readMarketTrades(unsettled, ledger, symbol, filter),
   };
 }
 
@@ -139,13 +125,4 @@ async function readBook(engine: Engine, symbol: string, levels: number): Promise
   const [timeMs, book] = await Promise.all([engine.reads.time(), engine.reads.book(symbol, levels)]);
   if (book === undefined) throw noMarket(symbol);
   return { ...book, timeMs };
-}
-
-function passes({ side, fromSeconds, toSeconds }: TradeFilter, execution: UnsettledExecution): boolean {
-  const seconds = Math.floor(execution.timeMs / 1000);
-  return (
-    (side === undefined || execution.takerSide === side) &&
-    (fromSeconds === undefined || seconds >= fromSeconds) &&
-    (toSeconds === undefined || seconds <= toSeconds)
-  );
 }

@@ -35,6 +35,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   const server = createHttpServer((request, response) => answer(request, response), {
     classes,
     replyStallMs: config.replyStallMs,
+    keepAliveMs: config.keepAliveMs,
   });
   const listening = await listen(server, config);
   await backends.migrated();

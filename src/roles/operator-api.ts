@@ -36,6 +36,7 @@ export async function startOperatorApi(
   let answer = createStartingApp(probes);
   const server = createHttpServer((request, response) => answer(request, response), {
     replyStallMs: config.replyStallMs,
+    keepAliveMs: config.keepAliveMs,
   });
   const listening = await (nearby ? listenNearby : listen)(server, address, 'OPERATOR_PORT');
   await backends.migrated();

@@ -166,10 +166,12 @@ describe('a request head that is rejected before routing', () => {
     const limits = {
       requestTimeout: 200,
       headersTimeout: 100,
-      keepAliveTimeout: 1_000,
       connectionsCheckingInterval: 20,
     };
-    const { port, close } = await listen(createHttpServer(fixture.app, { timeLimits: limits }), { port: 0 });
+    const { port, close } = await listen(
+      createHttpServer(fixture.app, { timeLimits: limits, keepAliveMs: 1_000 }),
+      { port: 0 },
+    );
     const post = 'POST /v1/auth/challenge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
     const heads = [
       'GET /livez HTTP/1.1\r\nHo',

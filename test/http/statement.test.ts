@@ -107,6 +107,7 @@ describe('GET /v1/statement', () => {
       [{ from: '2026-02-31' }, /^from: must be a time/],
       [{ from: '2026-01-01T00:00:00' }, /^from: must be a time/],
       [{ to: day(-2) }, /^to: must not be before from$/],
+      [{ from: '2026-01-01', to: '2026-02-01T02:00:00.001Z' }, /^to: must be at most 31 days after from$/],
       [{ from: '2026-01-01', to: '2026-02-02' }, /^to: must be at most 31 days after from$/],
       [{ format: 'pdf' }, /^format: /],
       [{ cursor: 'A'.repeat(28) }, /^cursor: must be a cursor of this list/],

@@ -200,6 +200,50 @@ describe('rows that Postgres reads from a long history', () => {
         expect(ofNobody).to.be.at.most(CURSOR_ROWS + 1);
       });
 
+      it('are as many from the oldest on, and some hundred more where a span begins', async () => {
+        /** A bisection looks at two rows some fifty times, for each end of a span. */
+        const searched = 2 * 2 * 60;
+        const reads: [string, number, (ledger: Ledger) => Promise<unknown>][] = [
+          [
+            'orders',
+            LIST + 2,
+            (ledger) => ledger.orders.ofWallet(VICTIM, { direction: 'asc', limit: LIST + 1 }),
+          ],
+          [
+            'orders of a span',
+            LIST + 2 + searched,
+            (ledger) =>
+              ledger.orders.ofWallet(VICTIM, {
+                direction: 'asc',
+                limit: LIST + 1,
+                span: { sinceMs: 5, untilMs: 9e12 },
+              }),
+          ],
+          [
+            'trades',
+            2 + 2 * 501,
+            (ledger) => ledger.trades.ofWallet(VICTIM, { direction: 'asc', limit: 501 }),
+          ],
+          [
+            'trades of a span',
+            2 + 2 * 501 + searched,
+            (ledger) => ledger.trades.ofWallet(VICTIM, { limit: 501, span: { sinceMs: 5, untilMs: 9e12 } }),
+          ],
+          [
+            'tape after',
+            2 + 2 * 500,
+            (ledger) => ledger.trades.ofMarket('ETH/USDC', { limit: 500, afterId: 9 }),
+          ],
+          [
+            'tape before',
+            2 + 2 * 500,
+            (ledger) => ledger.trades.ofMarket('ETH/USDC', { limit: 500, beforeId: 700 }),
+          ],
+        ];
+        for (const [of, most, read] of reads)
+          expect(await rowsReadBy(read), of).to.be.at.most(CURSOR_ROWS + most);
+      });
+
       it('are at most 31 for each candle of a page', async () => {
         for (const [timeframe, most] of Object.entries(ROWS_OF_CANDLE)) {
           const rows = await rowsReadBy(async (ledger) => {

@@ -1,7 +1,7 @@
-/** `GET /v1/orders`: returns the wallet's orders, newest first, in pages of at most 100. */
+/** `GET /v1/orders`: returns the wallet's orders in pages of at most 100. */
 
 import { ordersRequest } from '../../contract/requests.ts';
-import { readCursor, writeCursor } from '../../history/list-cursor.ts';
+import { forwardScope, readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readOrders } from '../../history/order-history.ts';
 import type { ordersSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
@@ -13,14 +13,20 @@ import { jsonPage } from '../replies/reply.ts';
 export const getOrders: WalletEndpoint = {
   request: ordersRequest,
   async handle({ services, reads, wallet, query }) {
-    const { market, status, limit, cursor } = checked(ordersRequest, query);
-    // Not among the filters unless given: cursors of before this filter stay valid.
-    const scope = { list: 'orders', wallet, status, ...(market !== undefined && { market }) };
-    const beforeSequence = cursor === undefined ? undefined : readCursor(scope, cursor);
+    const { market, status, limit, cursor, order: direction, since, until } = checked(ordersRequest, query);
+    const scope = { list: 'orders', wallet, status, market, ...forwardScope({ direction, since, until }) };
+    const place = cursor === undefined ? undefined : readCursor(scope, cursor);
+    const span = { sinceMs: since, untilMs: until };
+    const bound = direction === 'asc' ? { afterSequence: place } : { beforeSequence: place };
     await checkMarket(services.engine, market);
-    const name = `orders ${JSON.stringify([market, status, limit, cursor])}`;
+    const name = `orders ${JSON.stringify([market, status, limit, cursor, direction, since, until])}`;
     return reads.lists.read(wallet, name, async () => {
-      const { items, next } = await readOrders(services, wallet, { status, market, beforeSequence }, limit);
+      const { items, next } = await readOrders(
+        services,
+        wallet,
+        { status, market, span, direction, ...bound },
+        limit,
+      );
       const marketOf = await findMarkets(
         services.engine,
         items.map(({ order }) => order),

@@ -1,7 +1,7 @@
-/** `GET /v1/trades`: returns the wallet's trades as maker or taker, newest first, in pages. */
+/** `GET /v1/trades`: returns the wallet's trades as maker or taker, in pages. */
 
 import { tradesRequest } from '../../contract/requests.ts';
-import { readCursor, writeCursor } from '../../history/list-cursor.ts';
+import { forwardScope, readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readTrades } from '../../history/order-history.ts';
 import type { walletTradesSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
@@ -13,13 +13,15 @@ import { jsonPage } from '../replies/reply.ts';
 export const getTrades: WalletEndpoint = {
   request: tradesRequest,
   async handle({ services, reads, wallet, query }) {
-    const { market, orderId, limit, cursor } = checked(tradesRequest, query);
-    const scope = { list: 'trades', wallet, market, orderId };
-    const beforeTradeId = cursor === undefined ? undefined : readCursor(scope, cursor);
+    const { market, orderId, limit, cursor, order: direction, since, until } = checked(tradesRequest, query);
+    const scope = { list: 'trades', wallet, market, orderId, ...forwardScope({ direction, since, until }) };
+    const place = cursor === undefined ? undefined : readCursor(scope, cursor);
+    const span = { sinceMs: since, untilMs: until };
+    const bound = direction === 'asc' ? { afterTradeId: place } : { beforeTradeId: place };
     await checkMarket(services.engine, market);
-    const name = `trades ${JSON.stringify([market, orderId, limit, cursor])}`;
+    const name = `trades ${JSON.stringify([market, orderId, limit, cursor, direction, since, until])}`;
     return reads.lists.read(wallet, name, async () => {
-      const filter = { market, orderId, beforeTradeId };
+      const filter = { market, orderId, span, direction, ...bound };
       const { items, next } = await readTrades(services, wallet, filter, limit);
       const marketOf = await findMarkets(services.engine, items);
       const trades = items.map((trade) => walletTradeReply(trade, marketOf(trade)));

@@ -15,10 +15,11 @@ export const getCandles: Endpoint = {
   async handle({ services: { engine, marketData }, query, params }) {
     const asked = checked(candlesRequest, { ...query, ...params });
     checkTimeRange(asked);
-    const { ticker_id, tf, limit, start_time, end_time } = asked;
+    const { ticker_id, tf, limit, pick, start_time, end_time } = asked;
     const market = await findMarketByTicker(engine, ticker_id);
     const candles = await marketData.candles(market.symbol, tf, {
       limit,
+      pick,
       fromMs: start_time === undefined ? undefined : start_time * 1000,
       toMs: end_time === undefined ? undefined : end_time * 1000,
     });
