@@ -7,8 +7,13 @@ const FIRST_FOREIGN = 16_384;
 
 /** Settings that change what statements read or what triggers do, and that most users cannot set for a session. */
 const UNSET = [
-  ...['session_replication_role', 'zero_damaged_pages', 'ignore_checksum_failure', 'ignore_system_indexes'],
-  ...['allow_system_table_mods', 'session_preload_libraries', 'local_preload_libraries'],
+  'session_replication_role',
+  'zero_damaged_pages',
+  'ignore_checksum_failure',
+  'ignore_system_indexes',
+  'allow_system_table_mods',
+  'session_preload_libraries',
+  'local_preload_libraries',
 ];
 const settings = `(${UNSET.map((name) => `'${name}'`).join(', ')})`;
 

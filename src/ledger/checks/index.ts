@@ -134,6 +134,24 @@ export const LEDGER_CHECKS = [FOREIGN_CHECK, ...QUERIES, CHAIN_CHECK, TIMES_CHEC
   ({ name, meaning, proof }) => ({ name, meaning, proof }),
 );
 
+async function runAll(
+  ask: Ask,
+  onCheck: (name: string) => void,
+  noted: readonly LedgerCheckpoint[],
+): Promise<CheckedLedger> {
+  const { sequence, timeMs } = await readCursor(ask);
+  await ask(`select set_config('work_mem', '${WORK_MEM}', true)`);
+  const checks: Check[] = [];
+  for (const query of QUERIES) {
+    onCheck(query.name);
+    checks.push(await queried(ask, query));
+  }
+  onCheck('chain of events');
+  checks.push(...(await checkChain(ask, noted)));
+  if (noted.length > 0) checks.push(await checkNoted(ask, noted));
+  return { sequence, timeMs, checks };
+}
+
 export type Checks = ReturnType<typeof checks>;
 
 /** Checks of the ledger alone, and the stored results of reconciles. */
@@ -148,19 +166,7 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
       onCheck: (name: string) => void = () => undefined,
       noted: readonly LedgerCheckpoint[] = [],
     ): Promise<CheckedLedger> {
-      return inSnapshot(auditing, async (ask) => {
-        const { sequence, timeMs } = await readCursor(ask);
-        await ask(`select set_config('work_mem', '${WORK_MEM}', true)`);
-        const checks: Check[] = [];
-        for (const query of QUERIES) {
-          onCheck(query.name);
-          checks.push(await queried(ask, query));
-        }
-        onCheck('chain of events');
-        checks.push(...(await checkChain(ask, noted)));
-        if (noted.length > 0) checks.push(await checkNoted(ask, noted));
-        return { sequence, timeMs, checks };
-      });
+      return inSnapshot(auditing, (ask) => runAll(ask, onCheck, noted));
     },
 
     /** Finds what could change the meaning of all other checks. */

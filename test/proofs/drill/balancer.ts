@@ -88,8 +88,8 @@ function configOf(slots: readonly Slot[], port: number, monitorPort: number): st
       .join('\n  ');
   const changes: readonly (readonly [found: RegExp, put: string, times: number])[] = [
     [/^resolvers docker\n( {2}.*\n)+/gm, '', 1],
-    [/ resolvers docker init-addr none$/gm, '', 2],
-    [/server-template api \d+ api:8080$/gm, serversOf('api'), 1],
+    [/ resolvers docker init-addr none$/gm, '', 3],
+    [/server-template api \d+ api:8080$/gm, serversOf('api'), 2],
     [/server-template stream \d+ stream:8080$/gm, serversOf('stream'), 1],
     [/bind :8080$/gm, `bind 127.0.0.1:${port}`, 1],
     [/bind :8404$/gm, `bind 127.0.0.1:${monitorPort}`, 1],
