@@ -1,6 +1,7 @@
 #!lua
 --[[
-Gives the primary the list of its copies, in rising versions: a list that comes late changes nothing.
+Gives the primary the list of its copies, in rising versions: a list that comes late changes nothing. Only this script
+and the opening of an epoch write the key, so orders of keepers may watch it.
 
 KEYS  copies
 ARGV  version   version of the row in Postgres

@@ -4,7 +4,8 @@
 --   format         number of this layout
 --   state          epoch (2) | sequence of the last event (6) | its time in ms (6) | last trade id (7)
 --                  | generation of `unsettled` (1) | generation of `claims` (1), big-endian
---   server         run id of the server that the epoch began on; `noting ` before it while Postgres has no note of it
+--   server         run id of the server that the epoch began on
+--   begins         the next epoch and the run id of its server, while Postgres has no note of it
 --   rules:<n>      version and symbol of the market with the number n, separated by a space
 --   last:<n>       last price of that market in ticks
 --   hold:<wallet>  terms:<wallet>  paused  terms  filter  settled  mark  switch_clock …

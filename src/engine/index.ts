@@ -32,7 +32,15 @@ export {
 } from './codec.ts';
 export { giveList, rankOfPrimary } from './copies/list.ts';
 export { CopyRounds } from './copies/rounds.ts';
-export { foreignFormat, lookAt, noteVerified, order, type SeenServer, unfitness } from './copies/server.ts';
+export {
+  compareHistory,
+  follow,
+  foreignFormat,
+  lookAt,
+  noteVerified,
+  promote,
+  type SeenServer,
+} from './copies/server.ts';
 export type { DueCancel } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
 export type { EpochNotes } from './epoch-notes.ts';

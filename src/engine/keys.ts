@@ -11,8 +11,13 @@ const key = (...parts: readonly string[]): string => [TAG, ...parts].join(':');
 export const KEYS = {
   /** Hash: format, state, switches, versions of markets, last prices, holds; `engine_state.lua` lists its fields. */
   engine: key('engine'),
-  /** Hash, only where the engine has copies: version and names of their list, `verified`, `round`. */
+  /**
+   * Hash, only where the engine has copies: version and names of their list, last epoch that began. Orders of keepers
+   * watch it, so no ordinary traffic writes it.
+   */
   copies: key('copies'),
+  /** Hash, only where the engine has copies: number of the last round; `verified`, the note that files are written. */
+  rounds: key('rounds'),
   /** Hash: the future engine, until its rebuild is complete. */
   rebuilding: key('rebuilding'),
   /** Stream: the outbox. */

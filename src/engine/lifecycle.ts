@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import type { BegunEpoch, Cursor } from '../domain/event.ts';
 import type { ReplyOf } from '../redis/script-call.ts';
-import { foreignFormat } from './copies/server.ts';
+import { foreignFormat, runIdIn } from './copies/server.ts';
 import { type EpochNotes, isNotedElsewhere, noteBegun } from './epoch-notes.ts';
 import { EngineBehind, EngineExhausted, type EngineFormat, otherFormat } from './failures.ts';
 import type { FilterInForce } from './filter-in-force.ts';
@@ -155,7 +155,7 @@ export class EngineLifecycle {
       reply = await this.#openEpoch(runId, known, '1');
     }
     this.#scripts.formatReplaced();
-    if (reply.outcome === 'begun' && known !== undefined) {
+    if (reply.outcome === 'begins' && known !== undefined) {
       if (reply.lacksNoted) this.#lacked = known.begun ?? null;
       const begun: BegunEpoch = { epoch: reply.epoch, server: runId };
       await noteBegun(this.#epochs, begun);
@@ -177,7 +177,7 @@ export class EngineLifecycle {
         );
       case 'exhausted':
         throw new EngineExhausted(`all ${MAX_EPOCH} epochs are used up; no more order ids can be issued`);
-      case 'begun':
+      case 'begins':
       case 'rewrite':
       case 'unknown':
         throw new Refusal(
@@ -211,6 +211,7 @@ export class EngineLifecycle {
     rewritten: '' | '1',
   ): Promise<ReplyOf<typeof OPEN_EPOCH>> {
     return this.#scripts.run(OPEN_EPOCH, {
+      ofCopies: this.#hasCopies ? [KEYS.copies, KEYS.rounds] : [],
       runId,
       epoch: known?.epoch ?? '',
       sequence: known?.sequence ?? '',
@@ -262,7 +263,7 @@ export class EngineLifecycle {
   }
 
   async #readRunId(): Promise<string> {
-    return /^run_id:(\w+)/m.exec(await this.#redis.info('server'))?.[1] ?? '';
+    return runIdIn(await this.#redis.info('server'));
   }
 
   /**

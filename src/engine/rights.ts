@@ -77,7 +77,7 @@ const groupsOf = (line: string): RightsGroup[] =>
 
 const withoutCopies = ({ granted, keys, channels }: RightsGroup): RightsGroup => ({
   granted: granted.filter((name) => !OF_COPIES.includes(name)),
-  keys: keys.filter(({ key }) => key !== KEYS.copies),
+  keys: keys.filter(({ key }) => key !== KEYS.copies && key !== KEYS.rounds),
   channels,
 });
 

@@ -190,13 +190,13 @@ export const NOTE_ACT = describeScript({
 
 export const OPEN_EPOCH = describeScript({
   name: 'open_epoch',
-  keys: [],
+  keys: ['ofCopies...'],
   args: ['runId', 'epoch', 'sequence', 'filterLayout', 'format', 'rewritten', 'begunEpoch', 'begunServer'],
   read: outcomes({
     open: ([epoch, filter]: [Buffer, Buffer]) =>
       ({ outcome: 'open', epoch: Number(epoch), filter: filter.toString() }) as const,
-    begun: ([epoch, lacks]: [Buffer, Buffer]) =>
-      ({ outcome: 'begun', epoch: Number(epoch), lacksNoted: lacks.length > 0 }) as const,
+    begins: ([epoch, lacks]: [Buffer, Buffer]) =>
+      ({ outcome: 'begins', epoch: Number(epoch), lacksNoted: lacks.length > 0 }) as const,
     behind: ([epoch, sequence]: [Buffer, Buffer]) =>
       ({ outcome: 'behind', lastEvent: `${epoch}-${sequence}` }) as const,
     format: ([format]: [Buffer]) => ({ outcome: 'format', format: format.toString() }) as const,

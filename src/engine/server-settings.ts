@@ -12,7 +12,9 @@ export class EngineMisconfigured extends Error {
 }
 
 const OLDEST_MAJOR = 7;
-const REQUIRED: Readonly<Record<string, { value: string; why: string }>> = {
+type Required = Readonly<Record<string, { readonly value: string; readonly why: string }>>;
+
+const REQUIRED: Required = {
   appendonly: {
     value: 'yes',
     why: 'orders live only in memory and this log until they are settled; a server that was started without it must be started again with it, because CONFIG SET would replace the log by what is in memory',
@@ -23,13 +25,26 @@ const REQUIRED: Readonly<Record<string, { value: string; why: string }>> = {
 };
 
 /** Required of a node of a cluster. */
-const OF_CLUSTER = {
+const OF_CLUSTER: Required = {
   'cluster-replica-no-failover': {
     value: 'yes',
     why: 'the cluster would promote a replica that lacks answered orders',
   },
 };
-const READ = [...Object.keys(REQUIRED), 'cluster-enabled', ...Object.keys(OF_CLUSTER)];
+
+/** Required of a server of an engine with copies. */
+export const OF_COPIES: Required = {
+  'replica-serve-stale-data': {
+    value: 'yes',
+    why: 'a copy must tell what it has when its primary is gone, or no other one could be named',
+  },
+  'replica-read-only': { value: 'yes', why: 'a copy must have what its primary has, and nothing else' },
+  'repl-diskless-load': {
+    value: 'disabled',
+    why: 'a copy that empties itself before it has other data could be lost together with its primary',
+  },
+};
+const READ = [REQUIRED, OF_CLUSTER, OF_COPIES].flatMap(Object.keys);
 
 /**
  * @param trust.isTrusted true if a server that does not let its settings be read (a managed one) is accepted, with a
@@ -98,14 +113,18 @@ function unlessForbidden(error: unknown): null {
   throw error;
 }
 
-/** @returns a sentence for each setting to change; undefined if the server does not let its settings be read */
-export async function wrongSettings(redis: Redis): Promise<string[] | undefined> {
+/**
+ * @param more settings that are required besides those of every engine
+ * @returns a sentence for each setting to change; undefined if the server does not let its settings be read
+ */
+export async function wrongSettings(redis: Redis, more: Required = {}): Promise<string[] | undefined> {
   const found = await readSettings(redis);
-  return found && wrongOf(found);
+  return found && wrongOf(found, more);
 }
 
-function wrongOf(found: ReadonlyMap<string, string>): string[] {
-  const required = found.get('cluster-enabled') === 'yes' ? { ...REQUIRED, ...OF_CLUSTER } : REQUIRED;
+function wrongOf(found: ReadonlyMap<string, string>, more: Required = {}): string[] {
+  const ofCluster: Required = found.get('cluster-enabled') === 'yes' ? OF_CLUSTER : {};
+  const required = { ...REQUIRED, ...ofCluster, ...more };
   return Object.entries(required)
     .filter(([name, { value }]) => found.get(name) !== value)
     .map(([name, { value, why }]) => `${name} is ${found.get(name)}, must be ${value} (${why})`);
@@ -113,7 +132,7 @@ function wrongOf(found: ReadonlyMap<string, string>): string[] {
 
 async function readSettings(redis: Redis): Promise<Map<string, string> | undefined> {
   try {
-    const list = (await redis.config('GET', ...READ)) as string[];
+    const list = (await redis.config('GET', 'cluster-enabled', ...READ)) as string[];
     const settings = new Map<string, string>();
     for (let at = 0; at < list.length; at += 2) settings.set(list[at]!, list[at + 1]!);
     return settings;
@@ -124,12 +143,15 @@ async function readSettings(redis: Redis): Promise<Map<string, string> | undefin
 }
 
 /**
- * Begins a rewrite of the append-only file. Redis applies nothing of a transaction whose end is missing, but leaves its
+ * Begins a rewrite of the append-only file, unless there was one since the start of the server. Redis applies nothing of a transaction whose end is missing, but leaves its
  * beginning in the file, and would complete it at the next start with whatever was appended. From now on, writes go to
  * another part of the file, and the old part is dropped when the rewrite ends. A server that dies before that cuts the
  * transaction off at its next start, ends, and starts well the time after.
  */
 export async function rewriteLog(redis: Redis, warn: (message: string) => void): Promise<void> {
+  const info = await redis.info('persistence');
+  // A server that has rewritten its file since its start has none from before.
+  if (/^aof_last_rewrite_time_sec:\d/m.test(info) && info.includes('aof_last_bgrewrite_status:ok')) return;
   try {
     await redis.bgrewriteaof();
   } catch (error) {

@@ -11,6 +11,8 @@ import { askOnce, prepared } from './queries.ts';
 export interface CopiesRow {
   /** Name of the primary. */
   readonly server: string;
+  /** Run id under which a keeper found it fit to lead; null before that. No epoch begins under another one. */
+  readonly runId: string | null;
   readonly version: number;
   /** The last epoch that began; 0 before the first. */
   readonly epoch: number;
@@ -20,11 +22,14 @@ export interface CopiesRow {
   readonly members: readonly string[];
   /** Names of the servers that answers wait for already, and that may not be named yet. */
   readonly joining: readonly string[];
+  /** Names of the servers that left as too few remained for an answer. They have every answered order too. */
+  readonly former: readonly string[];
   /** Time of the last naming; null before the first. */
   readonly namedAt: Date | null;
 }
 
-const COLUMNS = `server, version, epoch, begun_on as "begunOn", members, joining, named_at as "namedAt"`;
+const COLUMNS = `server, run_id as "runId", version, epoch, begun_on as "begunOn", members, joining, former,
+  named_at as "namedAt"`;
 /** Each change waits for the disk: a copy that counts again after it left may lack answered orders. */
 const DURABLY = `with durably as materialized (select ${FLUSHED})`;
 
@@ -33,7 +38,7 @@ const READ = prepared(`select ${COLUMNS} from public.engine_copies where shard =
 /** An engine that had no copies goes on with its last epoch, on the same server. */
 const BEGIN = prepared(`${DURABLY}
   insert into public.engine_copies (server, members, epoch, begun_on)
-  select $1::text, array[$1::text], coalesce((select max(epoch) from public.engine_epochs), 0), $1 from durably
+  select $1::text, array[$1::text], greatest($2, (select max(epoch) from public.engine_epochs)), $1 from durably
   on conflict do nothing`);
 
 const change = (changes: string, where: string) =>
@@ -42,8 +47,10 @@ const change = (changes: string, where: string) =>
     where shard = 0 and version = $1 and ${where} returning ${COLUMNS}`);
 
 const NAME = change(
-  `server = $2, joining = '{}', named_at = clock_timestamp()`,
-  `server <> $2 and $2 = any (members)`,
+  `server = $2, run_id = $3, joining = '{}', former = array_remove(former, $2),
+    members = case when $2 = any (members) then members else members || array[$2::text] end,
+    named_at = case when server = $2 then named_at else clock_timestamp() end`,
+  `$2 = any (members || former) and (server <> $2 or run_id is distinct from $3)`,
 );
 const LEAVE = change(
   `members = array_remove(members, $2), joining = array_remove(joining, $2)`,
@@ -51,28 +58,55 @@ const LEAVE = change(
 );
 const START_JOINING = change(`joining = array[$2]`, `joining = '{}' and not $2 = any (members)`);
 const JOIN = change(`members = members || joining, joining = '{}'`, `joining = array[$2]`);
+const ADMIT = change(
+  `members = members || array[$2::text],
+    former = case when cardinality(members) + 1 < $3 then array_remove(former, $2) else '{}' end`,
+  `joining = '{}' and not $2 = any (members) and cardinality(members) < $3`,
+);
+const FORGET_FORMER = change(`former = '{}'`, `former <> '{}' and server = $2`);
 
-const RESET = prepared(`${DURABLY}
-  insert into public.engine_copies (server, version, epoch, begun_on, members, named_at)
-  select $1, $2 + 1, $3, $1, array[$1::text], clock_timestamp() from durably
+/** An epoch that Postgres lacks, because it was put back, is noted as the server has it. */
+const RESET = prepared(`${DURABLY},
+  added as (
+    insert into public.engine_epochs (epoch, server)
+    select $3::integer, $4::text from durably
+    where $3 > coalesce((select max(epoch) from public.engine_epochs), 0)
+  )
+  insert into public.engine_copies (server, version, epoch, begun_on, run_id, members, named_at)
+  select $1, $2 + 1, greatest($3, (select max(epoch) from public.engine_epochs)), $1, $5, array[$1::text], clock_timestamp()
+  from durably
   on conflict (shard) do update set server = excluded.server, version = excluded.version, epoch = excluded.epoch,
-    begun_on = excluded.begun_on, members = excluded.members, joining = '{}', named_at = excluded.named_at`);
+    begun_on = excluded.begun_on, run_id = excluded.run_id, members = excluded.members, joining = '{}',
+    former = '{}', named_at = excluded.named_at`);
 
 /**
  * Notes an epoch and its server at once. The server of the epoch before stops being a copy: it may have events that
- * nobody was told of.
+ * nobody was told of. Where too few remain for an answer, it may be named as before.
  */
 const NOTE = prepared(`${DURABLY},
   begun as (
     update public.engine_copies set version = version + 1, epoch = $1, begun_on = server, joining = '{}',
-      members = case when begun_on = server then members else array_remove(members, begun_on) end
-    from durably
-    where shard = 0 and server = $3 and server = any (members) and version = $4 and epoch < $1
+      members = remaining,
+      former = case
+        when cardinality(remaining) >= $5 then '{}'
+        when begun_on = any (remaining) then former
+        else former || begun_on
+      end
+    from durably, (
+      select case when begun_on = server then members else array_remove(members, begun_on) end as remaining
+      from public.engine_copies where shard = 0
+    ) as after
+    where shard = 0 and server = $3 and run_id = $2 and server = any (members) and version = $4 and epoch < $1
       and not exists (select from public.engine_epochs where engine_epochs.epoch >= $1)
     returning 1
   ),
   added as (insert into public.engine_epochs (epoch, server) select $1, $2 from begun returning server)
   select server from added union all select server from public.engine_epochs where epoch = $1`);
+
+interface ResetTo extends Pick<CopiesRow, 'server' | 'version' | 'epoch'> {
+  readonly begunAs: string;
+  readonly runId: string;
+}
 
 export type CopyRegister = ReturnType<typeof copyRegister>;
 
@@ -82,42 +116,54 @@ export function copyRegister({ public: pool }: Pick<Pools, 'public'>) {
   const changed = async (
     statement: ReturnType<typeof change>,
     { version }: Pick<CopiesRow, 'version'>,
-    server: string,
-  ): Promise<CopiesRow | undefined> => (await askOnce<CopiesRow>(pool, statement, [version, server]))[0];
+    ...values: readonly unknown[]
+  ): Promise<CopiesRow | undefined> => (await askOnce<CopiesRow>(pool, statement, [version, ...values]))[0];
   return {
     read,
 
-    /** Begins the row with a server as the only copy, unless there is one. */
-    async begin(server: string): Promise<void> {
-      await askOnce(pool, BEGIN, [server]);
+    /**
+     * Begins the row with a server as the only copy, unless there is one.
+     * @param epoch the last epoch that the server has
+     */
+    async begin(server: string, epoch: number): Promise<void> {
+      await askOnce(pool, BEGIN, [server, epoch]);
     },
 
     /**
      * Notes that an epoch began on a server, whose list has the version of the row.
+     * @param least number of copies that an answer needs
      * @returns the run id under which the epoch is noted; undefined where the row does not allow the epoch
      */
-    async note(begun: BegunEpoch, { server, version }: Pick<CopiesRow, 'server' | 'version'>) {
-      const values = [begun.epoch, begun.server, server, version];
+    async note(begun: BegunEpoch, { server, version }: Pick<CopiesRow, 'server' | 'version'>, least: number) {
+      const values = [begun.epoch, begun.server, server, version, least];
       return (await askOnce<{ server: string }>(pool, NOTE, values))[0]?.server;
     },
 
     /**
      * Makes a server the only copy, whatever the row says. It is for operators, who know what may be lost.
      * @param to.version the highest version of the row and of any server
+     * @param to.begunAs run id under which the server's epoch runs
      */
-    async reset(to: Pick<CopiesRow, 'server' | 'version' | 'epoch'>): Promise<void> {
-      await askOnce(pool, RESET, [to.server, to.version, to.epoch]);
+    async reset(to: ResetTo): Promise<void> {
+      await askOnce(pool, RESET, [to.server, to.version, to.epoch, to.begunAs, to.runId]);
     },
 
     // Each of these returns the changed row, or undefined when the row is another one by now.
 
-    /** Names a member as the primary. */
-    name: (row: CopiesRow, server: string) => changed(NAME, row, server),
+    /**
+     * Names a server that has every answered order as the primary.
+     * @param runId under which it was found fit to lead; null leaves that to the keepers
+     */
+    name: (row: CopiesRow, server: string, runId: string | null) => changed(NAME, row, server, runId),
     /** Answers stop waiting for a server after this. */
     leave: (row: CopiesRow, server: string) => changed(LEAVE, row, server),
     /** Answers begin to wait for a server after this. */
     startJoining: (row: CopiesRow, server: string) => changed(START_JOINING, row, server),
     /** Makes the joining server a member, after a whole round that waited for it. */
     join: (row: CopiesRow, server: string) => changed(JOIN, row, server),
+    /** Makes a server a member that has everything, while there are too few for an answer. */
+    admit: (row: CopiesRow, server: string, least: number) => changed(ADMIT, row, server, least),
+    /** Fewer copies than before may answer from now on. */
+    forgetFormer: (row: CopiesRow) => changed(FORGET_FORMER, row, row.server),
   };
 }

@@ -28,7 +28,8 @@ const NOTE = prepared(`
   with durably as materialized (select ${FLUSHED}),
     -- An engine that had copies goes on alone once they have left. Its row follows, or no copy could ever join again.
     alone as (
-      update public.engine_copies set version = version + 1, epoch = $1, begun_on = server from durably
+      update public.engine_copies set version = version + 1, epoch = $1, begun_on = server, run_id = $2, former = '{}'
+      from durably
       where shard = 0 and epoch < $1 and members = array[server] and joining = '{}'
     ),
     added as (

@@ -48,7 +48,10 @@ export function addCopiesCommands(program: Command, perform: RunCommand): void {
   copies
     .command('adopt')
     .description('take the primary from the servers, after Postgres was put back to an earlier moment')
-    .action(() => perform(async (services) => adopt(await look(services), services)));
+    .option('--confirm <server>', 'the primary to take, although not all copies answer')
+    .action(({ confirm }: { confirm?: string }) =>
+      perform(async (services) => adopt(confirm, await look(services), services)),
+    );
 }
 
 const refused = (code: string, message: string): OperatorRefusal => new OperatorRefusal(code, message);
@@ -59,6 +62,16 @@ async function look({ copies }: OperatorServices): Promise<Seen> {
 }
 
 const versionsOf = (seen: Seen): number[] => [...seen.values()].map((server) => server?.version ?? 0);
+
+/** Returns true where a server knows a later list or epoch than the row, so that Postgres was put back. */
+const isOlder = ({ version, epoch }: CopiesRow, seen: Seen): boolean =>
+  [...seen.values()].some((server) => server && (server.version > version || server.epoch > epoch));
+
+/** @throws OperatorRefusal where the row is of an earlier moment than the servers */
+function checkRow(row: CopiesRow, seen: Seen): void {
+  if (isOlder(row, seen))
+    throw refused('POSTGRES_OLDER', "Postgres is older than the engine's copies: run 'copies adopt' first");
+}
 
 function roleOf(name: string, { server, members, joining }: CopiesRow, seen: SeenServer | undefined): string {
   if (seen === undefined) return 'away';
@@ -102,10 +115,11 @@ async function name(
   seen: Seen,
   { ledger }: OperatorServices,
 ): Promise<CommandResult> {
+  checkRow(row, seen);
   if (server === row.server) return shortResult(`${server} is the primary`, { primary: server });
   if (!row.members.includes(server) || seen.get(server) === undefined)
     throw refused('NO_COPY', `${server} is no copy that answers; 'copies' shows them`);
-  if ((await ledger.copies.name(row, server)) === undefined)
+  if ((await ledger.copies.name(row, server, null)) === undefined)
     throw refused('COPIES_CHANGED', 'the copies changed meanwhile, and nothing was done: try again');
   const untilMs = Date.now() + CARRIED_OUT_WITHIN_MS;
   while (Date.now() < untilMs) {
@@ -147,6 +161,7 @@ async function drop(
   seen: Seen,
   services: OperatorServices,
 ): Promise<CommandResult> {
+  checkRow(row, seen);
   if (server === row.server) throw refused('IS_PRIMARY', `${server} is the primary: name another one first`);
   if (seen.get(server) !== undefined)
     throw refused(
@@ -185,22 +200,36 @@ async function force(
       `${server} becomes the only copy: ${loss}. Repeat the command with --confirm ${server}`,
     );
   const version = Math.max(row.version, ...versionsOf(seen));
-  await ledger.copies.reset({ server, version, epoch: found.epoch });
+  await ledger.copies.reset({ ...found, server, version });
   return shortResult(`${server} is the only copy: ${loss}`, { primary: server, loss });
 }
 
-async function adopt(seen: Seen, { ledger }: OperatorServices): Promise<CommandResult> {
+async function adopt(
+  confirm: string | undefined,
+  seen: Seen,
+  { ledger }: OperatorServices,
+): Promise<CommandResult> {
   const row = await ledger.copies.read();
   const version = Math.max(...versionsOf(seen));
   if (version === 0) throw refused('NO_COPIES', 'no server has a list of copies');
-  if (row !== undefined && row.version >= version)
+  if (row !== undefined && !isOlder(row, seen))
     return shortResult('Postgres knows the latest list of the servers', { primary: row.server });
-  const [server, found] = [...seen].find(([, one]) => one?.isPrimary && one.version === version) ?? [];
+  const [server, found] =
+    [...seen]
+      .filter(([, one]) => one?.isPrimary && one.version === version)
+      .sort(([, one], [, other]) => other!.epoch - one!.epoch)[0] ?? [];
   if (server === undefined || found === undefined)
     throw refused(
       'NO_PRIMARY',
       `no primary has the latest list, version ${version}: start the server that has it`,
     );
-  await ledger.copies.reset({ server, version, epoch: found.epoch });
+  // A copy that does not answer may have a later list, of another primary.
+  const silent = found.names.filter((name) => seen.get(name) === undefined);
+  if (silent.length > 0 && confirm !== server)
+    throw refused(
+      'CONFIRM',
+      `${silent.join(', ')} of the latest list does not answer, and may know another primary than ${server}: start it, or repeat the command with --confirm ${server}`,
+    );
+  await ledger.copies.reset({ ...found, server, version });
   return shortResult(`${server} is the primary; the other copies join again`, { primary: server });
 }

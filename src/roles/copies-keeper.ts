@@ -9,18 +9,20 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import {
   type CopyRounds,
+  compareHistory,
+  follow,
   giveList,
   lookAt,
   noteVerified,
-  order,
+  promote,
   type SeenServer,
-  unfitness,
 } from '../engine/index.ts';
 import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
 import { type HostPort, readRedisAddress, serverName } from '../redis/address.ts';
 import { connectServer } from '../redis/connections.ts';
 import { type Backends, engineAt } from './backends.ts';
 import { listOf } from './engine-copies.ts';
+import { isInStep, whyNotLead } from './leading.ts';
 
 const TICK_MS = 200;
 /** A pause after which this process knows nothing of the silence of others. */
@@ -45,11 +47,13 @@ interface Server {
   readonly name: string;
   readonly endpoint: HostPort;
   readonly redis: Redis;
-  /** Last time at which it was seen with its data; milliseconds of this process. */
+  /** Last time at which it was seen; milliseconds of this process. */
   heardAt: number;
   /** Last time at which it had what the primary had at the look before. */
   inStepAt: number;
+  inStepAs: string | undefined;
   seen: SeenServer | undefined;
+  isSilent: boolean;
   /** The reason why it was not seen. */
   trouble: string | undefined;
   /** Milliseconds by which its clock is ahead of this process. */
@@ -64,6 +68,7 @@ export class CopiesKeeper {
   /** Offset of the primary at the look before. */
   #before: { readonly runId: string; readonly offset: number } | undefined;
   #row: CopiesRow | undefined;
+  #isBlocked = false;
   #isStopped = false;
   readonly #running: Promise<void>;
 
@@ -71,8 +76,9 @@ export class CopiesKeeper {
     this.#options = options;
     this.#servers = options.servers.map((endpoint) => {
       const redis = options.connect(endpoint);
-      const unseen = { heardAt: 0, inStepAt: 0, seen: undefined, trouble: undefined, aheadMs: 0 };
-      const server: Server = { name: serverName(endpoint), endpoint, redis, ...unseen };
+      const unseen = { heardAt: 0, inStepAt: 0, inStepAs: undefined, seen: undefined, isSilent: false };
+      const name = serverName(endpoint);
+      const server: Server = { name, endpoint, redis, ...unseen, trouble: undefined, aheadMs: 0 };
       redis.on('error', ({ message }: Error) => {
         server.trouble = message;
       });
@@ -84,6 +90,11 @@ export class CopiesKeeper {
   /** The row as of the last look; undefined before the first. */
   get row(): CopiesRow | undefined {
     return this.#row;
+  }
+
+  /** True while it does nothing, because Postgres is older than the servers. */
+  get isBlocked(): boolean {
+    return this.#isBlocked;
   }
 
   /** Number of servers that REDIS_URL names. */
@@ -106,20 +117,25 @@ export class CopiesKeeper {
   }
 
   async #tick(): Promise<void> {
+    // The row is read after the look, so it is never older than what is seen, unless Postgres was put back.
+    await this.#look();
     const row = await this.#options.register.read();
-    await this.#look(row);
     this.#tellSilent();
     this.#row = row;
     if (row === undefined) return this.#begin();
+    this.#isBlocked = this.#isOlder(row);
+    if (this.#isBlocked) return;
     const primary = this.#named(row.server);
     if (primary === undefined)
       return this.#tell('the named primary of the engine is not in REDIS_URL', { server: row.server });
-    if (performance.now() - primary.heardAt > this.#options.downAfterMs) return this.#nameAnother(row);
-    const { seen } = primary;
-    if (seen === undefined || hasLostItsData(primary, row)) return;
-    if (!seen.isPrimary) return void (await order(primary.redis, row, null));
+    const why = this.#whyNotLead(row, primary);
+    if (why !== undefined && !(await this.#staysWithout(row, primary, why))) return;
+    const seen = primary.seen!;
+    if (row.runId !== seen.runId) return this.#name(row, primary, seen);
+    if (!seen.isPrimary) return this.#obeyed(row.server, await promote(primary.redis, row, seen));
     if (seen.version < row.version) return giveList(primary.redis, listOf(row));
-    if (seen.version > row.version) return;
+    // Others follow it, and copies change, only once it runs in the epoch of the row.
+    if (seen.epoch !== row.epoch || seen.begunAs !== seen.runId) return;
     await this.#lead(row, primary);
     await this.#verify(row, seen);
     await this.#changeList(row, primary, seen);
@@ -129,7 +145,11 @@ export class CopiesKeeper {
     return this.#servers.find((server) => server.name === name);
   }
 
-  async #look(row: CopiesRow | undefined): Promise<void> {
+  #whyNotLead(row: CopiesRow, server: Server): string | undefined {
+    return whyNotLead(row, server, this.#servers, this.#options.minCopies);
+  }
+
+  async #look(): Promise<void> {
     const begun = performance.now();
     const hasSlept = begun - this.#lastTickAt > SLEPT_MS;
     await Promise.all(
@@ -140,13 +160,26 @@ export class CopiesKeeper {
         });
         if (server.seen !== undefined) server.trouble = undefined;
         const now = performance.now();
-        const isHeard = server.seen !== undefined && !hasLostItsData(server, row);
-        if (isHeard || hasSlept) server.heardAt = now;
+        if (server.seen !== undefined || hasSlept) server.heardAt = now;
         if (hasSlept) server.inStepAt = now;
         if (server.seen !== undefined) server.aheadMs = server.seen.timeMs - Date.now();
+        server.isSilent = now - server.heardAt > this.#options.downAfterMs;
       }),
     );
     this.#lastTickAt = performance.now();
+  }
+
+  /** Returns true where a server has a later list or epoch than Postgres, which was put back to an earlier moment. */
+  #isOlder(row: CopiesRow): boolean {
+    const later = this.#servers.filter(
+      ({ seen }) => seen !== undefined && (seen.version > row.version || seen.epoch > row.epoch),
+    );
+    if (later.length === 0) return false;
+    this.#tell("Postgres is older than the engine's copies, and keepers do nothing: run 'copies adopt'", {
+      servers: later.map(({ name, seen }) => `${name} has list ${seen!.version} and epoch ${seen!.epoch}`),
+      row: `list ${row.version} and epoch ${row.epoch}`,
+    });
+    return true;
   }
 
   /** Names the first primary: the server that has the engine, or the first one of an engine that begins now. */
@@ -160,24 +193,41 @@ export class CopiesKeeper {
         servers: primaries.map(({ name }) => name),
       });
     const first = primaries[0] ?? owners[0] ?? this.#servers[0]!;
-    await this.#options.register.begin(first.name);
+    await this.#options.register.begin(first.name, first.seen!.epoch);
   }
 
-  async #nameAnother(row: CopiesRow): Promise<void> {
+  /**
+   * Names another primary, if one may lead.
+   * @param why the named server may not lead
+   * @returns true for a primary with wrong settings in whose place no other one may lead
+   */
+  async #staysWithout(row: CopiesRow, named: Server, why: string): Promise<boolean> {
+    if (named.seen === undefined && !named.isSilent) return false;
     const [best] = this.#servers
-      .filter(({ name, seen }) => name !== row.server && row.members.includes(name) && seen !== undefined)
-      .filter(({ seen }) => seen!.epoch > 0 || row.epoch === 0)
-      .sort((one, other) => compareHistory(other.seen!, one.seen!));
-    if (best === undefined)
-      return this.#tell('the primary of the engine is silent, and no copy of it answers', {
-        server: row.server,
-      });
-    const named = await this.#options.register.name(row, best.name);
-    if (named === undefined) return;
-    // The next one has as long to answer as this one had.
-    best.heardAt = performance.now();
+      .filter((server) => server !== named && this.#whyNotLead(row, server) === undefined)
+      .sort(
+        ({ seen: one }, { seen: other }) =>
+          Number(one!.isFileBehind) - Number(other!.isFileBehind) || compareHistory(other!, one!),
+      );
+    if (best !== undefined) {
+      await this.#name(row, best, best.seen!, why);
+      return false;
+    }
+    if (this.#servers.some(({ seen, isSilent }) => seen === undefined && !isSilent)) return false;
+    const others = this.#servers.filter((server) => server !== named);
+    this.#tell('the primary of the engine cannot lead, and no other copy can take its place', {
+      server: row.server,
+      why,
+      others: others.map((server) => `${server.name}: ${this.#whyNotLead(row, server)}`),
+    });
+    return isInStep(row, named);
+  }
+
+  async #name(row: CopiesRow, { name }: Server, { runId }: SeenServer, why?: string): Promise<void> {
+    const named = await this.#options.register.name(row, name, runId);
+    if (named === undefined || why === undefined) return;
     this.#options.logger.warn(
-      { server: best.name, silent: row.server, version: named.version },
+      { server: name, before: row.server, why, version: named.version },
       'another primary of the engine is named',
     );
   }
@@ -188,7 +238,7 @@ export class CopiesKeeper {
       if (name === leader || seen === undefined) continue;
       if (!seen.isPrimary && seen.follows === leader) continue;
       const isKnown = seen.version > 0 || seen.epoch === 0 || listOf(row).names.includes(name);
-      if (isKnown) await order(redis, row, endpoint).catch(() => undefined);
+      if (isKnown) this.#obeyed(name, await follow(redis, row, seen, endpoint).catch(() => undefined));
       else
         this.#tell('a server of REDIS_URL has an engine that was never a copy: empty it first', {
           server: name,
@@ -199,6 +249,7 @@ export class CopiesKeeper {
   /** Notes that every listed copy has in its own file what was copied to it whole. */
   async #verify(row: CopiesRow, primary: SeenServer): Promise<void> {
     if (primary.verified === `${primary.runId} ${primary.fullCopies}`) return;
+    if (primary.isFileBehind) return;
     // The copies are looked at after the primary has told how often it was copied.
     const copies = this.#servers.filter(
       ({ name }) => name !== row.server && listOf(row).names.includes(name),
@@ -211,34 +262,47 @@ export class CopiesKeeper {
       await noteVerified(this.#named(row.server)!.redis, primary);
   }
 
-  async #changeList(row: CopiesRow, { name: leader, aheadMs }: Server, primary: SeenServer): Promise<void> {
+  async #changeList(row: CopiesRow, leader: Server, primary: SeenServer): Promise<void> {
     const before = this.#before;
     this.#before = { runId: primary.runId, offset: primary.offset };
+    leader.inStepAs = primary.runId;
     if (before?.runId !== primary.runId) return;
     const now = performance.now();
-    const others = this.#servers.filter(({ name }) => name !== leader);
+    const others = this.#servers.filter((server) => server !== leader);
     for (const server of others)
-      if ((primary.replicas.get(server.name) ?? -1) >= before.offset) server.inStepAt = now;
+      if ((primary.replicas.get(server.name) ?? -1) >= before.offset) {
+        server.inStepAt = now;
+        server.inStepAs = server.seen?.runId ?? server.inStepAs;
+      }
     if (await this.#letLeave(row, others, now)) return;
     if (row.joining.length > 0) return this.#letJoin(row);
     const fresh = others.find(
       ({ name, inStepAt }) => inStepAt === now && before.offset > 0 && !row.members.includes(name),
     );
-    if (fresh === undefined) return;
-    const skewMs = Math.abs(fresh.aheadMs - aheadMs);
+    if (fresh?.seen === undefined) return;
+    const skewMs = Math.abs(fresh.aheadMs - leader.aheadMs);
     const unfit =
-      (await unfitness(fresh.redis)) ??
+      fresh.seen.unfit ??
       (skewMs > MAX_SKEW_MS ? `its clock is ${Math.round(skewMs)} ms from that of the primary` : undefined);
     if (unfit !== undefined)
       return this.#tell('a server may not be a copy', { server: fresh.name, why: unfit });
-    await this.#changed(row, 'joining', fresh.name, this.#options.register.startJoining(row, fresh.name));
+    await this.#admit(row, fresh.name, fresh.seen);
+  }
+
+  /** A server in step joins. While there are too few for an answer, it lacks nothing that was ever answered. */
+  async #admit(row: CopiesRow, name: string, { isFileBehind }: SeenServer): Promise<void> {
+    const { minCopies, register } = this.#options;
+    if (row.members.length >= minCopies)
+      await this.#changed(row, 'joining', name, register.startJoining(row, name));
+    else if (!isFileBehind) await this.#changed(row, 'joined', name, register.admit(row, name, minCopies));
   }
 
   async #letLeave(row: CopiesRow, others: readonly Server[], now: number): Promise<boolean> {
     const { copyLateMs, minCopies, register } = this.#options;
-    const late = others.find(
-      ({ name, inStepAt }) => row.members.includes(name) && now - inStepAt > copyLateMs,
-    );
+    const members = others.filter(({ name }) => row.members.includes(name));
+    const unfit = members.find(({ seen }) => seen?.unfit !== undefined);
+    if (unfit !== undefined) this.#tell(`the copy ${unfit.name} is set wrongly`, { why: unfit.seen!.unfit });
+    const late = unfit ?? members.find(({ inStepAt }) => now - inStepAt > copyLateMs);
     if (late === undefined || row.members.length <= minCopies) return false;
     await this.#changed(row, 'left', late.name, register.leave(row, late.name));
     return true;
@@ -277,9 +341,15 @@ export class CopiesKeeper {
     await giveList(this.#named(row.server)!.redis, listOf(changed));
   }
 
+  /** @param obeyed undefined where the server did not answer */
+  #obeyed(server: string, obeyed: Awaited<ReturnType<typeof follow>> | undefined): void {
+    if (obeyed === 'knows more')
+      this.#tell(`${server} drops an order: it knows a later list or epoch than Postgres`, {});
+  }
+
   #tellSilent(): void {
-    for (const { name, seen, heardAt, trouble } of this.#servers)
-      if (seen === undefined && performance.now() - heardAt > this.#options.downAfterMs)
+    for (const { name, seen, isSilent, trouble } of this.#servers)
+      if (seen === undefined && isSilent)
         this.#tell(`${name} of REDIS_URL does not answer as a Redis of the engine`, { why: trouble });
   }
 
@@ -290,13 +360,6 @@ export class CopiesKeeper {
     this.#options.logger.error(fields, message);
   }
 }
-
-/** The last epoch began on this server, and it does not have it: its disk is another one, or an older one. */
-const hasLostItsData = ({ name, seen }: Server, row: CopiesRow | undefined): boolean =>
-  row !== undefined && seen !== undefined && row.begunOn === name && seen.epoch < row.epoch;
-
-const compareHistory = (one: SeenServer, other: SeenServer): number =>
-  one.epoch - other.epoch || one.sequence - other.sequence;
 
 /** Starts a keeper where the engine has copies. */
 export function keepCopies({ config, copies, ledger, logger }: Backends): CopiesKeeper | undefined {

@@ -2,7 +2,14 @@
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
-import { CopyRounds, type EpochNotes, foreignFormat, giveList, otherFormat } from '../engine/index.ts';
+import {
+  CopyRounds,
+  type EpochNotes,
+  foreignFormat,
+  giveList,
+  otherFormat,
+  rankOfPrimary,
+} from '../engine/index.ts';
 import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { readRedisAddress, serverName } from '../redis/address.ts';
@@ -66,7 +73,9 @@ export function openCopies(options: CopiesOptions): EngineCopies {
         const row = await register.read();
         if (row?.server !== server) throw refused(`${server} is not the named primary of the engine`);
         await giveList(engineRedis, listOf(row));
-        const noted = await register.note(begun, row);
+        if ((await rankOfPrimary(engineRedis)) !== row.version)
+          throw refused(`${server} has a later list than Postgres: run 'copies adopt'`);
+        const noted = await register.note(begun, row, minCopies);
         if (noted === undefined) throw refused(`epoch ${begun.epoch} may not begin on ${server}`);
         const now = await register.read();
         if (now?.server === server) await giveList(engineRedis, listOf(now));
@@ -78,9 +87,13 @@ export function openCopies(options: CopiesOptions): EngineCopies {
       const row = await register.read().catch(() => null);
       const server = nameOf();
       if (row === null || row?.server === server) {
-        if (row !== null) await giveList(engineRedis, listOf(row));
+        // From here on, fewer copies may answer than when these left.
+        if (row && row.former.length > 0 && row.members.length >= minCopies) await register.forgetFormer(row);
+        else if (row) await giveList(engineRedis, listOf(row));
         return followed();
       }
+      // A primary with a later list stays in use while Postgres is older than it.
+      if (row !== undefined && ((await rankOfPrimary(engineRedis)) ?? 0) > row.version) return followed();
       engineRedis.disconnect(true);
       throw refused(
         row === undefined

@@ -119,7 +119,11 @@ export function keepEngineOpen(parts: {
   let settled: Cursor | undefined;
   const inspect = (): void => {
     // No handling needed: the listener gets a failed check, and a broken connection is reported elsewhere.
-    if (engine.lifecycle.isOpen()) engine.lifecycle.inspect(settled).catch(() => undefined);
+    if (engine.lifecycle.isOpen()) {
+      engine.lifecycle.inspect(settled).catch(() => undefined);
+      // Another primary may be named while this connection still leads to the one before.
+      checkPrimary?.().catch(() => undefined);
+    }
     void consultPostgres();
   };
   let consulting = false;

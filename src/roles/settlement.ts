@@ -107,6 +107,11 @@ function addCopiesMetrics(metrics: Metrics, keeper: CopiesKeeper | undefined): v
     async () => keeper?.size ?? {},
   );
   metrics.gauge(
+    'redbook_engine_copies_blocked',
+    '1 while keepers of the copies do nothing, because Postgres is older than the copies.',
+    ofTheRow(() => (keeper?.isBlocked ? 1 : 0)),
+  );
+  metrics.gauge(
     'redbook_engine_failover_timestamp_seconds',
     'Unix time at which another primary was named last; absent before the first.',
     ofTheRow(({ namedAt }) => (namedAt === null ? {} : namedAt.getTime() / 1_000)),

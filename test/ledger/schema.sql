@@ -122,11 +122,13 @@ create table daily_balances (
 create table engine_copies (
   shard smallint default 0 not null,
   server text collate "C" not null,
+  run_id text collate "C",
   version integer default 1 not null,
   epoch integer default 0 not null,
   begun_on text collate "C" not null,
   members text[] collate "C" not null,
   joining text[] collate "C" default '{}'::text[] not null,
+  former text[] collate "C" default '{}'::text[] not null,
   named_at timestamp with time zone,
   constraint engine_copies_pkey PRIMARY KEY (shard),
   constraint engine_copies_shard_check CHECK (shard = 0)
@@ -483,9 +485,11 @@ comment on column chain_links.sequence is 'The last event of the batch.';
 comment on column closings.digest is 'SHA-256 of the balances of the closing.';
 comment on column closings.sequence is 'The last booked event before the end; 0: none.';
 comment on column engine_copies.epoch is 'The last epoch that began while the engine had copies; begun_on is its server.';
+comment on column engine_copies.former is 'Servers that left as too few remained for an answer, and may be named.';
 comment on column engine_copies.joining is 'Servers that answers wait for already, and that may not be named yet.';
 comment on column engine_copies.members is 'Servers that have every answered order, and may be named.';
 comment on column engine_copies.named_at is 'When another server was named last.';
+comment on column engine_copies.run_id is 'Run id under which it was found fit to lead: no epoch begins under another one.';
 comment on column engine_copies.server is 'The primary, by the name that REDIS_URL gives it: no epoch begins elsewhere.';
 comment on column engine_cursor.digest is 'SHA-256 of that event: the same place must always hold the same content.';
 comment on column engine_cursor.head is 'Head of the chain after that event, in base64.';

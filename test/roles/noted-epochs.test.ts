@@ -80,7 +80,7 @@ describe('epochs that Postgres has noted', function () {
 
   it('go into the row of an engine whose copies have left, and begin on no server alone while it has copies', async () => {
     const rowNow = async () => (await ledger.copies.read())!;
-    await ledger.copies.begin('one:6379');
+    await ledger.copies.begin('one:6379', 0);
     const before = await rowNow();
     await guard();
     await kill();

@@ -108,15 +108,16 @@ export async function asAdmin<T>({ url }: RedisServer, work: (redis: Redis) => P
   }
 }
 
-/** Keepers and copies no longer reach a server, while all other clients do. @returns what undoes it */
-export async function hideFromKeepers(server: RedisServer): Promise<() => Promise<void>> {
-  const users = ['replica', 'engine-settlement'];
+/** Keepers, and copies unless told otherwise, no longer reach a server, while all others do. @returns what undoes it */
+export async function hideFromKeepers(
+  server: RedisServer,
+  users: readonly ('replica' | 'engine-settlement')[] = ['replica', 'engine-settlement'],
+): Promise<() => Promise<void>> {
   const switchTo = (state: 'on' | 'off') =>
     asAdmin(server, async (redis) => {
       for (const user of users) await redis.call('ACL', 'SETUSER', user, state);
       if (state === 'on') return;
-      await redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
-      await redis.call('CLIENT', 'KILL', 'USER', 'engine-settlement');
+      for (const user of users) await redis.call('CLIENT', 'KILL', 'USER', user);
     });
   await switchTo('off');
   return () => switchTo('on');
@@ -147,6 +148,8 @@ export interface CopiesStage {
   readonly apis: readonly Backends[];
   /** The process that settles, and one that waits to do so. */
   readonly settling: readonly Backends[];
+  /** Warnings and errors that processes told, with their fields. */
+  readonly told: readonly string[];
   row(): Promise<CopiesRow>;
   /** Waits until all servers are members, and every process may trade. */
   whole(): Promise<void>;
@@ -200,6 +203,8 @@ export async function openCopiesStage(asked: CopiesStart = {}): Promise<CopiesSt
     await freshRedis(),
     await freshLedgerDatabase(),
   ];
+  const told: string[] = [];
+  const tell = (line: string): void => void told.push(line);
   const open = (role: string, { redisUrl = copies.url, minCopies = 2 }: ProcessPlan = {}): Backends => {
     const config = readConfig({
       REDIS_URL: asUser(`engine-${role}`, redisUrl),
@@ -211,7 +216,7 @@ export async function openCopiesStage(asked: CopiesStart = {}): Promise<CopiesSt
       ENGINE_DOWN_AFTER_MS: '2500',
       ENGINE_COPY_LATE_MS: '3000',
     });
-    return openBackends(role, requireFor('settlement', config), pino({ level: 'silent' }));
+    return openBackends(role, requireFor('settlement', config), pino({ level: 'warn' }, { write: tell }));
   };
   const start = (plan: ProcessPlan) => startProcesses((role) => open(role, plan), plan.takesOrders ?? true);
   let running = start({});
@@ -219,6 +224,7 @@ export async function openCopiesStage(asked: CopiesStart = {}): Promise<CopiesSt
   return {
     copies,
     databaseUrl,
+    told,
     get apis() {
       return running.apis;
     },

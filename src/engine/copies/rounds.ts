@@ -15,7 +15,7 @@ import { endpointOf } from '../../redis/found-server.ts';
 import { KEYS } from '../keys.ts';
 import { readState } from '../state.ts';
 import { type CopyList, LIST_FIELDS, readList } from './list.ts';
-import { fullCopiesIn, type ReplicationRole, readRole } from './server.ts';
+import { copyingIn, fullCopiesIn, type ReplicationRole, readRole, runIdIn } from './server.ts';
 
 /** Together with a round under way and the command itself, it stays below the time within which clients get an answer. */
 const ROUND_MS = 700;
@@ -44,6 +44,19 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
+/** What the copies of a primary have, by its word. */
+interface Acknowledged {
+  /** Number of copies that have it on their disks. */
+  readonly acknowledged: number;
+  readonly role: ReplicationRole;
+  /** Number of times that the primary was copied whole. */
+  readonly fullCopies: number;
+  /** Names of the servers that are being copied to as a whole. */
+  readonly copying: readonly string[];
+  /** The last note of a keeper that all listed copies have in their files what was copied whole. */
+  readonly verified: string | null;
+}
+
 interface RoundsOptions {
   /** A connection for rounds alone, because WAIT blocks it. */
   readonly redis: Redis;
@@ -68,6 +81,10 @@ export class CopyRounds {
   /** Number of copies that the last list named besides the primary. */
   #others = 1;
   #trouble: string | undefined = 'no round was whole yet';
+  /** The last look at whole copies. Up to `harmless` of them, each was noted by a keeper or is of a server off the list. */
+  #wholeCopies: { readonly harmless: number; readonly count: number; readonly copying: readonly string[] } = {
+    ...{ harmless: -1, count: 0, copying: [] },
+  };
 
   constructor({ redis, minCopies, observe = () => undefined }: RoundsOptions) {
     this.#redis = redis;
@@ -76,6 +93,7 @@ export class CopyRounds {
     redis.on('close', () => {
       this.#connection += 1;
       this.#runId = undefined;
+      this.#wholeCopies = { harmless: -1, count: 0, copying: [] };
     });
     redis.on('ready', () => void this.#identify().catch(() => redis.disconnect(true)));
     if (redis.status === 'ready') void this.#identify().catch(() => redis.disconnect(true));
@@ -166,7 +184,7 @@ export class CopyRounds {
     const connection = this.#connection;
     const info = await this.#redis.info('server');
     if (connection !== this.#connection) return;
-    this.#runId = /^run_id:(\w+)/m.exec(info)?.[1];
+    this.#runId = runIdIn(info);
     const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(info) ?? [];
     this.#waitsForDisks = Number(major) > 7 || (Number(major) === 7 && Number(minor) >= 2);
   }
@@ -177,13 +195,13 @@ export class CopyRounds {
     this.#rounds += 1;
     // The state is read before the write, so what it shows lies before the first offset.
     const first = redis.pipeline();
-    first.hgetBuffer(KEYS.engine, 'state').hmget(KEYS.copies, ...LIST_FIELDS, 'verified');
-    first.role().hset(KEYS.copies, 'round', this.#rounds);
+    first.hgetBuffer(KEYS.engine, 'state').hmget(KEYS.copies, ...LIST_FIELDS);
+    first.role().hset(KEYS.rounds, 'round', this.#rounds);
     const [replies, seen] = await Promise.all([
       repliesOf(first.exec()),
       this.#wait(this.#others, untilMs - performance.now()),
     ]);
-    const [version, names, verified] = replies[1] as (string | null)[];
+    const [version, names] = replies[1] as (string | null)[];
     const list = readList(version, names);
     const { offset } = readRole(replies[2]);
     const own = serverName(endpoint);
@@ -194,29 +212,45 @@ export class CopyRounds {
     let now = seen;
     for (;;) {
       const lacking = others.filter((name) => (now.role.replicas.get(name) ?? -1) < offset);
-      // A server that was copied whole acknowledges before its own file has anything, so a keeper verifies it.
-      const isVerified = verified === `${runId} ${now.fullCopies}`;
+      const isVerified = this.#areVerified(now, runId, list);
       if (lacking.length === 0 && now.acknowledged >= others.length && isVerified) break;
       const leftMs = untilMs - performance.now();
-      if (leftMs < 1 || !isVerified)
+      if (leftMs < 1)
         throw unknown(isVerified ? `${lacking.join(', ')} does not confirm` : 'one was just copied whole');
       now = await this.#wait(now.role.replicas.size + 1, Math.min(LOOK_AGAIN_MS, leftMs));
     }
     return { ...readState(replies[0] as Buffer | null), runId, list };
   }
 
+  /**
+   * A server that was copied whole acknowledges before its own file has anything, so a keeper verifies it. No note is
+   * needed where as many copies have begun as servers off the list are seen to be copied to since the last look.
+   */
+  #areVerified(
+    { fullCopies: count, copying, verified }: Acknowledged,
+    runId: string,
+    list: CopyList,
+  ): boolean {
+    const before = this.#wholeCopies;
+    const begun = copying.filter((name) => !before.copying.includes(name) && !list.names.includes(name));
+    const [noted, upTo] = verified?.split(' ') ?? [];
+    let harmless = noted === runId ? Math.max(before.harmless, Number(upTo)) : before.harmless;
+    if (harmless === before.count && count - before.count === begun.length) harmless = count;
+    this.#wholeCopies = { harmless, count, copying };
+    return harmless >= count;
+  }
+
   /** Waits for a number of copies, and looks at all of them. */
-  async #wait(
-    count: number,
-    maxMs: number,
-  ): Promise<{ acknowledged: number; role: ReplicationRole; fullCopies: string }> {
+  async #wait(count: number, maxMs: number): Promise<Acknowledged> {
     const waitMs = Math.max(1, Math.floor(maxMs));
     const asksDisks = this.#waitsForDisks;
     const pipeline = this.#redis.pipeline().wait(count, waitMs);
     // A copy that reads a write together with the question tells of its disk as it was before. After WAIT it tells anew;
     // WAITAOF alone would wait for a second.
     if (asksDisks) pipeline.call('WAITAOF', 1, count, LOOK_AGAIN_MS);
-    const asked = pipeline.role().info('stats').exec();
+    // The note is read last: what was acknowledged before it is in files that were verified then or earlier.
+    pipeline.role().call('INFO', 'stats', 'replication');
+    const asked = pipeline.hget(KEYS.rounds, 'verified').exec();
     const replies = await repliesOf(asked).catch((error) => {
       if (!asksDisks || !/NOPERM|unknown command/.test(String(error.cause))) throw error;
       return undefined;
@@ -227,11 +261,13 @@ export class CopyRounds {
       return this.#wait(count, maxMs);
     }
     const [onDisks] = asksDisks ? (replies.splice(1, 1) as [[own: number, copies: number]]) : [];
-    const [waited, role, stats] = replies as [number, unknown, string];
+    const [waited, role, info, verified] = replies as [number, unknown, string, string | null];
     const found = {
       acknowledged: onDisks === undefined ? waited : onDisks[0] === 1 ? onDisks[1] : -1,
       role: readRole(role),
-      fullCopies: fullCopiesIn(stats),
+      fullCopies: Number(fullCopiesIn(info)),
+      copying: copyingIn(info),
+      verified,
     };
     if (!found.role.isPrimary) throw unknown('this server is no primary');
     return found;

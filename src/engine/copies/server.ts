@@ -1,9 +1,9 @@
 /** One server of the list: what it tells of itself, and the orders of keepers. */
 
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import type { HostPort } from '../../redis/address.ts';
 import { KEYS } from '../keys.ts';
-import { wrongSettings } from '../server-settings.ts';
+import { OF_COPIES, wrongSettings } from '../server-settings.ts';
 import { ENGINE_FORMAT, readState } from '../state.ts';
 import { LIST_FIELDS, readList } from './list.ts';
 
@@ -35,11 +35,23 @@ export function readRole(reply: unknown): ReplicationRole {
   return { isPrimary: false, offset, follows, isConnected, replicas: new Map() };
 }
 
+/** Returns the run id that INFO has, which changes at each start of a server. */
+export const runIdIn = (info: string): string => /^run_id:(\w+)/m.exec(info)?.[1] ?? '';
+
 /** Returns the number of times that a primary has sent all its data to a replica, as INFO has it. */
 export const fullCopiesIn = (stats: string): string => /^sync_full:(\d+)/m.exec(stats)?.[1] ?? '';
 
+/** Returns the names of the replicas to which a primary is sending all its data, as INFO has it. */
+export const copyingIn = (replication: string): string[] =>
+  [...replication.matchAll(/^slave\d+:ip=([^,]+),port=(\d+),state=(\w+)/gm)]
+    .filter(([, , , state]) => state !== 'online')
+    .map(([, host, port]) => `${host}:${port}`);
+
 export interface SeenServer extends ReplicationRole {
+  /** The last epoch that opened; 0 without an engine. */
   readonly epoch: number;
+  /** Run id under which that epoch runs. */
+  readonly begunAs: string;
   readonly sequence: number;
   /** Version of the list that it has; 0 without one. */
   readonly version: number;
@@ -49,33 +61,38 @@ export interface SeenServer extends ReplicationRole {
   readonly fullCopies: string;
   /** True while what the server acknowledges may be missing from its file. */
   readonly isFileBehind: boolean;
+  /** The reason why its settings do not let it be a copy; undefined where they do. */
+  readonly unfit: string | undefined;
   /** Unix milliseconds by its clock. */
   readonly timeMs: number;
 }
 
 /** Asks a server what it is. Rejects when it does not answer in time. */
 export async function lookAt(redis: Redis): Promise<SeenServer> {
-  const [role, state, copies, info, [seconds, micros]] = await Promise.all([
+  const [role, engine, copies, verified, info, wrong, [seconds, micros]] = await Promise.all([
     redis.role(),
-    redis.hgetBuffer(KEYS.engine, 'state'),
-    redis.hmget(KEYS.copies, ...LIST_FIELDS, 'verified'),
+    redis.hmgetBuffer(KEYS.engine, 'state', 'server'),
+    redis.hmget(KEYS.copies, ...LIST_FIELDS),
+    redis.hget(KEYS.rounds, 'verified'),
     redis.info(),
+    wrongSettings(redis, OF_COPIES),
     redis.time(),
   ]);
-  const { epoch, sequence } = readState(state);
-  const [version, names, verified = null] = copies;
-  const field = (name: string): string => new RegExp(`^${name}:(\\w+)`, 'm').exec(info)?.[1] ?? '';
+  const { epoch, sequence } = readState(engine[0]!);
+  const [version, names] = copies;
   return {
     ...readRole(role),
     ...readList(version, names),
     epoch,
+    begunAs: String(engine[1] ?? ''),
     sequence,
     verified,
-    runId: field('run_id'),
+    runId: runIdIn(info),
     fullCopies: fullCopiesIn(info),
     isFileBehind: ['aof_enabled:1', 'aof_rewrite_in_progress:0', 'aof_rewrite_scheduled:0', 'loading:0'].some(
       (line) => !info.includes(`\n${line}\r\n`),
     ),
+    unfit: wrong === undefined ? 'it does not show its settings' : wrong.join('; ') || undefined,
     timeMs: Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000),
   };
 }
@@ -86,6 +103,14 @@ export async function foreignFormat(redis: Redis): Promise<string | undefined> {
   return exists === 1 && format !== String(ENGINE_FORMAT) ? (format ?? '') : undefined;
 }
 
+/** The answer of a server to an order of a keeper. It drops the order unless it carries it out. */
+type Obeyed =
+  | 'carried out'
+  /** It has a later epoch or list than the row of the keeper. */
+  | 'knows more'
+  /** It is no longer as the keeper saw it. */
+  | 'changed';
+
 /** The row of Postgres, as far as an order of a keeper depends on it. */
 interface OrderedBy {
   readonly epoch: number;
@@ -93,39 +118,70 @@ interface OrderedBy {
 }
 
 /**
- * Makes a server a replica of another one, or with null a primary. The server drops the order when it has a later
- * epoch or list than the keeper's row, also when it gets one between the look and the order: a keeper that slept turns
- * no server back. A server that becomes a replica ends the connections of its clients, which may have been told
- * something that it now forgets.
- * @returns false when the order was dropped
+ * Makes a server a replica of another one. It ends the connections of its clients, which may have been told something
+ * that it now forgets.
+ * @param seen the server before the row was read
  */
-export async function order(redis: Redis, row: OrderedBy, primary: HostPort | null): Promise<boolean> {
-  await redis.watch(KEYS.engine, KEYS.copies);
-  const [state, version] = await Promise.all([
-    redis.hgetBuffer(KEYS.engine, 'state'),
-    redis.hget(KEYS.copies, 'version'),
-  ]);
-  // The epoch after the noted one begins before its note.
-  if (readState(state).epoch > row.epoch + 1 || Number(version ?? 0) > row.version) {
-    await redis.unwatch();
-    return false;
-  }
-  const transaction = redis.multi();
-  if (primary === null) transaction.replicaof('NO', 'ONE');
-  else {
-    transaction.replicaof(primary.host, primary.port);
-    transaction.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-  }
-  return (await transaction.exec()) !== null;
+export function follow(
+  redis: Redis,
+  row: OrderedBy,
+  seen: Pick<SeenServer, 'runId'>,
+  primary: HostPort,
+): Promise<Obeyed> {
+  return order(redis, row, seen, (transaction) =>
+    transaction
+      .replicaof(primary.host, primary.port)
+      .call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
+  );
 }
+
+/**
+ * Makes a replica a primary.
+ * @param seen the server as it was found fit to lead: one that has less by now drops the order
+ */
+export function promote(redis: Redis, row: OrderedBy, seen: SeenServer): Promise<Obeyed> {
+  return order(redis, row, seen, (transaction) => transaction.replicaof('NO', 'ONE'), seen);
+}
+
+/**
+ * Gives a server an order. The server drops it when it has a later epoch or list than the keeper's row, also when it
+ * gets one between the look and the order: a keeper that slept turns no server back. Nor does it turn one that lost its
+ * memory: the run of the server was seen before the row was read, so the row knows what the run before had.
+ * @param least what the server must have
+ */
+async function order(
+  redis: Redis,
+  row: OrderedBy,
+  seen: Pick<SeenServer, 'runId'>,
+  add: (transaction: ChainableCommander) => ChainableCommander,
+  least?: SeenServer,
+): Promise<Obeyed> {
+  // One packet, so that all of it is of one connection, and of one run of the server.
+  const looking = redis.pipeline().watch(KEYS.copies).hgetBuffer(KEYS.engine, 'state');
+  const looks = await looking.hget(KEYS.copies, 'version').info('server').role().exec();
+  const [, state, list, info, role] = looks!.map(([error, reply]) => {
+    if (error !== null) throw error;
+    return reply;
+  });
+  const now = { ...readState(state as Buffer | null), runId: runIdIn(info as string) };
+  const [epoch, version] = [now.epoch, Number(list ?? 0)];
+  const knowsMore = epoch > row.epoch || version > row.version;
+  const hasLess = least !== undefined && (compareHistory(now, least) < 0 || readRole(role).isPrimary);
+  const isAnother = now.runId !== seen.runId || hasLess;
+  if (knowsMore || isAnother) {
+    await redis.unwatch();
+    return knowsMore ? 'knows more' : 'changed';
+  }
+  return (await add(redis.multi()).exec()) === null ? 'changed' : 'carried out';
+}
+
+/** Returns more than 0 where the one has more than the other, and less where it has less. */
+export const compareHistory = (
+  one: Pick<SeenServer, 'epoch' | 'sequence'>,
+  other: Pick<SeenServer, 'epoch' | 'sequence'>,
+): number => one.epoch - other.epoch || one.sequence - other.sequence;
 
 /** Notes that all that were copied whole up to now have what they acknowledge in their own files. */
 export async function noteVerified(redis: Redis, { runId, fullCopies }: SeenServer): Promise<void> {
-  await redis.hset(KEYS.copies, 'verified', `${runId} ${fullCopies}`);
-}
-
-/** Returns why a server may not be a copy; undefined if nothing speaks against it. */
-export async function unfitness(redis: Redis): Promise<string | undefined> {
-  const wrong = await wrongSettings(redis);
-  return wrong === undefined ? 'it does not show its settings' : wrong.join('; ') || undefined;
+  await redis.hset(KEYS.rounds, 'verified', `${runId} ${fullCopies}`);
 }

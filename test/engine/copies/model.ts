@@ -17,12 +17,14 @@ interface Server {
   readonly log: Log;
   /** The log that a crash would bring back: it was copied whole, and its own file is not written anew. */
   readonly kept: Log | null;
-  /** True while it has dropped its data, and has no others yet. */
-  readonly isEmptied: boolean;
-  /** Epoch that it began and that waits for its note; 0: none. */
-  readonly noting: number;
-  /** True while it runs under the run id of its last epoch. */
-  readonly ranOn: boolean;
+  /** True while it loads what was copied to it whole, and tells nobody anything. */
+  readonly isLoading: boolean;
+  /** True from its start until keepers see that it has what the primary has. */
+  readonly isStranger: boolean;
+  /** Epoch that is noted for its present run, and has not opened; 0: none. */
+  readonly noted: number;
+  /** Epoch that it opened in its present run; 0: none. */
+  readonly ranAs: number;
   /** Epoch in which a process uses it; 0: none. */
   readonly open: number;
   /** Its log as the round under way began; empty: none is. */
@@ -40,9 +42,13 @@ interface Postgres {
   /** Server of that epoch. */
   readonly begunOn: number;
   readonly server: number;
+  /** A keeper found the present run of that server fit to lead. */
+  readonly isFound: boolean;
   readonly version: number;
   readonly members: number;
   readonly joining: number;
+  /** Servers that left as too few remained for an answer. */
+  readonly former: number;
   readonly settled: Log;
 }
 
@@ -51,7 +57,11 @@ interface Naming {
   readonly server: number;
   readonly epoch: number;
   readonly version: number;
-  /** A keeper has seen that the named server is a primary with the list of this naming. */
+  /** The named server still runs as it was found fit to lead. */
+  readonly isFound: boolean;
+  /** Servers that were started again after the row was read, so that its keepers give them no order. */
+  readonly runAnew: number;
+  /** A keeper has seen that the named server runs in its epoch, with the list of this naming. */
   readonly isCarriedOut: boolean;
 }
 
@@ -64,6 +74,11 @@ interface Shared {
   /** The last round that was whole. */
   readonly proved: { readonly server: number; readonly epoch: number; readonly version: number };
   readonly answered: Log;
+  /** An answer came from a server that lacked an earlier one. */
+  readonly isForgotten: boolean;
+  /** The row of which Postgres has a backup. */
+  readonly backup: Postgres | null;
+  readonly isPutBack: boolean;
   readonly placed: Log;
   /** The server that Sentinels promoted. */
   readonly promoted: number;
@@ -88,6 +103,10 @@ export interface Bounds {
   readonly wholeCopies: number;
   /** Servers that start again with an empty disk. */
   readonly lostDisks: number;
+  /** Servers that start again with an older log. */
+  readonly olderDisks: number;
+  /** Times that Postgres is put back to an earlier moment. */
+  readonly putBacks: number;
 }
 
 export interface Rules {
@@ -110,6 +129,14 @@ export interface Rules {
   readonly copiesAreOnDisk: boolean;
   /** A server starts as a replica of nobody, which hands its data to no other. */
   readonly startsAsReplica: boolean;
+  /** A named server leads only if it runs on since it was in step, or has as much as others that answer. */
+  readonly looksBeforeItLeads: boolean;
+  /** A server that was started again leads only if as many answer as an answer needs. */
+  readonly comparesWithOthers: boolean;
+  /** An order goes to a run of its server that was seen before the row was read. */
+  readonly ordersNameRuns: boolean;
+  /** Keepers do nothing while a server knows more than Postgres. */
+  readonly stopsWhenPostgresIsOlder: boolean;
 }
 
 export const SOUND: Rules = {
@@ -125,7 +152,14 @@ export const SOUND: Rules = {
   epochsAreNoted: true,
   copiesAreOnDisk: true,
   startsAsReplica: true,
+  looksBeforeItLeads: true,
+  comparesWithOthers: true,
+  ordersNameRuns: true,
+  stopsWhenPostgresIsOlder: true,
 };
+
+/** Copies that an answer needs. */
+const LEAST = 2;
 
 const SERVERS = [0, 1, 2];
 const bit = (server: number): number => 1 << server;
@@ -177,22 +211,45 @@ type ServerFields = Omit<Server, 'text'>;
 
 /** Writes all parts of a server as characters, 0 between logs, and 1 for none. */
 function asServer(server: ServerFields): Server {
-  const { isUp, isPrimary, follows, log, kept, isEmptied, noting, ranOn, open, round, told, isCut } = server;
+  const { isUp, isPrimary, follows, log, kept, isLoading, isStranger, open, round, told, isCut } = server;
   const flags =
-    (isUp ? 1 : 0) | (isPrimary ? 2 : 0) | (isEmptied ? 4 : 0) | (ranOn ? 8 : 0) | (isCut ? 16 : 0);
-  const small = flags | ((follows + 1) << 5) | (noting << 7) | (open << 11);
-  const text = `${String.fromCharCode(small)}${log}\0${kept ?? '\u0001'}\0${round}\0${told}\0`;
+    (isUp ? 1 : 0) | (isPrimary ? 2 : 0) | (isLoading ? 4 : 0) | (isStranger ? 8 : 0) | (isCut ? 16 : 0);
+  const small = flags | ((follows + 1) << 5);
+  const epochs = server.noted | (server.ranAs << 4) | (open << 8);
+  const text = `${String.fromCharCode(small, epochs)}${log}\0${kept ?? '\u0001'}\0${round}\0${told}\0`;
   return { ...server, text };
 }
 
-function textOf({ postgres, namings, lists, proved, answered, placed, promoted, left }: Shared): string {
-  const { epoch, begunOn, server, version, members, joining, settled } = postgres;
-  const numbers = [epoch, begunOn, server, version, members, joining, proved.server, proved.epoch];
-  numbers.push(proved.version, promoted, left.orders, left.crashes, left.namings, left.changes, left.cuts);
-  numbers.push(left.wholeCopies, left.lostDisks, namings.length);
-  for (const one of namings) numbers.push(one.server, one.epoch, one.version, one.isCarriedOut ? 1 : 0);
+function numbersOf({
+  epoch,
+  begunOn,
+  server,
+  isFound,
+  version,
+  members,
+  joining,
+  former,
+}: Postgres): number[] {
+  return [epoch, begunOn, server, isFound ? 1 : 0, version, members, joining, former];
+}
+
+function textOf(shared: Shared): string {
+  const { postgres, namings, lists, proved, answered, placed, promoted, left, backup } = shared;
+  const numbers = [...numbersOf(postgres), proved.server, proved.epoch, proved.version, promoted];
+  numbers.push(...Object.values(left), shared.isForgotten ? 1 : 0, shared.isPutBack ? 1 : 0, namings.length);
+  for (const one of namings)
+    numbers.push(
+      ...[
+        one.server,
+        one.epoch,
+        one.version,
+        one.runAnew,
+        (one.isCarriedOut ? 1 : 0) | (one.isFound ? 2 : 0),
+      ],
+    );
   for (const list of lists) numbers.push(list.version, list.server, list.list);
-  return `${String.fromCharCode(...numbers)}\0${settled}\0${answered}\0${placed}`;
+  const saved = backup === null ? '' : String.fromCharCode(...numbersOf(backup)) + backup.settled;
+  return `${String.fromCharCode(...numbers)}\0${postgres.settled}\0${answered}\0${placed}\0${saved}`;
 }
 
 function firstState({ epochsAreNoted }: Rules, left: Bounds): State {
@@ -204,9 +261,10 @@ function firstState({ epochsAreNoted }: Rules, left: Bounds): State {
       follows: at === 0 ? -1 : 0,
       log,
       kept: null,
-      isEmptied: false,
-      noting: 0,
-      ranOn: at === 0,
+      isLoading: false,
+      isStranger: false,
+      noted: 0,
+      ranAs: at === 0 ? 1 : 0,
       open: at === 0 ? 1 : 0,
       round: '',
       told: '',
@@ -217,15 +275,20 @@ function firstState({ epochsAreNoted }: Rules, left: Bounds): State {
       epoch: epochsAreNoted ? 1 : 0,
       begunOn: 0,
       server: 0,
+      isFound: true,
       version: 1,
       members: 7,
       joining: 0,
+      former: 0,
       settled: '',
     },
-    namings: [{ server: 0, epoch: 1, version: 1, isCarriedOut: true }],
+    namings: [{ server: 0, epoch: 1, version: 1, isFound: true, runAnew: 0, isCarriedOut: true }],
     lists: [],
     proved: { server: 0, epoch: 1, version: 1 },
     answered: '',
+    isForgotten: false,
+    backup: null,
+    isPutBack: false,
     placed: '',
     promoted: 0,
     left,
@@ -243,7 +306,8 @@ const isGivenTwice = (placed: Log): boolean => {
 function tradingOf({ servers, postgres }: State, { epochsAreNoted }: Rules): readonly Server[] {
   if (epochsAreNoted) {
     const named = servers[postgres.server]!;
-    const isNoted = epochOf(named.log) >= postgres.epoch && postgres.begunOn === postgres.server;
+    const isOn = postgres.isFound && postgres.begunOn === postgres.server;
+    const isNoted = isOn && epochOf(named.log) >= postgres.epoch;
     return isNoted ? [named] : [];
   }
   const newest = Math.max(...servers.map(({ open }) => open));
@@ -254,13 +318,18 @@ function tradingOf({ servers, postgres }: State, { epochsAreNoted }: Rules): rea
 function broken(state: State, rules: Rules): string | undefined {
   const { servers, postgres, answered } = state;
   if (isGivenTwice(state.placed)) return 'an id was given twice';
+  if (state.isForgotten) return 'an answered order is gone';
+  if (state.isPutBack)
+    return servers.some(({ log }) => hasAll(log, answered))
+      ? undefined
+      : 'no server has every answered order';
   for (const { log } of tradingOf(state, rules)) {
     if (!hasAll(log, answered)) return 'an answered order is gone';
     if (!ordersOf(log).startsWith(postgres.settled)) return 'the ledger has what the engine lacks';
   }
   if (rules.waitsFor !== 'the named') return undefined;
   for (const at of SERVERS)
-    if (has(postgres.members, at) && hasAll(servers[at]!.log, answered)) return undefined;
+    if (has(postgres.members | postgres.former, at) && hasAll(servers[at]!.log, answered)) return undefined;
   return 'no member has every answered order';
 }
 
@@ -275,12 +344,12 @@ const changed = (state: State, at: number, change: Partial<ServerFields>): reado
 
 const spent = (state: State, what: keyof Bounds): Bounds => ({ ...state.left, [what]: state.left[what] - 1 });
 
-const isUsed = (server: Server): boolean =>
-  server.isUp &&
-  server.isPrimary &&
-  server.open > 0 &&
-  server.open === epochOf(server.log) &&
-  server.noting === 0;
+const isUsed = ({ isUp, isPrimary, open, log }: Server): boolean =>
+  isUp && isPrimary && open > 0 && open === epochOf(log);
+
+/** True for a primary in the epoch that it opened. */
+const runsOn = ({ isUp, isPrimary, ranAs, log }: Server): boolean =>
+  isUp && isPrimary && ranAs > 0 && ranAs === epochOf(log);
 
 /** Orders are placed, rounds begin and end, settlement reads and commits. */
 function trade(state: State, at: number, rules: Rules, step: Step): void {
@@ -303,6 +372,7 @@ function trade(state: State, at: number, rules: Rules, step: Step): void {
     const now = { round: '', ...(rules.settlementWaits && { told: covered }) };
     step(`the round on ${at} is whole`, changed(state, at, now), {
       answered: [...new Set(answered + covered)].sort().join(''),
+      isForgotten: state.isForgotten || (rules.waitsFor === 'the named' && !hasAll(log, answered)),
       proved: { server: at, epoch: epochOf(log), version: versionOf(round) },
     });
   }
@@ -318,6 +388,7 @@ function trade(state: State, at: number, rules: Rules, step: Step): void {
 
 function isAcknowledged({ servers }: State, at: number, rules: Rules): boolean {
   const { round } = servers[at]!;
+  if (rules.waitsFor === 'the named' && size(listOf(round)) < LEAST) return false;
   let count = 0;
   for (const other of SERVERS) {
     if (other === at) continue;
@@ -330,102 +401,173 @@ function isAcknowledged({ servers }: State, at: number, rules: Rules): boolean {
   return rules.waitsFor === 'the named' || count >= (rules.waitsFor === 'both' ? 2 : 1);
 }
 
-/** Replication goes entry by entry. A log that does not fit is dropped, and copied whole. */
+/**
+ * Replication goes entry by entry. A log that does not fit is replaced whole: what the primary had is on the disk of the
+ * server before it drops its data and loads it.
+ */
 function replicate(state: State, at: number, step: Step): void {
   const server = state.servers[at]!;
-  const { isUp, isPrimary, follows, isCut, log, kept, isEmptied } = server;
-  if (isUp && kept !== null && !isEmptied)
-    step(`${at} has written its file`, changed(state, at, { kept: null }));
-  if (!isUp || isPrimary || follows < 0 || isCut || !state.servers[follows]!.isUp) return;
+  const { isUp, isPrimary, follows, isCut, log, kept, isLoading } = server;
+  if (isUp && isLoading) step(`${at} has loaded its data`, changed(state, at, { isLoading: false }));
+  else if (isUp && kept !== null) step(`${at} has written its file`, changed(state, at, { kept: null }));
+  if (!isUp || isPrimary || follows < 0 || isCut || isLoading) return;
   const source = state.servers[follows]!;
   // A replica of nobody hands nothing out.
-  if (!source.isPrimary && source.follows < 0) return;
+  if (!source.isUp || source.isLoading || (!source.isPrimary && source.follows < 0)) return;
   const from = source.log;
-  const emptied = { log: '', isEmptied: true, kept: kept ?? log };
-  if (isEmptied)
-    step(`${at} is copied whole from ${follows}`, changed(state, at, { log: from, isEmptied: false }));
-  else if (!from.startsWith(log))
-    step(`${at} drops its data to follow ${follows}`, changed(state, at, emptied));
-  else if (log.length < from.length) {
+  const copied = changed(state, at, { log: from, isLoading: true, kept: kept ?? log });
+  const fits = log !== '' && from.startsWith(log);
+  if (!fits && (from !== '' || source.isPrimary)) step(`${at} is copied whole from ${follows}`, copied);
+  if (fits && log.length < from.length) {
     const received = changed(state, at, { log: from.slice(0, log.length + 1) });
     step(`${at} receives ${showEntry(from, log.length)}`, received);
   }
-  if (state.left.wholeCopies > 0 && !isEmptied)
-    step(`${at} must be copied whole`, changed(state, at, emptied), { left: spent(state, 'wholeCopies') });
+  if (fits && state.left.wholeCopies > 0)
+    step(`${at} must be copied whole`, copied, { left: spent(state, 'wholeCopies') });
 }
 
 /** Servers crash and start again, links are cut and mended. */
-const CRASHED = { isUp: false, open: 0, round: '', noting: 0 };
-const RESTARTED = { isUp: true, ranOn: false, kept: null };
+const CRASHED = { isUp: false, open: 0, round: '', noted: 0, ranAs: 0 };
+const RESTARTED = { isUp: true, isStranger: true, kept: null, isLoading: false };
 const AS_REPLICA = { isPrimary: false, follows: -1 };
 
-function fail(state: State, at: number, { startsAsReplica }: Rules, step: Step): void {
+function fail(state: State, at: number, rules: Rules, step: Step): void {
+  const { startsAsReplica } = rules;
   const { isUp, isPrimary, kept, isCut, log } = state.servers[at]!;
-  const { crashes, lostDisks, cuts } = state.left;
+  const { crashes, lostDisks, olderDisks, cuts } = state.left;
   if (isUp && crashes > 0)
-    step(`${at} crashes`, changed(state, at, CRASHED), { left: spent(state, 'crashes') });
+    step(`${at} crashes`, changed(state, at, CRASHED), {
+      ...forgotten(state, at, rules),
+      left: spent(state, 'crashes'),
+    });
   if (!isUp) {
     const restarted = startsAsReplica ? { ...RESTARTED, ...AS_REPLICA } : RESTARTED;
-    const full = { ...restarted, log: kept ?? log, isEmptied: false };
-    step(`${at} is started again`, changed(state, at, full));
-    if (lostDisks > 0) {
-      const empty = { ...restarted, log: '', isEmptied: true };
-      const left = spent(state, 'lostDisks');
-      step(`${at} is started again with an empty disk`, changed(state, at, empty), { left });
-    }
+    const onDisk = kept ?? log;
+    step(`${at} is started again`, changed(state, at, { ...restarted, log: onDisk }));
+    if (lostDisks > 0)
+      step(`${at} is started again with an empty disk`, changed(state, at, { ...restarted, log: '' }), {
+        left: spent(state, 'lostDisks'),
+      });
+    for (let length = 1; olderDisks > 0 && length < onDisk.length; length += 1)
+      step(
+        `${at} is started again with the first ${length} entries`,
+        changed(state, at, { ...restarted, log: onDisk.slice(0, length) }),
+        { left: spent(state, 'olderDisks') },
+      );
   }
   if (!isPrimary && !isCut && cuts > 0)
     step(`the link of ${at} is cut`, changed(state, at, { isCut: true }), { left: spent(state, 'cuts') });
   if (isCut) step(`the link of ${at} is mended`, changed(state, at, { isCut: false }));
 }
 
-const PROMOTED = { isPrimary: true, follows: -1, ranOn: false };
+/** Whatever was found of a server that ends is no longer true of its next run. */
+function forgotten(state: State, at: number, { ordersNameRuns }: Rules): Partial<Shared> {
+  const { postgres, backup, namings } = state;
+  const without = <Found extends { readonly server: number; readonly isFound: boolean }>(
+    one: Found,
+  ): Found => (one.server === at && one.isFound ? { ...one, isFound: false } : one);
+  const runAnew = ordersNameRuns ? bit(at) : 0;
+  // Keepers read the present row at any time.
+  const later = namings
+    .map(without)
+    .map((one) => (isPresent(state, one) ? one : { ...one, runAnew: one.runAnew | runAnew }));
+  return { postgres: without(postgres), backup: backup && without(backup), namings: later };
+}
+
+const PROMOTED = { isPrimary: true, follows: -1 };
 const following = (server: number): Partial<ServerFields> => ({
   isPrimary: false,
   follows: server,
   open: 0,
-  noting: 0,
   round: '',
 });
 
+/** True for a server that tells what it has. One that loads what was copied to it does not. */
+const isHeard = ({ isUp, isLoading }: Server): boolean => isUp && !isLoading;
+
+/** Returns true where a keeper may find the present run of a server fit to lead, whichever others answer to it. */
+function mayLead({ servers, postgres }: State, at: number, rules: Rules): boolean {
+  const server = servers[at]!;
+  const candidates = postgres.members | postgres.former;
+  if (!has(candidates, at) || !isHeard(server)) return false;
+  if (!rules.looksBeforeItLeads) return true;
+  if (server.log === '') return false;
+  if (!server.isStranger) return true;
+  const needed = rules.comparesWithOthers ? Math.min(LEAST, size(candidates)) : 1;
+  const others = SERVERS.filter(
+    (other) =>
+      other !== at &&
+      has(candidates, other) &&
+      isHeard(servers[other]!) &&
+      compareHistory(servers[other]!.log, server.log) <= 0,
+  );
+  return others.length + 1 >= needed && (others.length > 0 || epochOf(server.log) >= postgres.epoch);
+}
+
+const compareHistory = (one: Log, other: Log): number =>
+  epochOf(one) - epochOf(other) || ordersOf(one).length - ordersOf(other).length;
+
+/** True where a server knows a later list or epoch than Postgres, and tells it. */
+const isOlder = ({ servers, postgres: { version, epoch } }: State): boolean =>
+  servers.some(
+    (server) => isHeard(server) && (versionOf(server.log) > version || epochOf(server.log) > epoch),
+  );
+
 /** Postgres names a primary, and keepers carry out what it says or once said. */
 function nameAndCarryOut(state: State, at: number, rules: Rules, step: Step): void {
-  const { postgres } = state;
-  const { isUp, isPrimary, follows, log, isEmptied } = state.servers[at]!;
+  const { isUp, isPrimary, follows, log, isLoading } = state.servers[at]!;
   const version = versionOf(log);
-  const isCandidate = has(postgres.members, at) && at !== postgres.server && isUp && log.length > 0;
-  if (isCandidate && state.left.namings > 0) {
-    const { oldPrimaryLeavesAtNote: staysMember } = rules;
-    const members = staysMember ? postgres.members : postgres.members & ~bit(postgres.server);
-    const named = { server: at, version: postgres.version + 1 };
-    step(`Postgres names ${at}`, state.servers, {
-      postgres: { ...postgres, ...named, members, joining: 0 },
-      lists: [...state.lists, { ...named, list: members }],
-      namings: [...state.namings, { ...named, epoch: postgres.epoch + 1, isCarriedOut: false }],
-      left: spent(state, 'namings'),
-    });
-  }
+  const isStopped = rules.stopsWhenPostgresIsOlder && isOlder(state);
+  if (!isStopped) decide(state, at, rules, step);
   for (const naming of state.namings) {
-    if (naming.server === at && !naming.isCarriedOut && isUp && isPrimary && version >= naming.version)
-      step(`keepers see that ${at} is the primary`, state.servers, {
+    const isLeading =
+      runsOn(state.servers[at]!) && epochOf(log) === naming.epoch && version >= naming.version;
+    if (naming.server === at && !naming.isCarriedOut && isLeading)
+      step(`keepers see that ${at} leads`, state.servers, {
         namings: state.namings.map((one) => (one === naming ? { ...one, isCarriedOut: true } : one)),
       });
     const knowsMore = epochOf(log) > naming.epoch || version > naming.version;
-    if (!isUp || (rules.keepersAreFenced && knowsMore)) continue;
+    if (!isUp || has(naming.runAnew, at) || (rules.keepersAreFenced && knowsMore)) continue;
     if (naming.server === at) {
-      if (!isPrimary && !isEmptied) step(`${at} is promoted`, changed(state, at, PROMOTED));
+      if (!isPrimary && !isLoading && naming.isFound) step(`${at} is promoted`, changed(state, at, PROMOTED));
     } else if ((naming.isCarriedOut || !rules.othersFollowLast) && (isPrimary || follows !== naming.server))
       step(`${at} is told to follow ${naming.server}`, changed(state, at, following(naming.server)));
   }
 }
 
+/** Postgres names a server, and keepers find it fit to lead. */
+function decide(state: State, at: number, rules: Rules, step: Step): void {
+  const { postgres } = state;
+  const { server, members, former, epoch } = postgres;
+  const version = postgres.version + 1;
+  if (has(members | former, at) && at !== server && state.servers[at]!.isUp && state.left.namings > 0) {
+    const rest = rules.oldPrimaryLeavesAtNote ? members : members & ~bit(server);
+    const named = { server: at, version, isFound: false, members: rest | bit(at), former: former & ~bit(at) };
+    step(`Postgres names ${at}`, state.servers, {
+      postgres: { ...postgres, ...named, joining: 0 },
+      lists: [...state.lists, { version, server: at, list: named.members }],
+      namings: [
+        ...state.namings,
+        { server: at, epoch, version, isFound: false, runAnew: 0, isCarriedOut: false },
+      ],
+      left: spent(state, 'namings'),
+    });
+  }
+  if (at === server && !postgres.isFound && mayLead(state, at, rules))
+    step(`keepers find that ${at} may lead`, state.servers, {
+      postgres: { ...postgres, version, isFound: true, joining: 0 },
+      lists: [...state.lists, { version, server: at, list: members }],
+      namings: laterRow(state, epoch, version, { isFound: true }),
+    });
+}
+
 /** Sentinels promote a replica and tell the other servers to follow it. */
 function promoteBySentinels(state: State, at: number, { promoter }: Rules, step: Step): void {
-  const { isUp, isPrimary, follows, log, isEmptied } = state.servers[at]!;
+  const { isUp, isPrimary, follows, log, isLoading } = state.servers[at]!;
   const isLongest = state.servers.every(
     (other) => !other.isUp || other.isPrimary || other.log.length <= log.length,
   );
-  const isListed = has(state.postgres.members, at) && !isEmptied;
+  const isListed = has(state.postgres.members, at) && !isLoading;
   const isTaken = promoter === 'any' || (promoter === 'a listed one' ? isListed : isLongest);
   if (isUp && !isPrimary && isTaken && state.left.namings > 0)
     step(`Sentinels promote ${at}`, changed(state, at, PROMOTED), {
@@ -439,41 +581,80 @@ function promoteBySentinels(state: State, at: number, { promoter }: Rules, step:
 /** A process opens a primary: in its epoch, or in a new one that Postgres notes first. */
 function open(state: State, at: number, rules: Rules, step: Step): void {
   const { postgres } = state;
-  const { isUp, isPrimary, log, noting, ranOn, open: isOpen } = state.servers[at]!;
+  const { isUp, isPrimary, log, noted, open: isOpen } = state.servers[at]!;
   if (!isUp || !isPrimary || isOpen > 0 || log.length === 0) return;
   if (ordersOf(log).length < postgres.settled.length) return;
-  const [epoch, isOfPostgres] = [epochOf(log), rules.promoter === 'postgres'];
-  const isNoted = !rules.epochsAreNoted || (epoch === postgres.epoch && postgres.server === at);
-  if (ranOn && epoch > 0 && isNoted) {
-    step(`${at} opens in epoch ${epoch}`, changed(state, at, { open: epoch, noting: 0 }));
+  const epoch = epochOf(log);
+  const inEpoch = (begun: number) =>
+    changed(state, at, {
+      log: log + begunEpoch(begun),
+      ranAs: begun,
+      noted: 0,
+      open: begun,
+      isStranger: false,
+    });
+  if (noted > epoch) {
+    step(`${at} opens in epoch ${noted}`, inEpoch(noted));
     return;
   }
-  const lacksList = state.namings.some(({ server, version }) => server === at && versionOf(log) < version);
-  if (noting === 0) {
-    if (isOfPostgres && lacksList && rules.oldPrimaryLeavesAtNote) return;
-    const begun = Math.max(epoch, rules.epochsAreNoted ? postgres.epoch : 0) + 1;
-    const opened = rules.epochsAreNoted ? { noting: begun } : { ranOn: true };
-    step(`${at} begins epoch ${begun}`, changed(state, at, { log: log + begunEpoch(begun), ...opened }));
-    return;
-  }
-  const mayBegin =
-    (!rules.epochsBeginOnMembersOnly || has(postgres.members, at)) &&
-    (!isOfPostgres || postgres.server === at);
-  if (postgres.epoch >= noting || !mayBegin) return;
-  const leaves = rules.waitsFor === 'the named' && postgres.begunOn !== at ? bit(postgres.begunOn) : 0;
+  const isOn = runsOn(state.servers[at]!);
+  if (isOn) step(`${at} opens again in epoch ${epoch}`, changed(state, at, { open: epoch }));
+  if (rules.epochsAreNoted) note(state, at, rules, step);
+  else if (!isOn) step(`${at} begins epoch ${epoch + 1}`, inEpoch(epoch + 1));
+}
+
+function note(state: State, at: number, rules: Rules, step: Step): void {
+  const { postgres } = state;
+  const { server, begunOn, isFound } = postgres;
+  const { log } = state.servers[at]!;
+  if (runsOn(state.servers[at]!) && epochOf(log) >= postgres.epoch) return;
+  const isOfPostgres = rules.promoter === 'postgres';
+  const isFit = server === at && isFound && versionOf(log) === postgres.version;
+  const mayBegin = !rules.epochsBeginOnMembersOnly || has(postgres.members, at);
+  if (!mayBegin || (isOfPostgres && !isFit)) return;
+  const noted = Math.max(epochOf(log), postgres.epoch) + 1;
+  const leaves = rules.waitsFor === 'the named' && begunOn !== at ? bit(begunOn) : 0;
   const [version, members] = [postgres.version + 1, postgres.members & ~leaves];
-  step(`Postgres notes epoch ${noting} on ${at}`, changed(state, at, { ranOn: true, noting: 0 }), {
-    postgres: { ...postgres, epoch: noting, begunOn: at, server: at, version, members, joining: 0 },
-    namings: laterRow(state, noting, version),
+  const former = size(members) >= LEAST ? 0 : postgres.former | leaves;
+  step(`Postgres notes epoch ${noted} on ${at}`, changed(state, at, { noted }), {
+    postgres: { ...postgres, epoch: noted, begunOn: at, server: at, version, members, former, joining: 0 },
+    namings: laterRow(state, noted, version),
     lists: [...state.lists, { version, server: at, list: members }],
   });
 }
 
+/** True for a naming as keepers read it now. */
+const isPresent = ({ postgres }: Pick<State, 'postgres'>, { server, version }: Naming): boolean =>
+  server === postgres.server && version === postgres.version;
+
 /** Keepers that read the row later know more, and whatever they knew before, they may still do. */
-function laterRow({ namings, postgres }: State, epoch: number, version: number): readonly Naming[] {
-  const isLast = (naming: Naming): boolean =>
-    naming.server === postgres.server && naming.version === Math.max(...namings.map((one) => one.version));
-  return namings.map((naming) => (isLast(naming) ? { ...naming, epoch: epoch + 1, version } : naming));
+function laterRow(
+  { namings, postgres }: State,
+  epoch: number,
+  version: number,
+  more: Partial<Naming> = {},
+): readonly Naming[] {
+  return namings.map((naming) =>
+    isPresent({ postgres }, naming) ? { ...naming, epoch, version, ...more } : naming,
+  );
+}
+
+/** Postgres is put back to the moment of its backup. */
+function putBack(state: State, step: Step): void {
+  const { postgres, backup, servers } = state;
+  if (state.left.putBacks === 0) return;
+  if (backup === null) {
+    step('a backup of Postgres is taken', servers, { backup: postgres });
+    return;
+  }
+  const { server, epoch, version, isFound, members, joining } = backup;
+  step('Postgres is put back', servers, {
+    postgres: backup,
+    isPutBack: true,
+    namings: [...state.namings, { server, epoch, version, isFound, runAnew: 0, isCarriedOut: false }],
+    lists: [...state.lists, { version, server, list: members | joining }],
+    left: spent(state, 'putBacks'),
+  });
 }
 
 /** Copies leave and join: in Postgres, and by lists that servers are given. */
@@ -483,9 +664,10 @@ function changeList(state: State, at: number, rules: Rules, step: Step): void {
   for (const { version, server, list } of lists)
     if (server === at && isUp && isPrimary && version > versionOf(log))
       step(`${at} is given list ${version}`, changed(state, at, { log: log + listed(version, list) }));
-  if (at === postgres.server) return;
+  if (at === postgres.server || (rules.stopsWhenPostgresIsOlder && isOlder(state))) return;
   const { members, joining } = postgres;
   const isMember = has(members, at);
+  if (isSeenInStep(state, at)) becomeKnown(state, at, step);
   if (state.left.changes > 0 && isMember && size(members) > 2) {
     const [rest, left] = [members & ~bit(at), spent(state, 'changes')];
     const { version } = nextList(state, rest);
@@ -493,7 +675,7 @@ function changeList(state: State, at: number, rules: Rules, step: Step): void {
     else if (servers[postgres.server]!.open > 0 && !lists.some((list) => list.version === version))
       step(`answers do without ${at}`, servers, { lists: [...lists, nextList(state, rest)], left });
   }
-  if (state.left.changes > 0 && !isMember && joining === 0) {
+  if (state.left.changes > 0 && !isMember && joining === 0 && size(members) >= LEAST) {
     const left = spent(state, 'changes');
     if (rules.joinsAfterRound)
       step(`${at} is joining`, servers, { ...nextRow(state, members, bit(at)), left });
@@ -504,6 +686,24 @@ function changeList(state: State, at: number, rules: Rules, step: Step): void {
     proved.epoch === postgres.epoch &&
     proved.version >= postgres.version;
   if (has(joining, at) && isProved) step(`${at} joins`, servers, nextRow(state, members | joining, 0));
+}
+
+/** True for a replica of the primary in the epoch of the row that has everything. */
+function isSeenInStep({ servers, postgres }: State, at: number): boolean {
+  const [server, leader] = [servers[at]!, servers[postgres.server]!];
+  const isLed = runsOn(leader) && epochOf(leader.log) === postgres.epoch && postgres.isFound;
+  const follows = server.isUp && !server.isPrimary && server.follows === postgres.server && !server.isLoading;
+  return isLed && follows && server.log === leader.log;
+}
+
+/** Keepers see a server in step: it is no stranger, and a copy where there are too few for an answer. */
+function becomeKnown(state: State, at: number, step: Step): void {
+  const { members, joining, version } = state.postgres;
+  const { isStranger, kept, log } = state.servers[at]!;
+  if (isStranger) step(`${at} is seen in step`, changed(state, at, { isStranger: false }));
+  const isKnown = kept === null && versionOf(log) === version;
+  if (size(members) < LEAST && !has(members, at) && joining === 0 && isKnown)
+    step(`${at} is admitted`, state.servers, nextRow(state, members | bit(at), 0));
 }
 
 /** The list of the next version, for the named primary. */
@@ -517,7 +717,7 @@ function nextRow(state: State, members: number, joining: number): Partial<Shared
   const list = nextList(state, members | joining);
   const { version } = list;
   return {
-    postgres: { ...postgres, version, members, joining },
+    postgres: { ...postgres, version, members, joining, former: size(members) < LEAST ? postgres.former : 0 },
     namings: laterRow(state, postgres.epoch, version),
     lists: [...lists, list],
   };
@@ -533,6 +733,7 @@ function stepsOf(state: State, rules: Rules, step: Step): void {
     open(state, at, rules, step);
     if (rules.waitsFor === 'the named') changeList(state, at, rules, step);
   }
+  putBack(state, step);
 }
 
 export interface Explored {

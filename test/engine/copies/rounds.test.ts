@@ -7,11 +7,11 @@ import type { Redis } from 'ioredis';
 import {
   CopyRounds,
   type Engine,
+  follow,
   giveList,
   lookAt,
   noteVerified,
   openEngine,
-  order,
   rankOfPrimary,
 } from '../../../src/engine/index.ts';
 import { KEYS } from '../../../src/engine/keys.ts';
@@ -25,6 +25,8 @@ import { obtainValkey } from '../../support/valkey-binary.ts';
 import { ALICE, codeOf, fund, limit, place, publishPlain } from '../fixture.ts';
 
 const M = 'ETH/USD';
+/** Within the time that a round may take. */
+const NOTED_AFTER_MS = 150;
 
 const SERVERS = [
   { of: 'the copies', obtain: async () => undefined },
@@ -64,6 +66,8 @@ for (const { of, obtain } of SERVERS)
       await list(0, 1);
       await eventually('it opens', async () => {
         await engine.lifecycle.open({ epoch: 0, sequence: 0 });
+        // An epoch begins without a note about files.
+        await verify();
         await engine.lifecycle.confirm();
         return true;
       });
@@ -202,9 +206,9 @@ for (const { of, obtain } of SERVERS)
       });
 
     it('carry many replies each', async () => {
-      const before = Number(await servers[0]!.hget(KEYS.copies, 'round'));
+      const before = Number(await servers[0]!.hget(KEYS.rounds, 'round'));
       await Promise.all(Array.from({ length: 200 }, () => sell()));
-      expect(Number(await servers[0]!.hget(KEYS.copies, 'round')) - before).to.be.at.most(40);
+      expect(Number(await servers[0]!.hget(KEYS.rounds, 'round')) - before).to.be.at.most(40);
     });
 
     it('are not whole with fewer copies than the setting asks for', async () => {
@@ -244,19 +248,47 @@ for (const { of, obtain } of SERVERS)
       await eventually('it answers', async () => (await lookAt(copy)).epoch > 0);
       expect((await lookAt(copy)).sequence < told).to.equal(isFileBehind);
       await copy.replicaof(host, port);
+      await eventually('its file is written', async () => {
+        const seen = await lookAt(copy);
+        return seen.isConnected && !seen.isFileBehind;
+      });
+      // A keeper notes it some time later, and answers wait for that.
+      const waiting = place(engine, ALICE, limit(M, 'sell', 10, 1));
+      await sleep(NOTED_AFTER_MS);
       await verify();
-      await place(engine, ALICE, limit(M, 'sell', 10, 1));
+      await waiting;
     });
 
     it('refuse orders of keepers that know less than the server', async () => {
       const seen = await lookAt(servers[0]!);
       const row = { epoch: seen.epoch, version };
       const nobody = { host: '127.0.0.1', port: 1 };
-      expect(await order(servers[0]!, { ...row, version: version - 1 }, nobody)).to.equal(false);
-      expect(await order(servers[0]!, { ...row, epoch: seen.epoch - 2 }, nobody)).to.equal(false);
+      const refused = [{ version: version - 1 }, { epoch: seen.epoch - 1 }];
+      for (const less of refused)
+        expect(await follow(servers[0]!, { ...row, ...less }, seen, nobody)).to.equal('knows more');
       expect((await lookAt(servers[0]!)).isPrimary).to.equal(true);
       await giveList(servers[0]!, { version: version - 1, names: [names[0]!] });
       expect((await lookAt(servers[0]!)).names).to.deep.equal([names[0], names[1]]);
+    });
+
+    it('carry out orders of keepers while orders are placed', async () => {
+      const [copy] = servers.slice(2) as [Redis];
+      const seen = await lookAt(copy);
+      const before = await sequence();
+      const multi = (): unknown => {
+        const transaction = copy.multi();
+        const exec = transaction.exec.bind(transaction);
+        const whileTrading = async () => {
+          await sell();
+          await eventually('the copy has it', async () => (await lookAt(servers[1]!)).sequence > before);
+          return exec();
+        };
+        return Object.assign(transaction, { exec: whileTrading });
+      };
+      const busy: Redis = Object.create(copy, { multi: { value: multi } });
+      const [host, port] = names[0]!.split(':') as [string, string];
+      const row = { epoch: seen.epoch, version };
+      expect(await follow(busy, row, seen, { host, port: Number(port) })).to.equal('carried out');
     });
 
     it('answer no read on a primary that its copies have left', async () => {

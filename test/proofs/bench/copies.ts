@@ -94,6 +94,8 @@ async function openExchange(servers: readonly RedisServer[], closing: (() => voi
   if (hasCopies) await giveList(primary, { version: 1, names });
   await eventually('it opens', async () => {
     await engine.lifecycle.open({ epoch: 0, sequence: 0 });
+    // An epoch begins without a note about files.
+    if (hasCopies) await noteVerified(primary, await lookAt(primary));
     await engine.lifecycle.confirm();
     return true;
   });

@@ -4,112 +4,45 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { reconcile } from '../../../src/books/reconcile/index.ts';
-import { Refusal } from '../../../src/domain/errors.ts';
 import { runOperator } from '../../../src/operator/command-line.ts';
 import type { Backends } from '../../../src/roles/backends.ts';
 import { lookAtCopies } from '../../../src/roles/operator.ts';
-import { fund, limit, publishPlain } from '../../engine/fixture.ts';
 import { query } from '../../ledger/tables.ts';
 import { Capture } from '../../operator/fixture.ts';
-import { type CopiesStage, cutReplication, hideFromKeepers, openCopiesStage } from '../../support/copies.ts';
+import {
+  asAdmin,
+  type CopiesStage,
+  cutReplication,
+  hideFromKeepers,
+  openCopiesStage,
+} from '../../support/copies.ts';
+import { CopiesTrading, OUTAGE_MS } from '../../support/copies-trading.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ADMIN, PASSWORD, type RedisServer } from '../../support/redis-server.ts';
 import { random, runSeed } from '../../support/seed.ts';
 
-const M = 'ETH/USD';
-const WALLETS = ['a1', 'b0', 'ca', 'da'].map((byte) => `0x${byte.repeat(20)}`);
-const OUTAGE_MS = 60_000;
 const BREAKS = 15;
 const MAX_CUT_BYTES = 20_000;
 
 describe('an engine with copies', function () {
   this.timeout(240_000);
   let stage: CopiesStage;
-  /** Order ids by the client order ids under which they were answered. */
-  const answered = new Map<string, string>();
-  let isTrading = true;
-  let trading: Promise<unknown>;
+  let trading: CopiesTrading;
 
   before(async () => {
     stage = await openCopiesStage();
-    await stage.whole();
-    const [{ engine }] = stage.apis as [Backends, Backends];
-    await publishPlain(engine, M);
-    for (const wallet of WALLETS) await fund(engine, wallet, { ETH: 10n ** 9n, USD: 10n ** 9n });
-    trading = Promise.all(WALLETS.map((wallet, at) => trade(wallet, at)));
+    trading = await CopiesTrading.start(stage);
   });
   after(async () => {
-    isTrading = false;
-    await trading;
+    await trading.stop();
     await stage.stop();
   });
 
-  /** Places orders one after the other, each until it is answered, by one process and then the other. */
-  const trade = async (wallet: string, at: number): Promise<void> => {
-    for (let number = 0; isTrading; number += 1) {
-      const clientOrderId = `${at}-${number}`;
-      for (let tries = number; isTrading && !answered.has(clientOrderId); tries += 1) {
-        const api = stage.apis[tries % 2];
-        const placing = api && place(api, wallet, clientOrderId, at);
-        const placed = await placing?.catch((error: unknown) => {
-          // A process that ends leaves the outcome open.
-          const isOpen = error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE';
-          if (!isOpen && stage.apis.includes(api!)) throw error;
-        });
-        if (typeof placed === 'string') answered.set(clientOrderId, placed);
-        await sleep(20);
-      }
-    }
-  };
-  const place = async ({ engine, ledger }: Backends, wallet: string, clientOrderId: string, at: number) => {
-    const request = limit(M, at % 2 === 0 ? 'buy' : 'sell', 10, 1, { clientOrderId });
-    const first = await engine.orders.place({ wallet, request });
-    if (first.outcome === 'placed') return first.order.id;
-    if (first.outcome === 'claimed') return first.orderId;
-    const settled = await ledger.orders.placedId(wallet, clientOrderId);
-    if (settled !== null) return settled;
-    const { moment: checked, ticket } = first;
-    const second = await engine.orders.place({ wallet, request, checked, ticket });
-    return second.outcome === 'placed' ? second.order.id : undefined;
-  };
-
-  const serverOf = (name: string): RedisServer => stage.copies.servers.get(name)!;
-  const primary = async (): Promise<string> => (await stage.row()).server;
-  const replica = async (): Promise<string> => {
-    const { server, members } = await stage.row();
-    return members.find((name) => name !== server)!;
-  };
-  /** Waits until each process answers orders that begin after this call. */
-  const goesOn = async (): Promise<void> => {
-    const before = answered.size;
-    await eventually('orders are answered', () => answered.size > before + 20, OUTAGE_MS);
-  };
-  /** Waits until all servers are copies again, and compares all that was ever answered with the books. */
-  const nothingIsLost = async (): Promise<void> => {
-    await goesOn();
-    await stage.whole();
-    const told = new Map(answered);
-    const [{ engine, ledger }] = stage.apis as [Backends, Backends];
-    // A slow machine may find a primary silent, and name another one meanwhile.
-    await eventually(
-      'the books are compared',
-      async () => {
-        const { holds, checks } = await reconcile({ engine, ledger }, { patienceMs: OUTAGE_MS });
-        expect(holds, JSON.stringify(checks.filter(({ count }) => count > 0))).to.equal(true);
-        return true;
-      },
-      OUTAGE_MS,
-    );
-    const rows = await query<{ id: string; client_order_id: string }>(
-      stage.databaseUrl,
-      'select id, client_order_id from orders',
-    );
-    const known = new Map(rows.map((row) => [row.client_order_id, row.id]));
-    expect(known.size, 'orders of one client order id').to.equal(rows.length);
-    const missing = [...told].filter(([id, order]) => known.get(id) !== order);
-    expect(missing).to.deep.equal([]);
-  };
+  const serverOf = (name: string): RedisServer => trading.serverOf(name);
+  const primary = (): Promise<string> => trading.primary();
+  const replica = (): Promise<string> => trading.replica();
+  const goesOn = (): Promise<void> => trading.goesOn();
+  const nothingIsLost = (): Promise<void> => trading.nothingIsLost();
 
   it('goes on when the primary is killed, and takes it back as a copy', async () => {
     const first = await primary();
@@ -133,10 +66,10 @@ describe('an engine with copies', function () {
   it('answers nothing that the copies lack when their replication is cut and the primary is killed', async () => {
     const first = await primary();
     await cutReplication(serverOf(first));
-    const before = answered.size;
+    const before = trading.answered.size;
     await sleep(1_500);
     // Each client may have had one order in a round that was whole.
-    expect(answered.size - before).to.be.at.most(WALLETS.length);
+    expect(trading.answered.size - before).to.be.at.most(CopiesTrading.traders);
     await serverOf(first).kill();
     await goesOn();
     await serverOf(first).start();
@@ -149,6 +82,33 @@ describe('an engine with copies', function () {
     await goesOn();
     expect(await primary()).not.to.equal(first);
     await showAgain();
+    await nothingIsLost();
+  });
+
+  it('goes on when keepers alone do not reach the primary', async () => {
+    const first = await primary();
+    const showAgain = await hideFromKeepers(serverOf(first), ['engine-settlement']);
+    await eventually('another is named', async () => (await primary()) !== first, OUTAGE_MS);
+    await goesOn();
+    await showAgain();
+    await nothingIsLost();
+  });
+
+  it('does without a copy whose settings are wrong, and without such a primary', async () => {
+    const flush = (name: string, when: string) =>
+      asAdmin(serverOf(name), (redis) => redis.config('SET', 'appendfsync', when));
+    const copy = await replica();
+    await flush(copy, 'everysec');
+    const hasLeft = async (): Promise<boolean> => !(await stage.row()).members.includes(copy);
+    await eventually('it left', hasLeft, OUTAGE_MS);
+    const told = stage.told.find((line) => line.includes(`the copy ${copy} is set wrongly`));
+    expect(told).to.include('appendfsync is everysec');
+    await flush(copy, 'always');
+    await stage.whole();
+    const first = await primary();
+    await flush(first, 'everysec');
+    await eventually('another is named', async () => (await primary()) !== first, OUTAGE_MS);
+    await flush(first, 'always');
     await nothingIsLost();
   });
 
@@ -295,10 +255,26 @@ describe('an engine with copies', function () {
       expect(await primary()).to.equal(server);
     });
 
-    it('is adopted by a Postgres that was put back to an earlier moment', async () => {
+    it('is adopted by a Postgres that was put back to before another primary was named', async () => {
       expect(await run('copies', 'adopt')).to.deep.equal({ primary: await primary() });
-      await query(stage.databaseUrl, `update engine_copies set version = 1, members = array['elsewhere:1']`);
-      expect(await run('copies', 'adopt')).to.deep.equal({ primary: await primary() });
+      const tables = ['engine_copies', 'engine_epochs'];
+      const ofAll = (statement: (table: string) => string): Promise<unknown> =>
+        query(stage.databaseUrl, tables.map(statement).join(';'));
+      await ofAll((table) => `create table kept_${table} as table ${table}`);
+      const next = await replica();
+      expect(await run('copies', 'name', next)).to.deep.include({ primary: next });
+      await stage.whole();
+      await ofAll((table) => `delete from ${table}; insert into ${table} table kept_${table}`);
+      await ofAll((table) => `drop table kept_${table}`);
+      const isTold = (): boolean => stage.told.some((line) => line.includes('Postgres is older'));
+      await eventually('keepers tell it', isTold, OUTAGE_MS);
+      expect((await run('copies', 'name', next)).code).to.equal('POSTGRES_OLDER');
+      const silent = [...stage.copies.servers.keys()].find((name) => name !== next)!;
+      await serverOf(silent).kill();
+      expect((await run('copies', 'adopt')).code).to.equal('CONFIRM');
+      await serverOf(silent).start();
+      const isAdopted = async (): Promise<boolean> => (await run('copies', 'adopt')).primary === next;
+      await eventually('it is adopted', isAdopted, OUTAGE_MS);
       await nothingIsLost();
     });
   });

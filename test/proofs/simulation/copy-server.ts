@@ -284,8 +284,9 @@ export class CopyServer implements SimulatedServer {
   }
 }
 
-/** Nearly every write touches the keys that are watched. */
+/** Orders of keepers watch a key that these scripts alone write, and that a whole copy replaces. */
+const WRITE_WATCHED = new Set([SCRIPT_THAT_OPENS, 'set_copies']);
 const hasWritten = (before: Entry, now: Entry): boolean =>
-  between(before, now)?.some(({ command }) => command !== undefined) ?? true;
+  between(before, now)?.some(({ command }) => command && WRITE_WATCHED.has(labelOf(command))) ?? true;
 
 const replyError = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' });

@@ -173,6 +173,8 @@ export async function runReal(
   return outcome;
 }
 
+type Called = Pick<Command, 'name' | 'args'>;
+
 /** Scripts by the first argument of their calls: their digests, and their sources after NOSCRIPT. */
 const scripts = new Map<string, Script>();
 
@@ -181,10 +183,10 @@ export function rememberScript(script: Script): void {
   scripts.set(script.sha, script).set(script.source, script);
 }
 
-const scriptOfCall = ({ name, args }: Command): Script | undefined =>
+const scriptOfCall = ({ name, args }: Called): Script | undefined =>
   name.startsWith('eval') ? scripts.get(String(args[0])) : undefined;
 
-export const labelOf = (command: Command): string => scriptOfCall(command)?.name ?? command.name;
+export const labelOf = (command: Called): string => scriptOfCall(command)?.name ?? command.name;
 
 /** Returns false for a command that appends no event. */
 export const mayAppend = (command: Command): boolean =>

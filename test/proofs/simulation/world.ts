@@ -187,11 +187,11 @@ export class World {
   async #beginCopies(): Promise<void> {
     const names = this.replication!.servers.map(({ name }) => name);
     await giveList(this.redis, { version: 1, names });
-    await this.redis.hset(KEYS.copies, 'verified', `${this.#firstRunId} 0`);
+    await this.redis.hset(KEYS.rounds, 'verified', `${this.#firstRunId} 0`);
     await this.#onDatabase(
       this.#template,
-      `insert into engine_copies (server, epoch, begun_on, members)
-       select '${names[0]}', max(epoch), '${names[0]}', '{${names.join()}}' from engine_epochs`,
+      `insert into engine_copies (server, run_id, epoch, begun_on, members)
+       select '${names[0]}', '${this.#firstRunId}', max(epoch), '${names[0]}', '{${names.join()}}' from engine_epochs`,
     );
   }
 
