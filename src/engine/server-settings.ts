@@ -143,10 +143,11 @@ async function readSettings(redis: Redis): Promise<Map<string, string> | undefin
 }
 
 /**
- * Begins a rewrite of the append-only file, unless there was one since the start of the server. Redis applies nothing of a transaction whose end is missing, but leaves its
- * beginning in the file, and would complete it at the next start with whatever was appended. From now on, writes go to
- * another part of the file, and the old part is dropped when the rewrite ends. A server that dies before that cuts the
- * transaction off at its next start, ends, and starts well the time after.
+ * Begins a rewrite of the append-only file, unless there was one since the start of the server. Redis applies nothing
+ * of a transaction whose end is missing, but leaves its beginning in the file, and would complete it at the next start
+ * with whatever was appended. From now on, writes go to another part of the file, and the old part is dropped when the
+ * rewrite ends. A server that dies before that cuts the transaction off at its next start, ends, and starts well the
+ * time after.
  */
 export async function rewriteLog(redis: Redis, warn: (message: string) => void): Promise<void> {
   const info = await redis.info('persistence');

@@ -128,19 +128,16 @@ describe('epochs that Postgres has noted', function () {
     expect(await noted()).to.deep.equal([{ epoch: 1, server: await engine.lifecycle.serverRunId() }]);
   });
 
-  /** Sets whether Postgres takes writes on new connections, and ends those that are open. */
-  const setReadOnly = async (isReadOnly: boolean): Promise<void> => {
-    const client = new pg.Client(databaseUrl);
-    await client.connect();
-    await client.query('set default_transaction_read_only = off');
-    const name = new URL(databaseUrl).pathname.slice(1);
-    await client.query(`alter database ${name} set default_transaction_read_only = ${isReadOnly}`);
-    await client.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = '${name}' and application_name like 'redbook %'`,
+  /** Sets whether Postgres takes notes. Sessions of the ledger set by themselves that their transactions write. */
+  const setReadOnly = (isReadOnly: boolean): Promise<unknown> =>
+    query(
+      databaseUrl,
+      isReadOnly
+        ? `create function refuse() returns trigger language plpgsql as
+             $$ begin raise read_only_sql_transaction using message = 'cannot execute INSERT in a read-only transaction'; end $$;
+           create trigger refused before insert on engine_epochs execute function refuse()`
+        : 'drop function refuse cascade',
     );
-    await client.end();
-  };
 
   it('open only when Postgres has their note, so that an older copy begins none of them again', async () => {
     await guard();
@@ -148,9 +145,15 @@ describe('epochs that Postgres has noted', function () {
     await fund(engine, ALICE, { ETH: 100n });
     await ledger.settlement.settle(await eventsOf(engine));
     await setReadOnly(true);
-    await kill();
-    await server.start();
-    await ready();
+    // Each of these servers would begin the same epoch.
+    for (let restarts = 0; restarts < 3; restarts += 1) {
+      await kill();
+      await server.start();
+      await ready();
+      const begins = async () => `${await redis.hget(KEYS.engine, 'begins')}`;
+      const runId = await engine.lifecycle.serverRunId();
+      await eventually('it asks for a note', async () => (await begins()) === `2 ${runId}`);
+    }
     await eventually('it is reported', async () => told.some((sentence) => sentence.includes('read-only')));
     expect(await codeOf(sell())).to.equal('SERVICE_UNAVAILABLE');
     expect(told.some((sentence) => sentence.startsWith('waiting for Postgres'))).to.equal(true);

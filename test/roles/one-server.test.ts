@@ -23,7 +23,7 @@ const KEY = /^\{redbook\}:/;
 /** The gate sends these once a second, so they may stand in any step. */
 const CHECKS = [
   'hmget engine format server state filter',
-  'config GET appendonly appendfsync no-appendfsync-on-rewrite maxmemory-policy cluster-enabled cluster-replica-no-failover',
+  'config GET cluster-enabled appendonly appendfsync no-appendfsync-on-rewrite maxmemory-policy cluster-replica-no-failover replica-serve-stale-data replica-read-only repl-diskless-load',
 ];
 /** An engine that has copies must not open for a process that does not wait for them. */
 const ASKS_FOR_COPIES = 'hget copies names';
@@ -135,7 +135,8 @@ describe('a process on one server', function () {
         'hello 3 AUTH engine-all test',
         'client setname redbook-all-engine',
         'info',
-        'check_rights engine + 44',
+        'config GET hash-max-listpack-entries',
+        'check_rights engine + 45',
         'info server',
         ASKS_FOR_COPIES,
         'open_epoch engine + 8',
@@ -156,7 +157,7 @@ describe('a process on one server', function () {
       act: () => fund(backends.engine, ALICE, { ETH: 100n }),
       sends: [
         'hgetall assets',
-        `move_funds engine events balances:ETH assets ${CLAIMS} claim-filter ${UNSETTLED} claim-filter + 19`,
+        `move_funds engine events balances:ETH assets ${CLAIMS} claim-filter ${UNSETTLED} + 17`,
       ],
     },
     {
