@@ -112,8 +112,15 @@ export function changeQueries({ lists }: Pick<Pools, 'lists'>) {
         kind > last ? sequence : sequence - 1,
       );
       const parameters = [
-        ...[wallet, sequence, limit, maxFills, orderIds],
-        ...[tradesAfter, afterClosed, afterTrade, closedAfter],
+        wallet,
+        sequence,
+        limit,
+        maxFills,
+        orderIds,
+        tradesAfter,
+        afterClosed,
+        afterTrade,
+        closedAfter,
       ];
       const [cursor, lines] = await askForTexts(lists, CHANGES, parameters);
       const rows = rowsOf(lines);

@@ -163,7 +163,11 @@ export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | '
       const { beforeSequence: before = Number.MAX_SAFE_INTEGER, afterSequence: after = 0, span } = bounds;
       const firstAt = (ask: Ask, timeMs: number) => firstOrderAt(ask, wallet, timeMs);
       const [cursor, lines] = await askWithin(lists, list, { before, after, span, firstAt }, (bound) => [
-        ...[wallet, bound.before, limit, touchedIds, bound.after],
+        wallet,
+        bound.before,
+        limit,
+        touchedIds,
+        bound.after,
         ...further,
       ]);
       return { cursor: readCursorText(cursor), orders: rowsOf(lines).map(readOrder) };
