@@ -101,13 +101,13 @@ const wholeOrdersOf: WriteList = (page, direction) => `
   ) as shared`;
 
 /** @param market parameter that follows the others of the statement */
-const statementsOf = (write: WriteList, market: string) => {
+function statementsOf(write: WriteList, market: string) {
   const inDirection = (direction: Direction) => ({
     ofAll: prepareEach(write, direction, pagesOf(direction)),
     ofMarket: prepareEach(write, direction, pagesOf(direction, market)),
   });
   return { desc: inDirection('desc'), asc: inDirection('asc') };
-};
+}
 
 function prepareEach<Name extends string>(
   write: WriteList,

@@ -18,7 +18,10 @@ export async function readMarketTrades(
   const { side, limit, fromSeconds, toSeconds, afterId, beforeId } = filter;
   const beyond = await unsettled.read();
   const { cursor, trades } = await ledger.trades.ofMarket(symbol, {
-    ...{ side, limit, afterId, beforeId },
+    side,
+    limit,
+    afterId,
+    beforeId,
     fromMs: fromSeconds === undefined ? undefined : fromSeconds * 1000,
     toMs: toSeconds === undefined ? undefined : (toSeconds + 1) * 1000,
   });
