@@ -12,7 +12,9 @@ import { runGroups } from './steps.mjs';
 const again = readOptions();
 const NODE =
   again.node === undefined ? [process.execPath] : ['npx', '-y', '-p', `node@${again.node}`, '--', 'node'];
-const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js'];
+/** Shared machines stop a process for seconds. The reporter lists each test that needed the second attempt. */
+const AGAIN = ['--retries', '1'];
+const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js', ...AGAIN];
 /** @returns {{ node?: string | undefined }} */
 function readOptions() {
   try {
@@ -31,7 +33,7 @@ const FIRST = { title: 'tests without servers', command: [...MOCHA, ...SELECTION
 const SERVERS = { title: 'tests with servers', command: [...MOCHA, ...PARALLEL, ...SELECTION.servers] };
 const BROWSER = {
   title: 'browser tests',
-  command: [process.execPath, 'test/browser/main.mjs', ...BROWSER_FIRST],
+  command: [process.execPath, 'test/browser/main.mjs', ...BROWSER_FIRST, ...AGAIN],
 };
 
 process.env.SEED ||= '1';

@@ -413,7 +413,8 @@ describe('lists of orders and trades', () => {
       await lock.release();
       expect((await other).status).to.equal(200);
       const statuses = (await Promise.all(asked)).map(({ status }) => status);
-      expect(statuses.filter((status) => status === 503).length).to.equal(100 - 65);
+      // A wait also ends when it has taken too long for an answer.
+      expect(statuses.filter((status) => status === 503).length).to.be.at.least(100 - 65);
       expect(count()).to.be.at.most(66);
     });
   });
