@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import { writePlace } from '../../src/history/list-cursor.ts';
+import { forwardScope, writePlace } from '../../src/history/list-cursor.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { limit } from '../engine/fixture.ts';
 import { random, runSeed } from '../support/seed.ts';
@@ -95,18 +95,19 @@ describe('made-up cursors', function () {
     return (BigInt(draw.below(5)) << draw.pick([48n, 56n])) | small;
   };
 
+  const NEWEST = forwardScope({ direction: 'desc' });
   const lists = (): List[] => {
     const { wallet } = alice;
     return [
       {
         path: '/v1/orders?',
-        scope: { list: 'orders', wallet, status: undefined },
+        scope: { list: 'orders', wallet, status: undefined, market: undefined, ...NEWEST },
         name: 'cursor',
         numbers: 1,
       },
       {
         path: '/v1/trades?',
-        scope: { list: 'trades', wallet, market: undefined, orderId: undefined },
+        scope: { list: 'trades', wallet, market: undefined, orderId: undefined, ...NEWEST },
         name: 'cursor',
         numbers: 1,
       },

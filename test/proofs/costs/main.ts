@@ -2,4 +2,4 @@
 
 import { proveByTests } from '../../planted/by-tests.ts';
 
-await proveByTests('costs', 'test/http/order-costs.test.ts');
+await proveByTests('costs', 'test/proofs/http/order-costs.test.ts');

@@ -1,8 +1,8 @@
 /** Holds what an order and a cancel make in their process below bounds that a lost saving exceeds. */
 
 import { expect } from 'chai';
-import { costsOfCommands, MOST } from '../proofs/bench/order-costs.ts';
-import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedis } from '../../support/servers.ts';
+import { costsOfCommands, MOST } from '../bench/order-costs.ts';
 
 describe('http: costs of an order', function () {
   this.timeout(300_000);
