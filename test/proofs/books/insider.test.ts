@@ -394,9 +394,9 @@ const FOREIGN: Readonly<Record<string, Corruption>> = {
     named: /column kind on backups/,
   },
   'a column that may be null': {
-    sql: 'alter table backups alter column at drop not null',
-    back: 'alter table backups alter column at set not null',
-    named: /column at on backups/,
+    sql: 'alter table operator_keys alter column created_at drop not null',
+    back: 'alter table operator_keys alter column created_at set not null',
+    named: /column created_at on operator_keys/,
   },
   'a column with another default': {
     sql: `alter table reconciliations alter column finished_at set default '2020-02-02'`,
