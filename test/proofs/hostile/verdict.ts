@@ -149,6 +149,12 @@ export const reachOf = ({ operations, judge }: Pick<Scene, 'operations' | 'judge
     };
   });
 
+/** False for a parameter that takes every text. */
+const isNarrow = ({ isRequired, schema }: Scene['operations'][number]['parameters'][number]): boolean =>
+  isRequired ||
+  Object.keys(schema).some((key) => key !== 'type' && key !== 'description') ||
+  schema.type !== 'string';
+
 /**
  * A run that hardly reaches a handler, or none of its refusals, proves nothing.
  * @param hasTerms false if there are no terms to accept, so that the route refuses each version
@@ -160,7 +166,7 @@ export function judgeReach(scene: Scene, hasTerms: boolean): void {
       scene.findings.add('each operation is reached', `${name}: ${what}`, `${good} good, ${refused} refused`);
     const isFew = good === 0 || good < (good + refused) * LEAST_GOOD_SHARE;
     if (isFew && (hasTerms || !name.endsWith('/terms'))) found('hardly any 200');
-    const refuses = parameters.length > 0 || body !== undefined || needsSession;
+    const refuses = parameters.some(isNarrow) || body !== undefined || needsSession;
     if (refuses && refused === 0) found('no refusal');
   }
 }
