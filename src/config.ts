@@ -392,7 +392,9 @@ const SETTINGS = {
   engineMinCopies: {
     name: 'ENGINE_LEAST_COPIES',
     default: '2',
-    meaning: 'minimum copies that have an order before it is answered, the primary included',
+    meaning:
+      'minimum copies that have an order before it is answered, the primary included' +
+      '; as many must answer before a server that was started again may lead',
     ...wholeNumber(1, 7),
   },
   engineDownAfterMs: {

@@ -83,7 +83,9 @@ export class CopyRounds {
   #trouble: string | undefined = 'no round was whole yet';
   /** The last look at whole copies. Up to `harmless` of them, each was noted by a keeper or is of a server off the list. */
   #wholeCopies: { readonly harmless: number; readonly count: number; readonly copying: readonly string[] } = {
-    ...{ harmless: -1, count: 0, copying: [] },
+    harmless: -1,
+    count: 0,
+    copying: [],
   };
 
   constructor({ redis, minCopies, observe = () => undefined }: RoundsOptions) {
