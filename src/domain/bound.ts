@@ -39,7 +39,7 @@ export class Bound {
     this.#step = Math.max(1, Math.floor(rule.ofHolder / STEPS_OF_SHARE));
   }
 
-  /** What all holders hold. */
+  /** The amount that all holders hold together. */
   get held(): number {
     return this.#held;
   }

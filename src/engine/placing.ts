@@ -41,7 +41,7 @@ export interface PlaceOrder {
   readonly restricted?: boolean;
   /** Id of the live order that this one replaces, as the caller gave it. */
   readonly replaces?: string | undefined;
-  /** What that order must have filled. Absent: any amount. */
+  /** Amount that the replaced order must have filled. Absent: any amount. */
   readonly filledSize?: Decimal | undefined;
   /** Moment of an earlier `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
   readonly checked?: EngineMoment;

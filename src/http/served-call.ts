@@ -7,7 +7,7 @@ import { report } from './middleware/errors.ts';
 import { type ReplyState, stateOf } from './response/index.ts';
 import type { Services } from './services.ts';
 
-/** What the calls of a route share. */
+/** Parts that all calls of a route share. */
 interface Serving {
   readonly services: Services;
   readonly reads: HistoryReads;

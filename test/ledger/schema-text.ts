@@ -101,7 +101,7 @@ export async function schemaObjectsOf(databaseUrl: string): Promise<{ objects: s
 /** @returns the module with the objects of a migrated database */
 export async function schemaModuleOf(databaseUrl: string): Promise<string> {
   const { objects, last } = await schemaObjectsOf(databaseUrl);
-  return `/** What the migrations make of an empty database. \`npm run -s proofs -- schema\` writes this file anew. */
+  return `/** The objects that the migrations make of an empty database. \`npm run -s proofs -- schema\` writes this file anew. */
 
 /** The last migration. */
 export const LAST_MIGRATION = '${last}';

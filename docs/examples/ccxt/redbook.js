@@ -47,7 +47,7 @@ const METHODS = [
 const MAX_REMEMBERED = 10_000;
 
 export default class Redbook extends ccxt.Exchange {
-  /** What the caller was last told that an order has filled, by id. */
+  /** The filled amounts that the caller was last told, by order id. */
   filledSizes = new Map();
 
   describe() {

@@ -5,7 +5,7 @@ export interface CheckDefinition {
   readonly name: string;
   /** The rule, in a sentence. */
   readonly meaning: string;
-  /** What the check takes as proof, and who promises that. */
+  /** The proof that the check relies on, and who promises it. */
   readonly proof: string;
 }
 

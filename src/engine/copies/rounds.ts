@@ -44,7 +44,7 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** What the copies of a primary have, by its word. */
+/** Progress of the copies, as their primary reports it. */
 interface Acknowledged {
   /** Number of copies that have it on their disks. */
   readonly acknowledged: number;

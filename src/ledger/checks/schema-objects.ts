@@ -1,4 +1,4 @@
-/** What the migrations make of an empty database. `npm run -s proofs -- schema` writes this file anew. */
+/** The objects that the migrations make of an empty database. `npm run -s proofs -- schema` writes this file anew. */
 
 /** The last migration. */
 export const LAST_MIGRATION = '001_schema';

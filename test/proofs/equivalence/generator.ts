@@ -32,7 +32,7 @@ export type Operation =
       readonly isRestricted: boolean;
       /** Number of the order that it replaces; null is an id that no order has. */
       readonly replaces?: number | null;
-      /** What that order must have filled; absent: any amount. */
+      /** Amount that the replaced order must have filled; absent: any amount. */
       readonly filledSize?: string | undefined;
     }
   /** An order by the reference's number; null is an id that no order has. */
