@@ -7,13 +7,11 @@
 
 import { parseArgs } from 'node:util';
 import { BROWSER_FIRST, SELECTION } from './selection.mjs';
-import { runGroups } from './steps.mjs';
+import { AGAIN, runGroups } from './steps.mjs';
 
 const again = readOptions();
 const NODE =
   again.node === undefined ? [process.execPath] : ['npx', '-y', '-p', `node@${again.node}`, '--', 'node'];
-/** Shared machines stop a process for seconds. The reporter lists each test that needed the second attempt. */
-const AGAIN = ['--retries', '1'];
 const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js', ...AGAIN];
 /** @returns {{ node?: string | undefined }} */
 function readOptions() {

@@ -1,10 +1,8 @@
 /** Runs the proofs of `.ci/run`, or those that are named: `tests`, `browser`, `packed`. */
 
 import { SELECTION } from '../selection.mjs';
-import { runGroups } from '../steps.mjs';
+import { AGAIN, runGroups } from '../steps.mjs';
 
-/** Shared machines stop a process for seconds. The reporter lists each test that needed the second attempt. */
-const AGAIN = ['--retries', '1'];
 const MOCHA = [process.execPath, 'node_modules/mocha/bin/mocha.js', ...AGAIN];
 /** Compares the times of seven processes, so no other proof runs beside it. */
 const ALONE = 'test/proofs/stream/cadence.test.ts';
