@@ -26,8 +26,8 @@ interface Acknowledged {
 export interface CopiesHost {
   /** Unix milliseconds. All servers have one clock. */
   readonly nowMs: number;
-  /** A primary has appended events. */
-  appended(found: readonly StreamEntry[]): void;
+  /** A primary has appended events. @param after id of the event before them */
+  appended(found: readonly StreamEntry[], after: string): void;
   /** A primary has run the script that opens an epoch. @param state fields `state` and `server` of the engine */
   opened(server: CopyServer, fields: readonly (Buffer | null)[]): void;
   /** Breaks all connections of clients to a server. @param but one that stays */
@@ -231,9 +231,10 @@ export class CopyServer implements SimulatedServer {
   async #observe(command: Command, entry: Entry): Promise<void> {
     const { redis } = this.store;
     if (mayAppend(command)) {
-      const found = await redis.xrangeBuffer(KEYS.events, `(${entry.lastEventId}`, '+');
-      entry.lastEventId = found.at(-1)?.[0].toString() ?? entry.lastEventId;
-      this.#host.appended(found);
+      const after = entry.lastEventId;
+      const found = await redis.xrangeBuffer(KEYS.events, `(${after}`, '+');
+      entry.lastEventId = found.at(-1)?.[0].toString() ?? after;
+      this.#host.appended(found, after);
     } else if (labelOf(command) === SCRIPT_THAT_OPENS)
       this.#host.opened(this, await redis.hmgetBuffer(KEYS.engine, 'state', 'server'));
   }

@@ -31,6 +31,21 @@ interface Fold {
   readonly used: Map<string, string>;
 }
 
+/** An event that is in force no longer, or never was. */
+interface Replaced {
+  readonly event: EngineEvent;
+  /** Id of the event before it, on the server that appended it. */
+  readonly after: string;
+}
+
+const idOf = ({ epoch, sequence }: EngineEvent): string => `${epoch}-${sequence}`;
+
+/** Name of the order or movement of an event, as `lost` has it. */
+const nameOf = (event: EngineEvent): string | undefined => {
+  if (event.kind === 'order_placed') return event.order.id;
+  return 'amountAtoms' in event ? `${event.kind} ${event.reference}` : undefined;
+};
+
 const nothing = (): Fold => ({
   ...{ events: [], live: new Map(), placed: new Map(), closed: new Map(), used: new Map() },
 });
@@ -48,6 +63,8 @@ export class Journal {
   /** False where nothing that was answered or shown may be lost. */
   mayLose = true;
   #fold = nothing();
+  /** By their ids. */
+  readonly #replaced = new Map<string, Replaced>();
   readonly #markets: readonly Market[];
   readonly #switches: Switches;
 
@@ -119,17 +136,27 @@ export class Journal {
     }
   }
 
-  /** Events of a primary that was replaced: nobody may be told of them. */
-  appendInVain(found: readonly StreamEntry[]): void {
-    for (const entry of found) this.#lose(readEvent(entry, (number) => this.#markets[number]!));
+  /**
+   * Events of a primary that was replaced: nobody may be told of them.
+   * @param after id of the event before them
+   */
+  appendInVain(found: readonly StreamEntry[], after: string): void {
+    let before = after;
+    for (const entry of found) {
+      this.#lose(
+        readEvent(entry, (number) => this.#markets[number]!),
+        before,
+      );
+      before = entry[0].toString();
+    }
   }
 
-  #lose(event: EngineEvent): void {
-    if (event.kind === 'order_placed') {
-      if (this.#fold.placed.has(event.order.id))
-        throw new Violation('an order id is given once', event.order.id);
-      this.lost.add(event.order.id);
-    } else if ('amountAtoms' in event) this.lost.add(`${event.kind} ${event.reference}`);
+  #lose(event: EngineEvent, after: string): void {
+    this.#replaced.set(idOf(event), { event, after });
+    if (event.kind === 'order_placed' && this.#fold.placed.has(event.order.id))
+      throw new Violation('an order id is given once', event.order.id);
+    const name = nameOf(event);
+    if (name !== undefined) this.lost.add(name);
   }
 
   #follow({ epoch, sequence, timeMs }: EngineEvent): void {
@@ -221,21 +248,38 @@ export class Journal {
     this.isLost = false;
     const { events } = this.#fold;
     this.#fold = nothing();
+    let after = '0-0';
     for (const event of events) {
       if (event.sequence <= sequence) this.#add(event);
-      else this.#lose(event);
+      else this.#lose(event, after);
+      after = idOf(event);
     }
   }
 
-  /** The next epoch begins on a server whose last event is this one. */
+  /**
+   * The next epoch begins on a server whose last event is this one. It may have events that are not in force: of a
+   * primary that was replaced while this server still followed it. They come into force.
+   */
   takeOver(lastId: string): void {
-    const [epoch, sequence] = lastId.split('-').map(Number);
-    const known = this.events.findLast((event) => event.sequence === sequence);
-    if (known?.epoch !== epoch)
-      throw new Violation(
-        'each epoch goes on from events in force',
-        `${lastId}, and ${known?.epoch}-${sequence}`,
-      );
-    this.failOver(sequence!);
+    const revived: EngineEvent[] = [];
+    let id = lastId;
+    while (!this.#isInForce(id)) {
+      const found = this.#replaced.get(id);
+      if (found === undefined) throw new Violation('each epoch goes on from events that were appended', id);
+      revived.unshift(found.event);
+      id = found.after;
+    }
+    this.failOver(Number(id.split('-')[1]));
+    for (const event of revived) {
+      this.#replaced.delete(idOf(event));
+      const name = nameOf(event);
+      if (name !== undefined) this.lost.delete(name);
+      this.#add(event);
+    }
+  }
+
+  #isInForce(id: string): boolean {
+    const [epoch, sequence] = id.split('-').map(Number);
+    return this.events.findLast((event) => event.sequence === sequence)?.epoch === epoch;
   }
 }

@@ -97,11 +97,14 @@ export class Replication implements CopiesHost {
   }
 
   /** Events of an epoch that is over are in force nowhere. */
-  appended(found: readonly StreamEntry[]): void {
+  appended(found: readonly StreamEntry[], after: string): void {
     const isInForce = ([id]: StreamEntry): boolean => id.toString().startsWith(`${this.#epoch}-`);
     const { journal } = this.#host;
     journal.append(found.filter(isInForce));
-    journal.appendInVain(found.filter((entry) => !isInForce(entry)));
+    journal.appendInVain(
+      found.filter((entry) => !isInForce(entry)),
+      after,
+    );
   }
 
   opened(server: CopyServer, [state, runId]: readonly (Buffer | null)[]): void {
