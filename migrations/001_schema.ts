@@ -94,14 +94,12 @@ comment on column markets.record is 'The whole record; integers beyond 2^53 are 
 create table wallet_terms (
   wallet         text collate "C" primary key,
   version        text not null,
-  accepted_at_ms bigint not null,
-  witness        bytea
+  accepted_at_ms bigint not null
 );
 
 create table holds (
   wallet     text collate "C" primary key,
-  held_at_ms bigint not null,
-  witness    bytea
+  held_at_ms bigint not null
 );
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
 
@@ -158,7 +156,6 @@ create table orders (
   base_atoms_per_step  bigint not null,
   quote_atoms_per_lot  bigint not null,
   fill_count           bigint not null default 0,
-  witness              bytea,
   reason               text,
   check ((closed_sequence is null) = (status in ('open', 'resting', 'partially_filled')))
 ) with (fillfactor = 80);
@@ -166,7 +163,6 @@ comment on column orders.sequence is 'Engine event that placed the order.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
-comment on column orders.witness is 'Digest of the row as settlement wrote it.';
 comment on column orders.reason is 'Why an order ended that was neither filled nor rejected; null: not recorded.';
 
 create unique index orders_client_order_id on orders (wallet, client_order_id) where client_order_id is not null;
@@ -396,7 +392,7 @@ create table chain_links (
   sequence bigint primary key,
   links    text collate "C" not null
 );
-comment on table chain_links is 'The beginning of the digest of each event, those of one batch in a row.';
+comment on table chain_links is 'The checksum of the rows of each event, those of one batch in a row.';
 comment on column chain_links.sequence is 'The last event of the batch.';
 `;
 
@@ -476,11 +472,12 @@ create table reconciliations (
   checks        integer not null,
   differences   bigint not null,
   failed_checks text[] not null,
-  witness       bytea,
-  results       jsonb
+  results       jsonb,
+  link          bytea not null
 );
 comment on table reconciliations is 'Results of \`ledger reconcile\`; the books held when there were no differences.';
 comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
+comment on column reconciliations.link is 'SHA-256 of the link of the row before and of this row.';
 comment on column reconciliations.id is 'Numbers without gaps, from 1: each is one more than that of the row before.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
 
@@ -522,79 +519,7 @@ ${APPEND_ONLY.map(
 ).join('\n')}
 `;
 
-/**
- * A witness is a digest of a row that has no second copy. `ledger reconcile` compares it, and sees what a hand in the
- * database changed. Settlement writes the witnesses of orders. Triggers write the others, and only for events that the
- * cursor does not contain yet.
- */
-const WITNESSES = `
-create function digest_of(content text) returns bytea language sql stable parallel safe as
-  $$ select substring(sha256(convert_to(content, 'UTF8')) for 16) $$;
-
-create function witness_of(holds) returns bytea language sql stable parallel safe as
-  $$ select public.digest_of(row($1.wallet, $1.held_at_ms)::text) $$;
-create function witness_of(wallet_terms) returns bytea language sql stable parallel safe as
-  $$ select public.digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $$;
-create function witness_of(reconciliations) returns bytea language sql stable parallel safe as $$
-  select public.digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
-    $1.failed_checks)::text || coalesce($1.results::text, ''))
-$$;
-
-create function stamp_hold() returns trigger language plpgsql as $$
-begin
-  if new.held_at_ms >= (select coalesce(event_time_ms, 0) from public.engine_cursor) then
-    new.witness := public.witness_of(new);
-  end if;
-  return new;
-end $$;
-create trigger stamp before insert or update on holds for each row execute function stamp_hold();
-
-create function stamp_terms() returns trigger language plpgsql as $$
-begin
-  if new.accepted_at_ms >= (select coalesce(event_time_ms, 0) from public.engine_cursor) then
-    new.witness := public.witness_of(new);
-  end if;
-  return new;
-end $$;
-create trigger stamp before insert or update on wallet_terms for each row execute function stamp_terms();
-
-create function stamp_reconciliation() returns trigger language plpgsql as $$
-begin
-  new.witness := public.witness_of(new);
-  return new;
-end $$;
-create trigger stamp before insert on reconciliations for each row execute function stamp_reconciliation();
-
--- The digest of all that never changes of an order, and a second copy of what does. The fields come in the order in
--- which settlement writes them; a text of a client, which may hold anything, is the last of the digest. 22 characters
--- of base64 are 132 bits. concat_ws leaves nulls out.
-create function order_witness(orders) returns bytea language sql stable parallel safe as $$
-  select convert_to(
-    substr(encode(sha256(convert_to(concat_ws(E'\\t', 
-  $1.id, $1.wallet, $1.market, $1.side, $1.type, $1.time_in_force, $1.post_only,
-  coalesce($1.price_ticks::text, '\\N'), $1.size_steps, $1.created_at_ms, $1.sequence, $1.base, $1.quote,
-  $1.base_atoms_per_step, $1.quote_atoms_per_lot, coalesce($1.reject_reason, '\\N'),
-  coalesce(encode(float8send($1.leverage), 'hex'), '\\N'), $1.client_order_id), 'UTF8')), 'base64'), 1, 22)
-      || concat_ws('/', '', 
-  $1.filled_steps, $1.fill_count, $1.status, $1.updated_at_ms, $1.updated_sequence,
-  coalesce($1.closed_sequence::text, '-'), $1.reason),
-    'UTF8')
-$$;
-`;
-
 export const up = (knex: Knex) =>
   knex.raw(
-    [
-      ENGINE,
-      SETTINGS,
-      TRADING,
-      MONEY,
-      ADOPTIONS,
-      CLOSINGS,
-      CHAIN,
-      OPERATORS,
-      CHECKS,
-      REFUSALS,
-      WITNESSES,
-    ].join(''),
+    [ENGINE, SETTINGS, TRADING, MONEY, ADOPTIONS, CLOSINGS, CHAIN, OPERATORS, CHECKS, REFUSALS].join(''),
   );

@@ -6,9 +6,6 @@ import { writeMarketRecord } from '../domain/market-record.ts';
 import { nullableField } from './copy.ts';
 import { storable } from './text.ts';
 
-export const ACT_COLUMNS =
-  'sequence, name, operator, reason, wallet, market, asset, subject, before, after, time_ms';
-
 /** Columns of an act that follow from its event. Members that are left out are null. */
 interface Described {
   readonly name: string;

@@ -13,7 +13,8 @@ import { fold, ordersOfEarlierBatches } from './fold.ts';
 import { loadOrders, progressOf } from './order-rows.ts';
 import { asking } from './queries.ts';
 import { roundTrip, type Statement } from './round-trip.ts';
-import { ENTRY_COLUMNS, entryRow } from './trade-rows.ts';
+import { ADOPTED_BALANCES, ADOPTED_FILLS, ADOPTED_PRICES, ADOPTIONS, ENTRIES } from './tables.ts';
+import { entryRow } from './trade-rows.ts';
 import { copy, rowsOf } from './write-batch.ts';
 
 /** SQL of the name of an adoption, from its `sequence`: the transaction and the reference of its entries. */
@@ -49,7 +50,9 @@ function seamRows(settled: Cursor, adoption: Adoption, placedAt: ReadonlyMap<str
     balances: new CopyRows(),
     fills: new CopyRows(),
     prices: new CopyRows(),
+    seam: new CopyRows(),
   };
+  rows.seam.add(`${sequence}\t${settled.sequence}\t${lastTradeId}\t${timeMs}`);
   const name = `adopt-${sequence}`;
   balances.forEach(({ account, asset, atoms }, index) => {
     const line = FIRST_LINE + index;
@@ -69,15 +72,11 @@ function seamRows(settled: Cursor, adoption: Adoption, placedAt: ReadonlyMap<str
   for (const [market, ticks] of prices)
     rows.prices.add(`${textField(market)}\t${sequence}\t${ticks}\t${timeMs}`);
   return [
-    ...copy('ledger_entries', ENTRY_COLUMNS, rows.entries),
-    ...copy('adopted_balances', 'account, sequence, asset, line, amount_atoms, time_ms', rows.balances),
-    ...copy('adopted_fills', 'order_id, sequence, steps, time_ms', rows.fills),
-    ...copy('adopted_prices', 'market, sequence, price_ticks, time_ms', rows.prices),
-    {
-      name: 'note seam',
-      text: 'insert into public.adoptions (sequence, after_sequence, last_trade_id, time_ms) values ($1, $2, $3, $4)',
-      values: [`${sequence}`, `${settled.sequence}`, `${lastTradeId}`, `${timeMs}`],
-    },
+    ...copy('ledger_entries', ENTRIES, rows.entries),
+    ...copy('adopted_balances', ADOPTED_BALANCES, rows.balances),
+    ...copy('adopted_fills', ADOPTED_FILLS, rows.fills),
+    ...copy('adopted_prices', ADOPTED_PRICES, rows.prices),
+    ...copy('adoptions', ADOPTIONS, rows.seam),
   ];
 }
 

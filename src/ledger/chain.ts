@@ -1,18 +1,18 @@
 /**
  * The chain of events: the head after a batch is a digest of the head before it and of the rows that its events wrote. A
- * digest for each event would cost settlement a tenth of its time. Each event has a short link instead, which only tells
- * the first event that differs.
+ * digest for each event would cost settlement a tenth of its time. Each event has a short link instead, a checksum of its
+ * rows, which only tells which events differ.
  */
 
 import { createHash, hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Progress } from '../order/fields.ts';
-import { reasonOf } from './order-rows.ts';
+import { type NewOrderRow, placedInChain, progressText } from './order-rows.ts';
 
 /** Least events between two heads that are kept whole. */
 const HEADS_KEPT_EVERY = 10_000;
 /** Half a link is of the order that the event placed, half of its other rows. */
-const HALF_LINK = 4;
+export const HALF_LINK = 4;
 export const LINK_CHARACTERS = 2 * HALF_LINK;
 const NO_ROWS = '-'.repeat(HALF_LINK);
 /** Leaves 20 bits of a checksum, four characters of five bits. */
@@ -21,16 +21,20 @@ const HALF_OF_CHECKSUM = 10;
 /** Each half of a checksum in base 32, which costs less than to format it. */
 const DIGITS = Array.from({ length: 2 ** HALF_OF_CHECKSUM }, (_, half) => half.toString(32).padStart(2, '0'));
 
+function digitsOf(checksum: number): string {
+  const bits = checksum >>> CHECKSUM_SHIFT;
+  return DIGITS[bits >>> HALF_OF_CHECKSUM]! + DIGITS[bits & (DIGITS.length - 1)]!;
+}
+
 /** Returns the head after an event. */
 export const headAfter = (head: string, sequence: number, content: string): string =>
   hash('sha256', `${head}\t${sequence}\n${content}`, 'base64');
 
 function linkOf(order: string | undefined, trades: Buffer | undefined, text: string): string {
-  const placed = order === undefined ? NO_ROWS : order.slice(0, HALF_LINK);
+  const placed = order === undefined ? NO_ROWS : digitsOf(crc32(order));
   if (trades === undefined && text === '') return placed + NO_ROWS;
   const ofTrades = trades === undefined ? 0 : crc32(trades);
-  const bits = (text === '' ? ofTrades : crc32(text, ofTrades)) >>> CHECKSUM_SHIFT;
-  return placed + DIGITS[bits >>> HALF_OF_CHECKSUM]! + DIGITS[bits & (DIGITS.length - 1)]!;
+  return placed + digitsOf(text === '' ? ofTrades : crc32(text, ofTrades));
 }
 
 /** Collects the contents of the events of a batch. */
@@ -59,41 +63,30 @@ export class BatchContent {
   }
 }
 
-/** Letters that begin the lines of an event's text, in their order. A movement begins with a digit, so `dt` is no other line. */
+/**
+ * Letters that begin the lines of an event's text, in their order. A row follows as `COPY` takes it. `closed` is the end
+ * of an order that was not filled: the end of a filled one follows from its trades.
+ */
 export const LINES = {
   order: 'a',
   trade: 'b',
   closed: 'c',
   movement: 'd',
-  payment: 'dt',
   market: 'e',
   setting: 'f',
-  reversal: 'g',
-  act: 'h',
-  adoption: 'i',
-  adopted: 'j',
+  act: 'g',
+  adoption: 'h',
+  adopted: 'i',
 } as const;
-
-/** Returns the content of an order that an event ended before it was filled: the end of a filled one follows from trades. */
-export const closedText = (
-  id: string,
-  status: string,
-  timeMs: number | string,
-  reason: string | null | undefined,
-): string => `${id}/${status}/${timeMs}/${reason ?? ''}`;
-
-interface PlacedOrder {
-  readonly digest: string;
-}
 
 /** Collects the texts of the events of a batch. */
 export class EventTexts {
   readonly #texts: string[] = [];
-  /** The order that each event placed. Its digest is made with its row, after the event. */
-  readonly #placed: (PlacedOrder | undefined)[] = [];
+  /** The order that each event placed. */
+  readonly #placed: (NewOrderRow | undefined)[] = [];
   /** Characters of all rows of trades up to each event. */
   readonly #tradesUpTo: number[] = [];
-  #order: PlacedOrder | undefined;
+  #order: NewOrderRow | undefined;
   #text = '';
   #closed: string[] = [];
 
@@ -102,14 +95,13 @@ export class EventTexts {
   }
 
   /** Adds the order that the event placed. */
-  place(order: PlacedOrder): void {
+  place(order: NewOrderRow): void {
     this.#order = order;
   }
 
   /** Adds an order that the event ended. Several stand in the order of their ids. */
   close(id: string, progress: Progress): void {
-    if (progress.status !== 'filled')
-      this.#closed.push(closedText(id, progress.status, progress.updatedAtMs, reasonOf(progress)));
+    if (progress.status !== 'filled') this.#closed.push(`${id}\t${progressText({ progress })}`);
   }
 
   /** Ends the text of an event. @param tradeCharacters characters of all rows of trades so far */
@@ -127,7 +119,7 @@ export class EventTexts {
   }
 
   /**
-   * Makes the part of the chain before it is known which head it follows, once the rows of the orders are made.
+   * Makes the part of the chain before it is known which head it follows.
    * @param rows of all trades; their characters are bytes, because no symbol has others
    */
   part(rows: readonly Buffer[], first: number): (head: string) => ChainPart {
@@ -136,8 +128,9 @@ export class EventTexts {
     let from = 0;
     for (let at = 0; at < this.#texts.length; at += 1) {
       const to = this.#tradesUpTo[at]!;
+      const placed = this.#placed[at];
       content.add(
-        this.#placed[at]?.digest,
+        placed && placedInChain(placed),
         to === from ? undefined : trades.subarray(from, to),
         this.#texts[at]!,
       );

@@ -2,6 +2,7 @@
 
 import { SUPPLY_CHANGE } from './entries.ts';
 import type { Ask } from './queries.ts';
+import { RECONCILIATION } from './reconciliations.ts';
 
 /** Rows of a table that only grows, up to a moment. */
 export interface RecordsDigest {
@@ -34,8 +35,7 @@ export interface LedgerCheckpoint {
 const RECORDS = {
   closings: `select concat_ws('/', month, end_ms, sequence, encode(digest, 'hex'), extract(epoch from closed_at))
     from public.closings order by month`,
-  reconciliations: `select concat_ws('/', id, extract(epoch from finished_at), sequence, checks, differences,
-    failed_checks, results) from public.reconciliations order by id`,
+  reconciliations: `select ${RECONCILIATION} from public.reconciliations order by id`,
   epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from public.engine_epochs order by epoch`,
   starts: `select concat_ws('/', epoch, sequence) from public.epoch_starts order by epoch`,
   heads: `select concat_ws('/', sequence, head) from public.chain_heads order by sequence`,

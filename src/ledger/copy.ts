@@ -11,6 +11,13 @@ export const NULL_FIELD = '\\N';
 export const textField = (text: string): string =>
   text.replace(/[\\\t\n\r]/g, (character) => ESCAPES[character]!);
 
+/** SQL of the same field of a column that is not null. */
+export const escapedInSql = (column: string): string =>
+  Object.entries(ESCAPES).reduce(
+    (text, [character, escaped]) => `replace(${text}, chr(${character.charCodeAt(0)}), '${escaped}')`,
+    column,
+  );
+
 export const nullableField = (text: string | null): string => (text === null ? NULL_FIELD : textField(text));
 
 /** Rows of one table. */

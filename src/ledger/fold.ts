@@ -21,13 +21,9 @@ import { EventTexts } from './chain.ts';
 import { CopyRows, nullableField as field, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
-import type { NewOrderRow } from './order-rows.ts';
+import { type NewOrderRow, placedText } from './order-rows.ts';
 import { storable } from './text.ts';
 import { entryRow, TradeRows } from './trade-rows.ts';
-
-/** The columns of the rows of `movements`. */
-export const MOVEMENT_COLUMNS =
-  'sequence, kind, wallet, asset, amount_atoms, reference, time_ms, reverses, txid';
 
 export interface FoldedBatch {
   readonly newOrders: NewOrderRow[];
@@ -167,7 +163,7 @@ class Fold implements OrderVisitor {
       closedSequence: isLive(status) ? null : sequence,
     };
     this.#placed.set(terms.id, progress);
-    const row: NewOrderRow = { terms, progress, digest: '' };
+    const row: NewOrderRow = { terms, progress, placed: placedText({ terms, progress }) };
     this.batch.newOrders.push(row);
     this.#texts.place(row);
     this.batch.traded.add(event.trades);
@@ -205,14 +201,9 @@ class Fold implements OrderVisitor {
 
   #changeMarket({ market, sequence, timeMs }: EngineEvent & { readonly market: Market }): void {
     this.batch.markets.set(market.symbol, market);
-    const record = textField(writeMarketRecord(market));
-    this.batch.marketVersions.add(
-      `${textField(market.symbol)}\t${sequence}\t${market.feeBps}\t${record}\t${timeMs}`,
-    );
-    this.#texts.add(
-      'market',
-      `${market.symbol}\t${market.feeBps}\t${timeMs}\t${canonicalMarketRecord(market)}`,
-    );
+    const fields = `${textField(market.symbol)}\t${sequence}\t${market.feeBps}\t${timeMs}`;
+    this.batch.marketVersions.add(`${fields}\t${textField(writeMarketRecord(market))}`);
+    this.#texts.add('market', `${fields}\t${canonicalMarketRecord(market)}`);
   }
 
   #changeSetting(
@@ -221,15 +212,17 @@ class Fold implements OrderVisitor {
     value: string | null,
   ): void {
     const stored = value === null ? null : storable(value);
-    this.batch.settingChanges.add(`${sequence}\t${kind}\t${field(subject)}\t${field(stored)}\t${timeMs}`);
-    this.#texts.add('setting', JSON.stringify([kind, subject, stored, timeMs]));
+    const row = `${sequence}\t${kind}\t${field(subject)}\t${field(stored)}\t${timeMs}`;
+    this.batch.settingChanges.add(row);
+    this.#texts.add('setting', row);
   }
 
   #act(event: EngineEvent & { readonly act: RecordedAct }): void {
     const fields = fieldsOfAct(event);
     if (fields === null) return;
-    this.batch.acts.add(actRow(event.sequence, fields, event.timeMs));
-    this.#texts.add('act', JSON.stringify([...fields, event.timeMs]));
+    const row = actRow(event.sequence, fields, event.timeMs);
+    this.batch.acts.add(row);
+    this.#texts.add('act', row);
   }
 
   #move(event: EngineEvent & AccountMoved): void {
@@ -239,19 +232,14 @@ class Fold implements OrderVisitor {
     const reference = textField(storedReference);
     const wallet = textField(event.wallet);
     const asset = textField(event.asset);
-    this.#texts.add(
-      'movement',
-      `${sequence}\t${event.kind}\t${event.wallet}\t${event.asset}\t${event.amountAtoms}\t${timeMs}\t${storedReference}`,
-    );
     const reverses = event.reverses === undefined ? null : storable(event.reverses);
     const txid = event.txid === undefined ? null : storable(event.txid);
-    if (txid !== null) this.#texts.add('payment', txid);
-    if (reverses !== null) this.#texts.add('reversal', reverses);
     if (kind === 'requested') requested.set(storedReference, sequence);
     else if (endsWithdrawal(kind)) if (!requested.delete(storedReference)) ended.push(storedReference);
-    this.batch.movements.add(
-      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${field(reverses)}\t${field(txid)}`,
-    );
+    const ends = `${field(reverses)}\t${field(txid)}`;
+    const row = `${sequence}\t${kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${ends}`;
+    this.batch.movements.add(row);
+    this.#texts.add('movement', row);
     entriesOfMovement(event).forEach((entry, line) => {
       const account = textField(entry.account);
       const fields = { ...entry, account, asset, reference, amount: entry.amountAtoms };

@@ -1,9 +1,5 @@
-/**
- * Reads and writes the rows of orders, each with a witness: a digest by which a reconcile finds a changed row. The
- * columns and their order are those of `src/order/fields.ts`.
- */
+/** Reads and writes the rows of orders. The columns and their order are those of `src/order/fields.ts`. */
 
-import { hash } from 'node:crypto';
 import { type ListedOrder, type OrderTerms, rejectReasonOf } from '../domain/order.ts';
 import type { Count } from '../domain/units.ts';
 import {
@@ -16,7 +12,7 @@ import {
   LISTED,
   type Progress,
 } from '../order/fields.ts';
-import { type Members, maker, membersOf, type Part, writer } from '../order/maker.ts';
+import { type Members, maker, membersOf, writer } from '../order/maker.ts';
 import { NULL_FIELD, textField } from './copy.ts';
 import { lineOf, quoted } from './lines.ts';
 import { unitFields } from './market-units.ts';
@@ -26,9 +22,12 @@ import { storable } from './text.ts';
 export interface NewOrderRow {
   readonly terms: OrderTerms;
   readonly progress: Progress;
-  /** The digest of what never changes, once `orderRow` has written the row: the first half of the witness. */
-  digest: string;
+  /** The beginning of its row, by `placedText`. */
+  readonly placed: string;
 }
+
+/** An order with its progress, of which a text is made. */
+type OrderParts = Omit<NewOrderRow, 'placed'>;
 
 interface KindOfColumn {
   /** Type of an array of values. */
@@ -60,23 +59,28 @@ const kindOf = (name: FieldName): KindOfColumn => KINDS[fieldOf(name).kind];
 const columnOf = (name: FieldName): string => fieldOf(name).column!;
 
 /** A rejected order has its reason in `reject_reason`, which never changes, and none in `reason`. */
-const COMPUTED: Partial<Record<FieldName, (order: NewOrderRow) => unknown>> = {
+const COMPUTED: Partial<Record<FieldName, (order: OrderParts) => unknown>> = {
   rejectReason: ({ progress }) => rejectReasonOf(progress),
   reason: ({ progress }) => reasonOf(progress),
 };
 
 /** Returns the column `reason`. */
-export const reasonOf = (progress: Progress): Progress['reason'] =>
+const reasonOf = (progress: Progress): Progress['reason'] =>
   rejectReasonOf(progress) === null ? progress.reason : null;
 
-/** @param names fields of which the text follows the same rule */
-const partsOf = (
+/** Returns a function that writes fields with tabs between them. */
+const fieldsText = (
   names: readonly FieldName[],
   of: 'terms' | 'progress',
-  before: string,
   writeOf: (name: FieldName) => (value: never) => string,
-): Part<[order: NewOrderRow]>[] =>
-  names.map((name) => ({ before, value: COMPUTED[name] ?? `${of}.${name}`, write: writeOf(name) }));
+): ((order: OrderParts) => string) =>
+  writer<[order: OrderParts]>(
+    names.map((name, at) => ({
+      before: at === 0 ? '' : '\t',
+      value: COMPUTED[name] ?? `${of}.${name}`,
+      write: writeOf(name),
+    })),
+  );
 
 /** Writes a field of a row. */
 function copyOf(name: FieldName): (value: never) => string {
@@ -84,65 +88,39 @@ function copyOf(name: FieldName): (value: never) => string {
   return (value: never) => (value === null ? NULL_FIELD : copy(value));
 }
 
-/** Writes a field for a digest or a witness, after a separator. */
-function witnessOf(name: FieldName, separator: string, none: string): (value: never) => string {
-  const { digest, kind } = fieldOf(name);
-  const write = digest === 'bits' ? bitsOf : kind === 'text' ? storable : String;
-  const ofNull = digest === 'unless null' ? '' : `${separator}${none}`;
-  return (value: never) => (value === null ? ofNull : `${separator}${write(value)}`);
-}
-
-function bitsOf(double: number): string {
+const bitsOf = () => (double: number | null) => {
+  if (double === null) return NULL_FIELD;
   const bits = Buffer.allocUnsafe(8);
   bits.writeDoubleBE(double);
   return bits.toString('hex');
-}
+};
 
-/** Fields of which the digest takes the text of the row; the others follow them. */
-const COPIED = FIXED.filter((name) => fieldOf(name).digest === undefined);
-const OTHERS = FIXED.filter((name) => fieldOf(name).digest !== undefined);
+/** Fixed fields of which the chain takes the text of the row; the others follow them. */
+const COPIED = FIXED.filter((name) => fieldOf(name).inChain === undefined);
+const OTHERS = FIXED.filter((name) => fieldOf(name).inChain !== undefined);
 
-/** The columns of `orderRow`. */
-export const ORDER_COLUMNS = [...[...COPIED, ...OTHERS, ...CHANGING].map(columnOf), 'witness'].join(', ');
-
-/** Characters of the base64 of a SHA-256 that a witness keeps: 132 bits. */
-const DIGEST_CHARACTERS = 22;
-
-const copiedText = writer([
-  ...partsOf(COPIED.slice(0, 1), 'terms', '', copyOf),
-  ...partsOf(COPIED.slice(1), 'terms', '\t', copyOf),
-]);
-const restText = writer([
-  ...partsOf(OTHERS, 'terms', '\t', copyOf),
-  ...partsOf(CHANGING, 'progress', '\t', copyOf),
-]);
-const digestText = writer(partsOf(OTHERS, 'terms', '', (name) => witnessOf(name, '\t', NULL_FIELD)));
-
-/** Writes the second half of a witness, a second copy of the columns that change. */
-const changingText = writer(partsOf(CHANGING, 'progress', '', (name) => witnessOf(name, '/', '-'))) as (
-  order: Pick<NewOrderRow, 'progress'>,
+/** Returns the beginning of a row, which never changes. */
+export const placedText = fieldsText(COPIED, 'terms', copyOf);
+const restOfPlaced = fieldsText(OTHERS, 'terms', copyOf);
+const restInChain = fieldsText(OTHERS, 'terms', bitsOf);
+/** Returns the end of a row, which changes until the order ends. */
+export const progressText = fieldsText(CHANGING, 'progress', copyOf) as (
+  order: Pick<OrderParts, 'progress'>,
 ) => string;
 
-/** Returns the digest of all that never changes of an order. */
-export const digestOfOrder = (content: string): string =>
-  hash('sha256', content, 'base64').slice(0, DIGEST_CHARACTERS);
+export const orderRow = (order: NewOrderRow): string =>
+  `${order.placed}\t${restOfPlaced(order)}\t${progressText(order)}`;
 
-/** Returns the row of an order. `order_witness` in the database makes the same witness of it. */
-export function orderRow(order: NewOrderRow): string {
-  const copied = copiedText(order);
-  order.digest = digestOfOrder(`${copied}${digestText(order)}`);
-  return `${copied}${restText(order)}\t${order.digest}${changingText(order)}`;
-}
+/** Returns what the chain has of an order when it is placed. */
+export const placedInChain = (order: NewOrderRow): string => `${order.placed}\t${restInChain(order)}`;
 
 const columnsOf = (names: readonly FieldName[]): string => names.map(columnOf).join(', ');
 
-/** Changes orders. A wrong witness stays wrong, because a change does not prove that the rest of the row was right. */
 const CHANGE_ORDERS = `
   update public.orders
-  set ${CHANGING.map((name) => `${columnOf(name)} = change.${columnOf(name)}`).join(', ')},
-      witness = substring(orders.witness for ${DIGEST_CHARACTERS}) || change.witness
-  from unnest($1::text[], $2::bytea[], ${CHANGING.map((name, at) => `$${at + 3}::${kindOf(name).sql}[]`).join(', ')})
-    as change (id, witness, ${columnsOf(CHANGING)})
+  set ${CHANGING.map((name) => `${columnOf(name)} = change.${columnOf(name)}`).join(', ')}
+  from unnest($1::text[], ${CHANGING.map((name, at) => `$${at + 2}::${kindOf(name).sql}[]`).join(', ')})
+    as change (id, ${columnsOf(CHANGING)})
   where orders.id = change.id`;
 
 /** Returns the statement that changes orders of earlier batches, by their ids; none if there are none. */
@@ -153,12 +131,11 @@ export function changeOrders(changed: ReadonlyMap<string, Progress>): Statement[
     const values = changes.map((progress) => (name === 'reason' ? reasonOf(progress) : progress[name]));
     return kindOf(name).sql === 'text' ? textArray(values as string[]) : numberArray(values as number[]);
   };
-  const witnesses = changes.map((progress) => changingText({ progress }));
   return [
     {
       name: 'change orders',
       text: CHANGE_ORDERS,
-      values: [textArray([...changed.keys()]), textArray(witnesses), ...CHANGING.map(arrayOf)],
+      values: [textArray([...changed.keys()]), ...CHANGING.map(arrayOf)],
     },
   ];
 }

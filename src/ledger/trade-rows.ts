@@ -6,15 +6,6 @@ import { CopyRows, textField } from './copy.ts';
 import { bookTrade, type Entry, type Exchanged, transactionOfTrade } from './entries.ts';
 import { unitFields } from './market-units.ts';
 
-/** The columns of the rows of `trades`. */
-export const TRADE_COLUMNS = `trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms,
-  notional_atoms, fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote,
-  base_atoms_per_step, quote_atoms_per_lot`;
-
-/** The columns of the rows of `entries`. */
-export const ENTRY_COLUMNS =
-  'sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms';
-
 /** Returns an entry as a row; its texts are COPY fields already. */
 export const entryRow = (
   { sequence, timeMs }: { readonly sequence: number; readonly timeMs: number },

@@ -3,15 +3,24 @@
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
-import { ACT_COLUMNS } from './act-rows.ts';
 import type { CandleRows } from './candle-rows.ts';
 import type { ChainPart } from './chain.ts';
 import { CopyRows } from './copy.ts';
-import { type FoldedBatch, MOVEMENT_COLUMNS } from './fold.ts';
-import { changeOrders, ORDER_COLUMNS, orderRow } from './order-rows.ts';
+import type { FoldedBatch } from './fold.ts';
+import { changeOrders, orderRow } from './order-rows.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
+import {
+  type Columns,
+  ENTRIES,
+  MARKET_VERSIONS,
+  MOVEMENTS,
+  namesOf,
+  OPERATOR_ACTS,
+  ORDERS,
+  SETTING_CHANGES,
+  TRADES,
+} from './tables.ts';
 import { storable } from './text.ts';
-import { ENTRY_COLUMNS, TRADE_COLUMNS } from './trade-rows.ts';
 
 /** The statements of a batch, which continue any chain that ends right before it. */
 export interface BatchStatements {
@@ -39,21 +48,21 @@ export function writeBatch(batch: FoldedBatch, first: number, last: EngineEvent)
 
 /** Returns the statements that write the rows of a batch, without its part of the chain. */
 export const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
-  ...copy('orders', ORDER_COLUMNS, orderRows(batch)),
+  ...copy('orders', ORDERS, orderRows(batch)),
   ...changeOrders(batch.changedOrders),
-  ...copy('trades', TRADE_COLUMNS, batch.traded.trades),
+  ...copy('trades', TRADES, batch.traded.trades),
   ...writeCandles(batch.traded.candles),
-  ...copy('ledger_entries', ENTRY_COLUMNS, batch.traded.entries),
-  ...copy('movements', MOVEMENT_COLUMNS, batch.movements),
+  ...copy('ledger_entries', ENTRIES, batch.traded.entries),
+  ...copy('movements', MOVEMENTS, batch.movements),
   ...writePending(batch),
   ...writeAssets(batch),
   ...writeMarkets(batch),
   ...writeTerms(batch.switches),
   ...writeHolds(batch.switches),
   ...writeSwitches(batch.switches),
-  ...copy('market_versions', 'market, sequence, fee_bps, record, time_ms', batch.marketVersions),
-  ...copy('setting_changes', 'sequence, kind, subject, value, time_ms', batch.settingChanges),
-  ...copy('operator_acts', ACT_COLUMNS, batch.acts),
+  ...copy('market_versions', MARKET_VERSIONS, batch.marketVersions),
+  ...copy('setting_changes', SETTING_CHANGES, batch.settingChanges),
+  ...copy('operator_acts', OPERATOR_ACTS, batch.acts),
 ];
 
 /** @param epoch of the event before the batch */
@@ -85,13 +94,13 @@ function writeCandles(candles: CandleRows): Statement[] {
   return statement === null ? [] : [statement];
 }
 
-export const copy = (table: string, columns: string, rows: CopyRows): Statement[] =>
+export const copy = (table: string, columns: Columns, rows: CopyRows): Statement[] =>
   rows.count === 0
     ? []
     : [
         {
           name: `copy ${table}`,
-          text: `copy public.${table} (${columns}) from stdin`,
+          text: `copy public.${table} (${namesOf(columns)}) from stdin`,
           copied: rows.buffers(),
         },
       ];

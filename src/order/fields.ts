@@ -35,11 +35,8 @@ interface OrderField {
   readonly request?: z.ZodType;
   /** Columns of the table `orders`. */
   readonly column?: string;
-  /**
-   * Text of the value in the digest of a row's witness, if it is not that of the row: the bits of a double, or nothing
-   * for null. Migrations that add a field leave null out, so that the witnesses of older rows stay.
-   */
-  readonly digest?: 'bits' | 'unless null';
+  /** Text of the value in the chain of events, if it is not that of the row. */
+  readonly inChain?: 'bits';
   readonly reply?: z.ZodType;
   /** Value in the example of a reply. */
   readonly example?: unknown;
@@ -178,7 +175,7 @@ export const FIELDS = {
       null,
     ).describe('stored, without effect on spot markets'),
     column: 'leverage',
-    digest: 'bits',
+    inChain: 'bits',
   },
   clientOrderId: {
     kind: 'text',
@@ -186,7 +183,6 @@ export const FIELDS = {
       'unique for each wallet and remembered for ever; a repeated id returns the order that first used it',
     ),
     column: 'client_order_id',
-    digest: 'unless null',
     reply: z.string().min(1).max(128).nullable().describe('null if the request had none'),
     example: 'my-order-1',
   },
@@ -231,7 +227,7 @@ export const FIELDS = {
   },
   updatedSequence: { kind: 'number', column: 'updated_sequence' },
   closedSequence: { kind: 'number', column: 'closed_sequence' },
-  reason: { kind: 'word', column: 'reason', digest: 'unless null', reply: reasonSchema, example: null },
+  reason: { kind: 'word', column: 'reason', reply: reasonSchema, example: null },
   fills: {
     kind: 'text',
     reply: z
@@ -259,12 +255,12 @@ export const SHOWN = words(
   'id market side type timeInForce postOnly priceTicks sizeSteps filledSteps remainingSteps status reason clientOrderId createdAtMs updatedAtMs fillCount fills',
 );
 
-/** Fields of a row that never change, in the order of the digest. A text of a client, which may hold anything, is last. */
+/** Fields of a row that never change, in the order of its columns. Those with another text in the chain are last. */
 export const FIXED = words(
-  'id wallet market side type timeInForce postOnly priceTicks sizeSteps createdAtMs sequence units rejectReason leverage clientOrderId',
+  'id wallet market side type timeInForce postOnly priceTicks sizeSteps createdAtMs sequence units rejectReason clientOrderId leverage',
 );
 
-/** Fields of a row that change, in the order of the witness. */
+/** Fields of a row that change, in the order of its columns. */
 export const CHANGING = words(
   'filledSteps fillCount status updatedAtMs updatedSequence closedSequence reason',
 );

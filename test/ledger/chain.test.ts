@@ -9,9 +9,9 @@ import { seededEvents } from '../support/seeded-events.ts';
 
 /** Heads, and digests of the links, that follow from the seed of the events. */
 const KNOWN = [
-  [1, 't2rkfSPSE+2i6Ou897OvH7oVPm7HzIwDD4zWMOu2ASo=', 'f155ae8aa30b12a6'],
-  [400, '5gcaES5EuNZH+nDAZGGZmiJJaXNcOuPNzZV8T6EdPHY=', 'a15fe593d4a3e880'],
-  [600, 'PHohobRFJAlvz4Tan0bR9ysvFUOykKvdHCM6VLEI3iI=', 'b00b77620648e950'],
+  [1, '5ewUA4qvrr/xZZ67ABupBbsg65zHsjikdJbTepZKQHI=', 'e3f8efff312ff292'],
+  [400, 'w5wNKz8WFxKMertb1E07XrNR5KTbAJzUCUkQnb/Eda8=', '58a80e53f938bc02'],
+  [600, 'Et1rf1PrzuUMpVxtciBy1UQfG5IsODsNo/bSjFWQ+N0=', 'be3d5671a46981a9'],
 ] as const;
 const EVENTS = 600;
 

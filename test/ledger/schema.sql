@@ -166,7 +166,6 @@ create table epoch_starts (
 create table holds (
   wallet text collate "C" not null,
   held_at_ms bigint not null,
-  witness bytea,
   constraint holds_pkey PRIMARY KEY (wallet)
 );
 
@@ -277,7 +276,6 @@ create table orders (
   base_atoms_per_step bigint not null,
   quote_atoms_per_lot bigint not null,
   fill_count bigint default 0 not null,
-  witness bytea,
   reason text,
   constraint orders_check CHECK (filled_steps >= 0 AND filled_steps <= size_steps),
   constraint orders_check1 CHECK ((closed_sequence IS NULL) = (status = ANY (ARRAY['open'::text, 'resting'::text, 'partially_filled'::text]))),
@@ -300,8 +298,8 @@ create table reconciliations (
   checks integer not null,
   differences bigint not null,
   failed_checks text[] not null,
-  witness bytea,
   results jsonb,
+  link bytea not null,
   constraint reconciliations_pkey PRIMARY KEY (id)
 );
 
@@ -349,7 +347,6 @@ create table wallet_terms (
   wallet text collate "C" not null,
   version text not null,
   accepted_at_ms bigint not null,
-  witness bytea,
   constraint wallet_terms_pkey PRIMARY KEY (wallet)
 );
 
@@ -372,29 +369,6 @@ CREATE UNIQUE INDEX movements_reverses ON public.movements USING btree (kind, re
 CREATE UNIQUE INDEX movements_withdrawals ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['debited'::text, 'requested'::text]));
 CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 
-CREATE OR REPLACE FUNCTION public.digest_of(content text)
- RETURNS bytea
- LANGUAGE sql
- STABLE PARALLEL SAFE
-AS $function$ select substring(sha256(convert_to(content, 'UTF8')) for 16) $function$;
-
-CREATE OR REPLACE FUNCTION public.order_witness(orders)
- RETURNS bytea
- LANGUAGE sql
- STABLE PARALLEL SAFE
-AS $function$
-  select convert_to(
-    substr(encode(sha256(convert_to(concat_ws(E'\t', 
-  $1.id, $1.wallet, $1.market, $1.side, $1.type, $1.time_in_force, $1.post_only,
-  coalesce($1.price_ticks::text, '\N'), $1.size_steps, $1.created_at_ms, $1.sequence, $1.base, $1.quote,
-  $1.base_atoms_per_step, $1.quote_atoms_per_lot, coalesce($1.reject_reason, '\N'),
-  coalesce(encode(float8send($1.leverage), 'hex'), '\N'), $1.client_order_id), 'UTF8')), 'base64'), 1, 22)
-      || concat_ws('/', '', 
-  $1.filled_steps, $1.fill_count, $1.status, $1.updated_at_ms, $1.updated_sequence,
-  coalesce($1.closed_sequence::text, '-'), $1.reason),
-    'UTF8')
-$function$;
-
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -402,58 +376,6 @@ AS $function$
 begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
 end $function$;
-
-CREATE OR REPLACE FUNCTION public.stamp_hold()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  if new.held_at_ms >= (select coalesce(event_time_ms, 0) from public.engine_cursor) then
-    new.witness := public.witness_of(new);
-  end if;
-  return new;
-end $function$;
-
-CREATE OR REPLACE FUNCTION public.stamp_reconciliation()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  new.witness := public.witness_of(new);
-  return new;
-end $function$;
-
-CREATE OR REPLACE FUNCTION public.stamp_terms()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  if new.accepted_at_ms >= (select coalesce(event_time_ms, 0) from public.engine_cursor) then
-    new.witness := public.witness_of(new);
-  end if;
-  return new;
-end $function$;
-
-CREATE OR REPLACE FUNCTION public.witness_of(holds)
- RETURNS bytea
- LANGUAGE sql
- STABLE PARALLEL SAFE
-AS $function$ select public.digest_of(row($1.wallet, $1.held_at_ms)::text) $function$;
-
-CREATE OR REPLACE FUNCTION public.witness_of(reconciliations)
- RETURNS bytea
- LANGUAGE sql
- STABLE PARALLEL SAFE
-AS $function$
-  select public.digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
-    $1.failed_checks)::text || coalesce($1.results::text, ''))
-$function$;
-
-CREATE OR REPLACE FUNCTION public.witness_of(wallet_terms)
- RETURNS bytea
- LANGUAGE sql
- STABLE PARALLEL SAFE
-AS $function$ select public.digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $function$;
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_fills FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -471,9 +393,6 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON operator_acts 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON reconciliations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON setting_changes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER stamp BEFORE INSERT ON reconciliations FOR EACH ROW EXECUTE FUNCTION stamp_reconciliation();
-CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON holds FOR EACH ROW EXECUTE FUNCTION stamp_hold();
-CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON wallet_terms FOR EACH ROW EXECUTE FUNCTION stamp_terms();
 
 comment on column adoptions.last_trade_id is 'The last trade id that the engine had given out by then.';
 comment on column assets.scale is 'Decimals of one atom of the asset.';
@@ -512,8 +431,8 @@ comment on column orders.fill_count is 'Trades the order took part in, as taker 
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
 comment on column orders.reason is 'Why an order ended that was neither filled nor rejected; null: not recorded.';
 comment on column orders.sequence is 'Engine event that placed the order.';
-comment on column orders.witness is 'Digest of the row as settlement wrote it.';
 comment on column reconciliations.id is 'Numbers without gaps, from 1: each is one more than that of the row before.';
+comment on column reconciliations.link is 'SHA-256 of the link of the row before and of this row.';
 comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
 comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
@@ -527,7 +446,7 @@ comment on table backups is 'The last backup of each kind: postgres, engine, and
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
 comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';
 comment on table chain_heads is 'A head of every 10,000 events, and of closings. The first row is where the chain begins.';
-comment on table chain_links is 'The beginning of the digest of each event, those of one batch in a row.';
+comment on table chain_links is 'The checksum of the rows of each event, those of one batch in a row.';
 comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
 comment on table closings is 'Months (UTC) that were closed.';
 comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';

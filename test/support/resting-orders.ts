@@ -77,7 +77,6 @@ const seedSql = ({
   join markets on symbol = '${MARKET.symbol}'
   where n > ${wallets * 2};
 
-  update orders set witness = order_witness(orders) where witness is null;
   set session_replication_role = replica;
   update engine_cursor set sequence = (select max(sequence) from seeded), orders = (select count(*) from orders),
     movements = (select count(*) from movements), entries = (select count(*) from ledger_entries), head = '';

@@ -1,11 +1,24 @@
 /** Recomputes the chain of events from the rows that they wrote, and compares it with every head that was kept. */
 
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
-import { BatchContent, closedText, headAfter, LINES, LINK_CHARACTERS } from '../chain.ts';
-import { digestOfOrder } from '../order-rows.ts';
+import { BatchContent, HALF_LINK, headAfter, LINES, LINK_CHARACTERS } from '../chain.ts';
 import type { Ask } from '../queries.ts';
 import { cursorRows } from '../stream-rows.ts';
-import { TRADE_COLUMNS } from '../trade-rows.ts';
+import {
+  ADOPTED_BALANCES,
+  ADOPTED_FILLS,
+  ADOPTED_PRICES,
+  ADOPTIONS,
+  CHANGING_OF_ORDERS,
+  type Columns,
+  FIXED_OF_ORDERS,
+  MARKET_VERSIONS,
+  MOVEMENTS,
+  OPERATOR_ACTS,
+  rowTextOf,
+  SETTING_CHANGES,
+  TRADES,
+} from '../tables.ts';
 import type { Check, Violation } from './query.ts';
 
 /** A place of the chain as it was noted outside of Postgres. */
@@ -18,58 +31,42 @@ interface NotedHead {
 
 const MAX_VIOLATIONS = 100;
 const BATCHES_OF_PAGE = 1_000;
-const TAB = `E'\\t'`;
+/** Most rows that a difference names. */
+const MAX_NAMES = 5;
 
-/**
- * The rows of all events after $1, event by event, as the lines of their texts. No function of the database is used: an
- * insider may have replaced it.
- */
+/** SQL of the lines of a table, of which `key` gives the order within an event. */
+const linesOf = (
+  line: keyof typeof LINES,
+  table: string,
+  columns: Columns,
+  { key = `''`, sequence = 'sequence', time = 'time_ms', where = 'true' } = {},
+): string => `
+    select ${sequence} as sequence, '${LINES[line]}' as line, ${key} as key, ${rowTextOf(columns)} as text, ${time} as time_ms
+    from public.${table} where ${sequence} > $1 and ${where}`;
+
+/** The rows of all events after $1, event by event, as the lines of their texts. */
 const ROWS = `
-  select sequence, line, text, time_ms from (
-    select sequence, '${LINES.order}' as line, '' as key, concat_ws(${TAB}, id, wallet, market, side, type, time_in_force,
-      case when post_only then 't' else 'f' end, coalesce(price_ticks::text, '\\N'), size_steps, created_at_ms, sequence,
-      base, quote, base_atoms_per_step, quote_atoms_per_lot, coalesce(reject_reason, '\\N'),
-      coalesce(encode(float8send(leverage), 'hex'), '\\N'), client_order_id) as text, created_at_ms as time_ms
-    from public.orders where sequence > $1
-    union all
-    select sequence, '${LINES.trade}', lpad(trade_id::text, 16, '0'), concat_ws(${TAB}, ${TRADE_COLUMNS}), time_ms
-    from public.trades where sequence > $1
-    union all
-    select closed_sequence, '${LINES.closed}', id, concat_ws('/', id, filled_steps, fill_count, status, updated_at_ms,
-      updated_sequence, closed_sequence, reason), updated_at_ms
-    from public.orders where closed_sequence > $1
-    union all
-    select sequence, '${LINES.movement}', '',
-      concat_ws(${TAB}, sequence, kind, wallet, asset, amount_atoms, time_ms, reference), time_ms
-    from public.movements where sequence > $1
-    union all
-    select sequence, '${LINES.market}', market, concat_ws(${TAB}, market, fee_bps, time_ms, record), time_ms
-    from public.market_versions where sequence > $1
-    union all
-    select sequence, '${LINES.setting}', '', json_build_array(kind, subject, value, time_ms)::text, time_ms
-    from public.setting_changes where sequence > $1
-    union all
-    select sequence, '${LINES.act}', '',
-      json_build_array(name, operator, reason, wallet, market, asset, subject, before, after, time_ms)::text, time_ms
-    from public.operator_acts where sequence > $1
-    union all
-    select sequence, '${LINES.adoption}', '', concat_ws(${TAB}, after_sequence, last_trade_id), time_ms
-    from public.adoptions where sequence > $1
-    union all
-    select sequence, '${LINES.adopted}', concat_ws(${TAB}, account, asset),
-      concat_ws(${TAB}, account, asset, line, amount_atoms), time_ms
-    from public.adopted_balances where sequence > $1
-    union all
-    select sequence, '${LINES.adopted}', order_id, concat_ws(${TAB}, order_id, steps), time_ms
-    from public.adopted_fills where sequence > $1
-    union all
-    select sequence, '${LINES.adopted}', market, concat_ws(${TAB}, market, price_ticks), time_ms
-    from public.adopted_prices where sequence > $1
-    union all
-    select sequence, '${LINES.reversal}', '', reverses, time_ms from public.movements where sequence > $1 and reverses is not null
-    union all
-    select sequence, '${LINES.payment}', '', txid, time_ms from public.movements where sequence > $1 and txid is not null
+  select sequence, line, text, time_ms from (${[
+    linesOf('order', 'orders', FIXED_OF_ORDERS, { time: 'created_at_ms' }),
+    linesOf('trade', 'trades', TRADES, { key: `lpad(trade_id::text, 16, '0')` }),
+    linesOf(
+      'closed',
+      'orders',
+      { id: 'plain', ...CHANGING_OF_ORDERS },
+      { key: 'id', sequence: 'closed_sequence', time: 'updated_at_ms', where: `status <> 'filled'` },
+    ),
+    linesOf('movement', 'movements', MOVEMENTS),
+    linesOf('market', 'market_versions', MARKET_VERSIONS, { key: 'market' }),
+    linesOf('setting', 'setting_changes', SETTING_CHANGES),
+    linesOf('act', 'operator_acts', OPERATOR_ACTS),
+    linesOf('adoption', 'adoptions', ADOPTIONS),
+    linesOf('adopted', 'adopted_balances', ADOPTED_BALANCES, { key: `concat_ws(E'\\t', account, asset)` }),
+    linesOf('adopted', 'adopted_fills', ADOPTED_FILLS, { key: 'order_id' }),
+    linesOf('adopted', 'adopted_prices', ADOPTED_PRICES, { key: 'market' }),
+  ].join('\n    union all')}
   ) as rows order by sequence, line, key collate "C"`;
+
+const LINE_NAMES = new Map(Object.entries(LINES).map(([name, line]) => [line as string, name]));
 
 interface EventRow {
   sequence: bigint;
@@ -78,20 +75,16 @@ interface EventRow {
   time_ms: bigint;
 }
 
-/** Returns a line as settlement wrote it; null for one that it did not write. */
-function contentOf({ line, text }: EventRow): string | null {
-  if (line === LINES.order) return digestOfOrder(text);
-  if (line === LINES.closed) {
-    const [id, , , status, timeMs, , , reason] = text.split('/');
-    return status === 'filled' ? null : closedText(id!, status!, timeMs!, reason);
-  }
-  if (line === LINES.setting || line === LINES.act) return JSON.stringify(JSON.parse(text));
-  if (line !== LINES.market) return text;
-  const [symbol, feeBps, timeMs, ...record] = text.split('\t');
+/** Returns a line as settlement wrote it. Postgres writes the record of a market in its own way. */
+function lineOf({ line, text }: EventRow): string {
+  if (line !== LINES.market) return `${line}${text}\n`;
+  const fields = text.split('\t');
+  const last = Object.keys(MARKET_VERSIONS).length - 1;
   try {
-    return [symbol, feeBps, timeMs, canonicalMarketRecord(readMarketRecord(record.join('\t')))].join('\t');
+    const record = canonicalMarketRecord(readMarketRecord(fields.slice(last).join('\t')));
+    return `${line}${[...fields.slice(0, last), record].join('\t')}\n`;
   } catch {
-    return text;
+    return `${line}${text}\n`;
   }
 }
 
@@ -113,8 +106,7 @@ async function* eventsOf(
       yield event;
       event = { sequence: event.sequence + 1, lines: [] };
     }
-    const content = contentOf(row);
-    if (content !== null) event.lines.push(`${row.line}${content}\n`);
+    event.lines.push(lineOf(row));
   }
   for (; event.sequence <= last; event = { sequence: event.sequence + 1, lines: [] }) yield event;
 }
@@ -137,6 +129,19 @@ class BatchOfLines {
   digest(): string {
     return this.#content.digest(this.#trades);
   }
+}
+
+/** The first rows that a link does not fit, by the names of their lines and their first fields. */
+function rowsNamed(lines: readonly string[], expected: string, found: string): string {
+  const isOrderWrong = expected.slice(0, HALF_LINK) !== found.slice(0, HALF_LINK);
+  const areOthersWrong = expected.slice(HALF_LINK) !== found.slice(HALF_LINK);
+  const wrong = lines.filter((line) => (line.startsWith(LINES.order) ? isOrderWrong : areOthersWrong));
+  const names = wrong.slice(0, MAX_NAMES).map((line) => {
+    const name = LINE_NAMES.get(line[0]!);
+    return `${name} ${line.slice(1).split(/[\t\n]/, 1)[0]}`;
+  });
+  const more = wrong.length - names.length;
+  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(', ') || 'no rows';
 }
 
 /** Compares links and heads as they are recomputed, in the order of events. */
@@ -162,9 +167,13 @@ class HeadComparison {
   }
 
   /** Compares the link of one event, which follows from the rows of that event alone. */
-  link(sequence: number, expected: string, digest: string): void {
-    if (digest.startsWith(expected)) return;
-    this.add({ subject: `event ${sequence}`, expected: `rows of a link ${expected}`, found: digest });
+  link({ sequence, lines }: EventRows, expected: string, found: string): void {
+    if (found.startsWith(expected)) return;
+    this.add({
+      subject: `event ${sequence}`,
+      expected: `rows of a link ${expected}`,
+      found: `${found}: ${rowsNamed(lines, expected, found)}`,
+    });
   }
 
   whole(sequence: number, head: string): void {
@@ -255,13 +264,14 @@ class ChainWalk {
   }
 
   /** @param end the last event of the ledger */
-  async add({ sequence, lines }: EventRows, end: number): Promise<void> {
+  async add(event: EventRows, end: number): Promise<void> {
     if (this.#batch === undefined) return;
+    const { sequence, lines } = event;
     const { last, links } = this.#batch;
     const width = this.#batch.width!;
     const at = (sequence - this.#before - 1) * width;
     const link = links.slice(at, at + width);
-    this.#comparison.link(sequence, link, this.#content.add(lines));
+    this.#comparison.link(event, link, this.#content.add(lines));
     if (sequence < last) return;
     this.#head = headAfter(this.#head, sequence, this.#content.digest());
     this.#content = new BatchOfLines();
@@ -295,7 +305,8 @@ export const TIMES_CHECK = {
 
 export const CHAIN_CHECK = {
   name: 'chain of events',
-  meaning: 'each event wrote the rows that are there, by digests that follow from each other',
+  meaning:
+    'each event wrote the rows that are there, by checksums of each event and digests that follow from each other',
   proof:
     'SHA-256 over all rows of events, computed outside of Postgres; with a checkpoint nobody can make it anew',
 };

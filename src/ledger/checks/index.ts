@@ -4,6 +4,7 @@ import { type LedgerCheckpoint, readCheckpoint } from '../checkpoint.ts';
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
 import type { Pools } from '../pools.ts';
 import { type Ask, askOnce, inSnapshot, inTransaction } from '../queries.ts';
+import { RECONCILIATION_LINK } from '../reconciliations.ts';
 import { storable } from '../text.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { CHAIN_CHECK, checkChain, TIMES_CHECK } from './chain.ts';
@@ -90,8 +91,13 @@ const ONE_AT_A_TIME = `select pg_advisory_xact_lock(hashtext('redbook reconcilia
 
 /** A sequence of Postgres would leave gaps after a crash, a failover, or an insert that was rolled back. */
 const ADD_RECONCILE = `
-  insert into public.reconciliations (id, sequence, checks, differences, failed_checks, results)
-  select coalesce(max(id), 0) + 1, $1, $2, $3, $4, $5 from public.reconciliations`;
+  with last as (select id, link from public.reconciliations order by id desc limit 1),
+    added as (
+      select coalesce((select id from last), 0) + 1 as id, clock_timestamp() as finished_at, $1::bigint as sequence,
+        $2::integer as checks, $3::bigint as differences, $4::text[] as failed_checks, $5::jsonb as results,
+        (select link from last) as link_before)
+  insert into public.reconciliations (id, finished_at, sequence, checks, differences, failed_checks, results, link)
+  select id, finished_at, sequence, checks, differences, failed_checks, results, ${RECONCILIATION_LINK} from added`;
 
 const COLUMNS = 'finished_at, sequence, checks, differences, failed_checks';
 const LAST = 'from public.reconciliations order by id desc limit 1';

@@ -1,4 +1,4 @@
-/** Checks orders against their trades, their ids, their markets, and the witness that settlement stored for each. */
+/** Checks orders against their trades, their ids and their markets. */
 
 import { brokenRules, type LedgerQuery } from './query.ts';
 
@@ -15,7 +15,7 @@ const FILLS = `
 const STATUSES = `case
           when filled_steps = size_steps then array['filled']
           when closed_sequence is null then
-            case when filled_steps = 0 then array['resting', 'open'] else array['partially_filled'] end
+            case when filled_steps = 0 then array['resting'] else array['partially_filled'] end
           when reject_reason is not null then array['rejected']
           when filled_steps > 0 and closed_sequence = sequence then array['partially_filled_cancelled']
           when filled_steps > 0 then array['partially_filled_cancelled', 'failed']
@@ -129,19 +129,5 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
         },
       ],
     ),
-  },
-  {
-    name: 'orders are as written',
-    meaning:
-      'each order is in every field what settlement last wrote, by the digest that was written with it',
-    proof:
-      'the digest that settlement wrote into the same row; an insider can make it anew, and the chain cannot be',
-    sql: `
-      select 'order ' || id as subject,
-        coalesce('the row of witness ' || encode(witness, 'escape'), 'a row that settlement wrote') as expected,
-        concat(to_jsonb(orders) - 'witness', ' of witness ', encode(due, 'escape')) as found
-      from public.orders
-      cross join lateral public.order_witness(orders) as due
-      where witness is distinct from due`,
   },
 ];

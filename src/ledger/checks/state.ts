@@ -1,5 +1,6 @@
 /** Checks the cursor, the switches and records: rows that no sum of other rows proves. */
 
+import { RECONCILIATION, RECONCILIATION_LINK } from '../reconciliations.ts';
 import type { LedgerQuery } from './query.ts';
 
 export const STATE_CHECKS: readonly LedgerQuery[] = [
@@ -42,14 +43,17 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       where family = 'terms_required' and value is distinct from terms_version`,
   },
   {
-    name: 'reconciles are all there',
-    meaning: 'the numbers of earlier reconciles have no gaps',
+    name: 'reconciles follow from each other',
+    meaning: 'earlier reconciles are all there, each as it was written',
     proof:
-      'numbers that the transaction of each row makes one larger than the last, so that a crash leaves no gap; the newest rows only with a checkpoint',
+      'a digest of each row and of the one before it, which an insider can make anew; a checkpoint holds the rows of before it',
     sql: `
-      select 'reconciliations' as subject, coalesce(max(id), 0)::text as expected, count(*)::text as found
-      from public.reconciliations
-      having coalesce(max(id), 0) <> count(*) or min(id) <> 1`,
+      select 'reconciliation ' || id as subject, 'the row of link ' || encode(link, 'hex') as expected,
+        concat(${RECONCILIATION}, ' of link ', encode(due, 'hex')) as found
+      from (select *, lag(id, 1, 0::bigint) over (order by id) as id_before, lag(link) over (order by id) as link_before
+        from public.reconciliations) as linked
+      cross join lateral (select ${RECONCILIATION_LINK}) as own (due)
+      where link is distinct from due or id <> id_before + 1`,
   },
   {
     name: 'epochs rise',
@@ -112,25 +116,6 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         union all select 'hold of ' || wallet, null, held_at_ms from public.holds
         union all select 'terms of ' || wallet, null, accepted_at_ms from public.wallet_terms) as row
       where row.sequence not between 1 and cursor.sequence or row.time_ms > cursor.event_time_ms`,
-  },
-  {
-    name: 'records are as written',
-    meaning: 'holds, accepted terms and earlier reconciles are what was written, by the digest beside them',
-    proof: 'the digest that a trigger wrote into the same row; an insider can make it anew',
-    sql: `
-      select row.subject, 'the row of witness ' || coalesce(encode(row.witness, 'hex'), 'none') as expected,
-        concat(row.content, ' of witness ', encode(row.digest, 'hex')) as found
-      from (
-        select 'hold of ' || wallet as subject, witness, public.witness_of(holds) as digest,
-          to_jsonb(holds) - 'witness' as content
-        from public.holds
-        union all
-        select 'terms of ' || wallet, witness, public.witness_of(wallet_terms), to_jsonb(wallet_terms) - 'witness'
-        from public.wallet_terms
-        union all
-        select 'reconciliation ' || id, witness, public.witness_of(reconciliations), to_jsonb(reconciliations) - 'witness'
-        from public.reconciliations) as row
-      where row.witness is distinct from row.digest`,
   },
   {
     name: 'markets are their records',

@@ -207,8 +207,7 @@ const roundsSql = (from: number, to: number, place: Place): string => `
       price_ticks, steps, steps, 1, 'filled', 'taker-' || n || '-' || k, time_ms + 10 * k, time_ms + 10 * k,
       before + 1 + k, before + 1 + k, before + 1 + k, base, 'USDC', base_atoms_per_step, quote_atoms_per_lot
     from round cross join generate_series(1, ${TRADES_A_ROUND}) as k;
-  insert into orders (${ORDER_COLUMNS}, witness)
-  select ${ORDER_COLUMNS}, order_witness(row(placed.*)::orders) from placed;
+  insert into orders (${ORDER_COLUMNS}) select ${ORDER_COLUMNS} from placed;
   insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
     fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
     quote_atoms_per_lot)

@@ -88,7 +88,7 @@ const OTHER_OF: Readonly<Record<string, string>> = {
   'ledger_entries.kind': `case kind when 'trade' then 'fee' else 'trade' end`,
 };
 /** Columns whose corruption has different effects in orders of each kind. */
-const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id', 'reason', 'witness'];
+const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id', 'reason'];
 /** SQL of a part of a row by which a reconcile names it, where that is not the table's key. */
 const KEYS: Readonly<Record<string, string>> = {
   engine_cursor: `'engine_cursor'`,

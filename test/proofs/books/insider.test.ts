@@ -1,11 +1,12 @@
 /**
- * Corrupts books as somebody would who may write to Postgres, to Redis or to both, and who mends the digests beside the
+ * Corrupts books as somebody would who may write to Postgres, to Redis or to both, and who mends the links beside the
  * rows. A reconcile must name each corruption, alone or with a checkpoint of before it.
  */
 
 import { expect } from 'chai';
 import { readState, STATE } from '../../../src/engine/state.ts';
 import type { LedgerCheckpoint } from '../../../src/ledger/index.ts';
+import { RECONCILIATION_LINK } from '../../../src/ledger/reconciliations.ts';
 import { CorruptedBooks, ENGINE, HELD, PREFIX } from '../../books/corrupted-books.ts';
 import { MAKER, TAKER } from '../../operator/busy-fixture.ts';
 import { WALLET } from '../../operator/fixture.ts';
@@ -15,7 +16,11 @@ const STRANGER = WALLET('d');
 const bytesOf = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
 const availableField = (wallet: string): Buffer => Buffer.concat([bytesOf(wallet), Buffer.from('a')]);
 
-const MENDED = 'update orders set witness = order_witness(orders)';
+/** SQL that links all results of reconciles anew. */
+const LINKED_ANEW = `do $$ declare one public.reconciliations; link_before bytea; begin
+  for one in select * from reconciliations order by id loop
+    update reconciliations set link = ${RECONCILIATION_LINK} where id = one.id returning link into link_before;
+  end loop; end $$`;
 const FIRST = '(select min(sequence) from movements)';
 const CANCELLED = `(select id from orders where status = 'cancelled' order by id limit 1)`;
 const TWO_TRADES = `(select array_agg(trade_id order by trade_id) from (
@@ -46,8 +51,7 @@ const SWAPPED = `
   update trades set maker_order_id = other_order, maker_wallet = other_wallet from makers
   where makers.trade_id = trades.trade_id;
   update ledger_entries set account = other_wallet, reference = other_order from makers
-  where transaction_id = 'trade-' || trade_id and account = makers.maker_wallet;
-  ${MENDED}`;
+  where transaction_id = 'trade-' || trade_id and account = makers.maker_wallet`;
 
 /** SQL that moves every time of the books by a day. */
 const REDATED = [
@@ -77,7 +81,7 @@ interface Corruption {
 }
 
 const orderChange = (change: string, named = /event \d+/): Corruption => ({
-  sql: `update orders set ${change} where id = ${CANCELLED}; ${MENDED}`,
+  sql: `update orders set ${change} where id = ${CANCELLED}`,
   named,
 });
 
@@ -149,8 +153,7 @@ const HISTORY: Readonly<Record<string, Corruption>> = {
   },
   'the makers of two equal trades swapped': { sql: SWAPPED, named: /event \d+/ },
   'everything one day back': {
-    sql: `${REDATED} ${MENDED};
-    update holds set witness = witness_of(holds); update wallet_terms set witness = witness_of(wallet_terms)`,
+    sql: REDATED,
     named: /event \d+/,
   },
   'another time in force of a cancelled order': orderChange(`time_in_force = 'FOK'`),
@@ -162,23 +165,22 @@ const HISTORY: Readonly<Record<string, Corruption>> = {
   'another end of a cancelled order': orderChange('updated_at_ms = updated_at_ms + 1'),
   'another client order id of a cancelled order': orderChange(`client_order_id = 'another'`),
   'another type of a filled order': {
-    sql: `update orders set type = 'market' where id = (select min(taker_order_id) from trades); ${MENDED}`,
+    sql: `update orders set type = 'market' where id = (select min(taker_order_id) from trades)`,
     named: /event \d+/,
   },
   'another time of a hold': {
-    sql: 'update holds set held_at_ms = held_at_ms - 1; update holds set witness = witness_of(holds)',
+    sql: 'update holds set held_at_ms = held_at_ms - 1',
     named: new RegExp(`hold of ${HELD}`),
   },
   'another time of accepted terms': {
-    sql: `update wallet_terms set accepted_at_ms = accepted_at_ms - 1;
-      update wallet_terms set witness = witness_of(wallet_terms)`,
+    sql: 'update wallet_terms set accepted_at_ms = accepted_at_ms - 1',
     named: new RegExp(`terms of ${MAKER}`),
   },
   'a lower fee': { sql: feeOf(1, -500), named: /trade \d+/ },
   'a maker who never placed an order': {
     sql: `update ledger_entries set account = '${HELD}' where account = '${MAKER}' and kind = 'trade';
       update trades set maker_wallet = '${HELD}' where maker_wallet = '${MAKER}';
-      update orders set wallet = '${HELD}' where id in (select maker_order_id from trades); ${MENDED}`,
+      update orders set wallet = '${HELD}' where id in (select maker_order_id from trades)`,
     named: /event \d+/,
   },
 };
@@ -188,7 +190,7 @@ const RECORDS: Readonly<Record<string, Corruption>> = {
   'an earlier reconcile that failed made to hold': {
     sql: `update reconciliations set differences = 0, failed_checks = '{}',
         results = (select jsonb_agg(one || '{"differences": 0}') from jsonb_array_elements(results) as one)
-      where differences > 0; update reconciliations set witness = witness_of(reconciliations)`,
+      where differences > 0; ${LINKED_ANEW}`,
     named: /reconciliations up to the checkpoint/,
   },
   'all earlier reconciles deleted': {
@@ -251,12 +253,6 @@ const RECORDS: Readonly<Record<string, Corruption>> = {
 
 /** Functions, triggers and constraints that guard the tables. */
 const GUARDS: Readonly<Record<string, Corruption>> = {
-  'order_witness() that returns what stands there, and an order of another size': {
-    sql: `create or replace function order_witness(orders) returns bytea language sql stable parallel safe as
-      'select $1.witness'; update orders set size_steps = size_steps + 1 where id = ${CANCELLED}`,
-    back: definitionOf('order_witness(orders)'),
-    named: /function order_witness\(public.orders\)/,
-  },
   'refuse_change() that lets everything through': {
     sql: `create or replace function refuse_change() returns trigger language plpgsql as 'begin return null; end'`,
     back: definitionOf('refuse_change()'),
@@ -277,7 +273,7 @@ const GUARDS: Readonly<Record<string, Corruption>> = {
     named: /constraint ledger_entries_amount_atoms_check on ledger_entries/,
   },
   'a trigger of their own on orders': {
-    sql: 'create trigger mine before update on orders for each row execute function stamp_hold()',
+    sql: 'create trigger mine before update on orders for each row execute function refuse_change()',
     back: 'drop trigger mine on orders',
     named: /trigger mine on orders/,
   },
@@ -290,11 +286,6 @@ const GUARDS: Readonly<Record<string, Corruption>> = {
     sql: 'alter table trades disable trigger append_only',
     back: 'alter table trades enable trigger append_only',
     named: /append_only on trades/,
-  },
-  'a trigger that is off for rows': {
-    sql: 'alter table holds disable trigger stamp',
-    back: 'alter table holds enable trigger stamp',
-    named: /stamp on holds/,
   },
   'a unique index that is gone': {
     sql: 'drop index orders_client_order_id',
@@ -364,7 +355,7 @@ const FOREIGN: Readonly<Record<string, Corruption>> = {
   'triggers that a setting of the database turns off': settingOf('database %I'),
   'triggers that a setting of a user turns off': settingOf('role redbook_api in database %I'),
   'a trigger that is named like one on another table': {
-    sql: 'create trigger "a on b" before insert on operator_key_days for each row execute function stamp_hold()',
+    sql: 'create trigger "a on b" before insert on operator_key_days for each row execute function refuse_change()',
     back: 'drop trigger "a on b" on operator_key_days',
     named: /trigger a on b on operator_key_days/,
   },
