@@ -8,7 +8,6 @@ import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { headOfSpan } from './checks/chain.ts';
 import { CopyRows, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
-import { FLUSHED } from './flushing.ts';
 import { fold, ordersOfEarlierBatches } from './fold.ts';
 import { loadOrders, progressOf } from './order-rows.ts';
 import { asking } from './queries.ts';
@@ -114,7 +113,7 @@ export async function writeAdoption(
   for (const id of filled.keys()) batch.changedOrders.set(id, earlier.get(id)!);
   const placedAt = new Map(batch.newOrders.map(({ terms }) => [terms.id, terms.sequence]));
   await roundTrip(client, [...rowsOf(batch), ...seamRows(settled, adoption, placedAt)]);
-  const [cursor] = await ask<{ head: string }>(`select head, ${FLUSHED} from public.engine_cursor`);
+  const [cursor] = await ask<{ head: string }>('select head from public.engine_cursor');
   const head = await headOfSpan(ask, cursor!.head, settled.sequence, sequence);
   const entries = batch.traded.entries.count + balances.length;
   await ask(MOVE_CURSOR, [sequence, head, timeMs, batch.newOrders.length, batch.movements.count, entries]);

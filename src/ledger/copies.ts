@@ -1,10 +1,10 @@
 /**
  * The row of the engine's copies: Postgres alone decides which server is the primary and which ones count as copies.
- * Every change names the version that it changes, and adds 1 to it.
+ * Every change names the version that it changes, and adds 1 to it. Its commit waits for the disk, as of every session: a
+ * copy that counts again after it left may lack answered orders.
  */
 
 import type { BegunEpoch } from '../domain/event.ts';
-import { FLUSHED } from './flushing.ts';
 import type { Pools } from './pools.ts';
 import { askOnce, prepared } from './queries.ts';
 
@@ -30,20 +30,18 @@ export interface CopiesRow {
 
 const COLUMNS = `server, run_id as "runId", version, epoch, begun_on as "begunOn", members, joining, former,
   named_at as "namedAt"`;
-/** Each change waits for the disk: a copy that counts again after it left may lack answered orders. */
-const DURABLY = `with durably as materialized (select ${FLUSHED})`;
 
 const READ = prepared(`select ${COLUMNS} from public.engine_copies where shard = 0`);
 
 /** An engine that had no copies goes on with its last epoch, on the same server. */
-const BEGIN = prepared(`${DURABLY}
+const BEGIN = prepared(`
   insert into public.engine_copies (server, members, epoch, begun_on)
-  select $1::text, array[$1::text], greatest($2, (select max(epoch) from public.engine_epochs)), $1 from durably
+  select $1::text, array[$1::text], greatest($2, (select max(epoch) from public.engine_epochs)), $1
   on conflict do nothing`);
 
 const change = (changes: string, where: string) =>
-  prepared(`${DURABLY}
-    update public.engine_copies set version = version + 1, ${changes} from durably
+  prepared(`
+    update public.engine_copies set version = version + 1, ${changes}
     where shard = 0 and version = $1 and ${where} returning ${COLUMNS}`);
 
 const NAME = change(
@@ -66,15 +64,14 @@ const ADMIT = change(
 const FORGET_FORMER = change(`former = '{}'`, `former <> '{}' and server = $2`);
 
 /** An epoch that Postgres lacks, because it was put back, is noted as the server has it. */
-const RESET = prepared(`${DURABLY},
-  added as (
+const RESET = prepared(`
+  with added as (
     insert into public.engine_epochs (epoch, server)
-    select $3::integer, $4::text from durably
+    select $3::integer, $4::text
     where $3 > coalesce((select max(epoch) from public.engine_epochs), 0)
   )
   insert into public.engine_copies (server, version, epoch, begun_on, run_id, members, named_at)
   select $1, $2 + 1, greatest($3, (select max(epoch) from public.engine_epochs)), $1, $5, array[$1::text], clock_timestamp()
-  from durably
   on conflict (shard) do update set server = excluded.server, version = excluded.version, epoch = excluded.epoch,
     begun_on = excluded.begun_on, run_id = excluded.run_id, members = excluded.members, joining = '{}',
     former = '{}', named_at = excluded.named_at`);
@@ -83,8 +80,8 @@ const RESET = prepared(`${DURABLY},
  * Notes an epoch and its server at once. The server of the epoch before stops being a copy: it may have events that
  * nobody was told of. Where too few remain for an answer, it may be named as before.
  */
-const NOTE = prepared(`${DURABLY},
-  begun as (
+const NOTE = prepared(`
+  with begun as (
     update public.engine_copies set version = version + 1, epoch = $1, begun_on = server, joining = '{}',
       members = remaining,
       former = case
@@ -92,7 +89,7 @@ const NOTE = prepared(`${DURABLY},
         when begun_on = any (remaining) then former
         else former || begun_on
       end
-    from durably, (
+    from (
       select case when begun_on = server then members else array_remove(members, begun_on) end as remaining
       from public.engine_copies where shard = 0
     ) as after

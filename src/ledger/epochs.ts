@@ -3,7 +3,6 @@
 import { Refusal } from '../domain/errors.ts';
 import type { BegunEpoch } from '../domain/event.ts';
 import { CURSOR_COLUMNS, type CursorRow, cursorOf, type SettledCursor } from './cursor.ts';
-import { FLUSHED } from './flushing.ts';
 import type { Pools } from './pools.ts';
 import { askOnce, prepared } from './queries.ts';
 
@@ -23,17 +22,15 @@ const READ_POSITION = prepared(`
   from (select ${CURSOR_COLUMNS} from public.engine_cursor) as engine_cursor
   left join lateral (select epoch, server from public.engine_epochs order by epoch desc limit 1) as begun on true`);
 
-/** Waits for the disk also where other commits do not: a note that is lost lets an epoch begin twice. */
+/** The commit waits for the disk, as of every session: a note that is lost lets an epoch begin twice. */
 const NOTE = prepared(`
-  with durably as materialized (select ${FLUSHED}),
-    -- An engine that had copies goes on alone once they have left. Its row follows, or no copy could ever join again.
+  with -- An engine that had copies goes on alone once they have left. Its row follows, or no copy could ever join again.
     alone as (
       update public.engine_copies set version = version + 1, epoch = $1, begun_on = server, run_id = $2, former = '{}'
-      from durably
       where shard = 0 and epoch < $1 and members = array[server] and joining = '{}'
     ),
     added as (
-      insert into public.engine_epochs (epoch, server) select $1::integer, $2::text from durably
+      insert into public.engine_epochs (epoch, server) select $1::integer, $2::text
       where not exists (select from public.engine_copies where members <> array[server] or joining <> '{}')
       on conflict do nothing returning server
     )

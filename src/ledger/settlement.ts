@@ -14,7 +14,6 @@ import {
   settledCursor,
 } from './cursor.ts';
 import { LedgerDiverged } from './diverged.ts';
-import { FLUSH, FLUSHED } from './flushing.ts';
 import { fold, ordersOfEarlierBatches } from './fold.ts';
 import { loadOrders, progressOf } from './order-rows.ts';
 import type { Pools } from './pools.ts';
@@ -45,6 +44,9 @@ const isContradiction = (error: unknown): error is pg.DatabaseError =>
 const BEGIN: Statement = { name: 'begin', text: 'begin' };
 const COMMIT: Statement = { name: 'commit', text: 'commit' };
 
+/** Writes a message that nobody reads to the log and commits it, which flushes every commit before it. */
+const FLUSH = `select pg_logical_emit_message(true, 'redbook flush', '')`;
+
 /** Lets the commit return before its data are on disk. Postgres still writes them in the order of the commits. */
 const UNFLUSHED: Statement = { name: 'unflushed', text: 'set local synchronous_commit = off' };
 
@@ -52,15 +54,15 @@ const UNFLUSHED: Statement = { name: 'unflushed', text: 'set local synchronous_c
  * Locks the cursor. Settlement processes do not queue: a process that finds the row locked leaves the work to the
  * lock's owner.
  *
- * The settings hold for the transaction. The first three prevent a plan made for a small table from reading all of a
- * large one. With the last, the commit flushes this transaction and all before it: even a transaction that only locks
- * the row writes that lock to the log.
+ * The settings hold for the transaction. They prevent a plan made for a small table from reading all of a large one. The
+ * commit flushes this transaction and all before it: even a transaction that only locks the row writes that lock to the
+ * log.
  */
 const LOCK: Statement = {
   name: 'lock',
   text: `
     select epoch, sequence, digest, head, set_config('enable_seqscan', 'off', true),
-      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), ${FLUSHED}
+      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
     from public.engine_cursor for update skip locked`,
 };
 
@@ -216,7 +218,7 @@ export function settlement({
       const client = await takeClient(auditing);
       try {
         await client.query('begin');
-        await client.query(`select set_config('lock_timeout', '${LOCK_PATIENCE}', true), ${FLUSHED}`);
+        await client.query(`select set_config('lock_timeout', '${LOCK_PATIENCE}', true)`);
         // Settlement skips its turn while this row is locked.
         const { rows } = await client.query<CursorRow>(
           `select ${CURSOR_COLUMNS} from public.engine_cursor for update`,
