@@ -153,12 +153,7 @@ export class CorruptedBooks {
   }
 
   async restoreTables(tables: readonly string[] = this.tables): Promise<void> {
-    const texts = tables.map((table) => {
-      // Each reconcile of a test adds a row of its own.
-      const kept =
-        table === 'reconciliations' ? 'where id <= (select max(id) from saved.reconciliations)' : '';
-      return `delete from ${table} ${kept}; insert into ${table} table saved.${table};`;
-    });
+    const texts = tables.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
     await this.sql(texts.join(' '));
   }
 

@@ -1,6 +1,6 @@
 /** Checks the cursor, the switches and records: rows that no sum of other rows proves. */
 
-import { RECONCILIATION, RECONCILIATION_LINK } from '../reconciliations.ts';
+import { RECONCILIATION_LINK } from '../reconciliations.ts';
 import type { LedgerQuery } from './query.ts';
 
 export const STATE_CHECKS: readonly LedgerQuery[] = [
@@ -48,8 +48,8 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
     proof:
       'a digest of each row and of the one before it, which an insider can make anew; a checkpoint holds the rows of before it',
     sql: `
-      select 'reconciliation ' || id as subject, 'the row of link ' || encode(link, 'hex') as expected,
-        concat(${RECONCILIATION}, ' of link ', encode(due, 'hex')) as found
+      select 'reconciliations ' || id as subject, concat('a row after ', id_before, ' of link ', encode(link, 'hex')) as expected,
+        'link ' || encode(due, 'hex') as found
       from (select *, lag(id, 1, 0::bigint) over (order by id) as id_before, lag(link) over (order by id) as link_before
         from public.reconciliations) as linked
       cross join lateral (select ${RECONCILIATION_LINK}) as own (due)

@@ -14,7 +14,7 @@ import { random, runSeed } from '../../support/seed.ts';
 
 const HELD = WALLET('e');
 const TRADERS = [MAKER, TAKER, WALLET('c'), WALLET('d')];
-const CHECKS = 59;
+const CHECKS = 57;
 
 describe('books: reconcile', function () {
   this.timeout(60_000);
