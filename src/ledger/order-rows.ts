@@ -88,12 +88,12 @@ function copyOf(name: FieldName): (value: never) => string {
   return (value: never) => (value === null ? NULL_FIELD : copy(value));
 }
 
-const bitsOf = () => (double: number | null) => {
+function bitsOf(double: number | null): string {
   if (double === null) return NULL_FIELD;
   const bits = Buffer.allocUnsafe(8);
   bits.writeDoubleBE(double);
   return bits.toString('hex');
-};
+}
 
 /** Fixed fields of which the chain takes the text of the row; the others follow them. */
 const COPIED = FIXED.filter((name) => fieldOf(name).inChain === undefined);
@@ -102,7 +102,7 @@ const OTHERS = FIXED.filter((name) => fieldOf(name).inChain !== undefined);
 /** Returns the beginning of a row, which never changes. */
 export const placedText = fieldsText(COPIED, 'terms', copyOf);
 const restOfPlaced = fieldsText(OTHERS, 'terms', copyOf);
-const restInChain = fieldsText(OTHERS, 'terms', bitsOf);
+const restInChain = fieldsText(OTHERS, 'terms', () => bitsOf);
 /** Returns the end of a row, which changes until the order ends. */
 export const progressText = fieldsText(CHANGING, 'progress', copyOf) as (
   order: Pick<OrderParts, 'progress'>,
