@@ -4,9 +4,10 @@
  * holds the lock of the job for another half minute. If both wake a worker, the second one finds the beat taken.
  */
 
-import { Queue, Worker } from 'bullmq';
+import { Queue } from 'bullmq';
 import { BEAT_MS } from '../domain/beat.ts';
-import { at, closeAll, FORGET, type QueueOptions } from './connection.ts';
+import { at, closeAll, FORGET, type QueueOptions, SILENT } from './connection.ts';
+import { PausingWorker } from './pausing-worker.ts';
 
 const QUEUE = 'snapshot';
 const TICKER = 'ticker';
@@ -24,19 +25,28 @@ interface BeatOutcome {
 interface BeatTimerOptions extends QueueOptions {
   /** Claims and builds the current beat, unless another process has it. */
   beat: () => Promise<BeatOutcome>;
+  /** Called with the error of each failed beat, and with null after each other one. */
+  tellBeat?: (trouble: Error | null) => void;
 }
 
 export function openBeatTimer(options: BeatTimerOptions): { close(): Promise<void> } {
-  const { connection, beat, onError = () => {} } = options;
+  const { connection, beat, tell = SILENT, tellBeat = SILENT } = options;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<BeatOutcome> | undefined;
   let closed = false;
 
-  const run = async (): Promise<BeatOutcome> => {
-    const outcome = await beat().catch((error: Error) => {
-      onError(error);
+  const begin = async (): Promise<BeatOutcome> => {
+    try {
+      const outcome = await beat();
+      tellBeat(null);
+      return outcome;
+    } catch (error) {
+      tellBeat(error as Error);
       return { taken: false, untilNextMs: BEAT_MS };
-    });
+    }
+  };
+  const run = async (): Promise<BeatOutcome> => {
+    const outcome = await begin();
     running = undefined;
     clearTimeout(timer);
     if (!closed) timer = setTimeout(onTimer, outcome.untilNextMs + GRACE_MS);
@@ -48,11 +58,10 @@ export function openBeatTimer(options: BeatTimerOptions): { close(): Promise<voi
   };
 
   // The job ends as soon as it has woken a worker, so it leaves no lock if that worker dies.
-  const worker = new Worker(QUEUE, async () => void wake(), { ...at(connection), concurrency: 1 });
-  worker.on('error', onError);
+  const worker = new PausingWorker(QUEUE, async () => void wake(), { connection, tell });
 
   const queue = new Queue(QUEUE, at(connection));
-  queue.on('error', onError);
+  queue.on('error', SILENT); // a call that fails tells
   let setAtMs = 0;
   const setTicker = async (): Promise<void> => {
     if (Date.now() - setAtMs < TICKER_LOST_MS) return;
@@ -60,7 +69,7 @@ export function openBeatTimer(options: BeatTimerOptions): { close(): Promise<voi
     const startDate = Math.ceil(setAtMs / BEAT_MS) * BEAT_MS;
     await queue
       .upsertJobScheduler(TICKER, { every: BEAT_MS, startDate }, { name: TICKER, opts: FORGET })
-      .catch(onError);
+      .then(() => tell(null), tell);
   };
 
   /** Handles a beat without a job. Perhaps the scheduler is gone, so it is created again. */

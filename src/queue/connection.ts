@@ -15,8 +15,30 @@ export interface QueueOptions {
    * Options for BullMQ's own connections. `maxRetriesPerRequest: null` makes its blocking reads wait without a limit.
    */
   connection: RedisOptions;
-  /** Called with each error of the queue. The queue recovers by itself. */
-  onError?: (error: Error) => void;
+  /** Called with each error of the queue, and with null after each success. The queue recovers by itself. */
+  tell?: (trouble: Error | null) => void;
+}
+
+/** Tells nobody. */
+export const SILENT = (): void => undefined;
+
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5_000;
+
+/** A pause that doubles with each failure until something succeeds. */
+export class GrowingPause {
+  #failures = 0;
+
+  /** @returns milliseconds to wait after one more failure */
+  next(): number {
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS);
+    this.#failures += 1;
+    return pauseMs;
+  }
+
+  end(): void {
+    this.#failures = 0;
+  }
 }
 
 /** Casts the options: the types of ioredis and BullMQ differ in the meaning of `undefined`. */

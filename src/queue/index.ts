@@ -5,9 +5,10 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Queue, Worker } from 'bullmq';
+import { type Job, Queue } from 'bullmq';
 import type { TracePlace } from '../process/spans.ts';
-import { at, closeAll, FORGET, inTime, type QueueOptions } from './connection.ts';
+import { at, closeAll, FORGET, GrowingPause, inTime, type QueueOptions, SILENT } from './connection.ts';
+import { PausingWorker } from './pausing-worker.ts';
 
 export { openBeatTimer } from './beat-timer.ts';
 
@@ -34,24 +35,35 @@ export interface WakeUps {
   close(): Promise<void>;
 }
 
-export function openWakeUps({ connection, onError = () => {}, placeHere }: WakeUpOptions): WakeUps {
+export function openWakeUps({ connection, tell = SILENT, placeHere }: WakeUpOptions): WakeUps {
   const queue = new Queue(QUEUE, at(connection));
-  queue.on('error', onError);
-  let closed = false;
+  // A call that fails tells. The connection may break and return while nothing is called.
+  queue.on('error', SILENT);
+  const closing = new AbortController();
   let wanted = false;
   let place: TracePlace = {};
   let sending = false;
 
   // One job is being added at a time, and the next one at least 50 ms later, so no backlog builds up here while Redis
   // is unavailable. In Redis, deduplication does the same over all replicas: at most one job waits while another runs.
+  const failures = new GrowingPause();
   const send = async (): Promise<void> => {
     sending = true;
-    while (wanted && !closed) {
+    while (wanted && !closing.signal.aborted) {
       wanted = false;
       const pause = sleep(COALESCE_MS);
-      await queue
-        .add(WAKE_UP, place, { ...FORGET, deduplication: { id: WAKE_UP, keepLastIfActive: true } })
-        .catch(onError);
+      try {
+        await queue.add(WAKE_UP, place, {
+          ...FORGET,
+          deduplication: { id: WAKE_UP, keepLastIfActive: true },
+        });
+        failures.end();
+        tell(null);
+      } catch (error) {
+        tell(error as Error);
+        wanted = true;
+        await sleep(failures.next(), undefined, { signal: closing.signal }).catch(() => undefined);
+      }
       await pause;
     }
     sending = false;
@@ -65,7 +77,7 @@ export function openWakeUps({ connection, onError = () => {}, placeHere }: WakeU
     },
     counts: () => inTime(queue.getJobCounts()),
     close: async () => {
-      closed = true;
+      closing.abort();
       await closeAll(queue);
     },
   };
@@ -81,7 +93,7 @@ interface SettlementWorkerOptions extends QueueOptions {
 
 /** Runs settlement at each wake-up, and at least every one or two seconds. */
 export function openSettlementWorker(options: SettlementWorkerOptions): { close(): Promise<void> } {
-  const { connection, run, onError = () => {} } = options;
+  const { connection, run, tell = SILENT } = options;
   let running: Promise<void> | undefined;
   let lastRunMs = 0;
   let lastTickMs = Date.now();
@@ -90,7 +102,7 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
   const runAlone = async (place: TracePlace = {}): Promise<void> => {
     while (running !== undefined) await running;
     running = run(place)
-      .catch(onError)
+      .catch(tell)
       .finally(() => {
         running = undefined;
         lastRunMs = Date.now();
@@ -98,18 +110,14 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
     await running;
   };
 
-  const worker = new Worker(
-    QUEUE,
-    async (job) => {
-      if (job.name === TICKER) lastTickMs = Date.now();
-      await runAlone(job.data as TracePlace);
-    },
-    { ...at(connection), concurrency: 1 },
-  );
-  worker.on('error', onError);
+  const work = async (job: Job): Promise<void> => {
+    if (job.name === TICKER) lastTickMs = Date.now();
+    await runAlone(job.data as TracePlace);
+  };
+  const worker = new PausingWorker(QUEUE, work, { connection, tell });
 
   const queue = new Queue(QUEUE, at(connection));
-  queue.on('error', onError);
+  queue.on('error', SILENT);
   let settingTicker = false;
   const setTicker = async (): Promise<void> => {
     if (settingTicker) return;
@@ -117,7 +125,7 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
     lastTickMs = Date.now();
     await queue
       .upsertJobScheduler(TICKER, { every: WAKE_UP_MS }, { name: TICKER, opts: FORGET })
-      .catch(onError);
+      .then(() => tell(null), tell);
     settingTicker = false;
   };
   void setTicker();

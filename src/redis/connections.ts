@@ -47,8 +47,22 @@ const HONEST = {
 /** A search for the primary among copies goes on without those that hang. */
 const LOOKING: ServerOptions = { connectTimeout: 500, commandTimeout: 500 };
 
-/** True if the server answers that it is not the right one to ask. The command did not run. */
-const isWrongServer = (error: Error): boolean => /^(MOVED|READONLY|CLUSTERDOWN)\b/.test(error.message);
+/** Least time between two reconnections because of a reply: a server that stays the wrong one must not be flooded. */
+const WRONG_SERVER_PAUSE_MS = 500;
+
+/**
+ * Returns a check of replies, which is true if the server answers that it is not the right one to ask. The command did
+ * not run.
+ */
+function wrongServerCheck(): (error: Error) => boolean {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return ({ message }) => {
+    if (!/^(MOVED|READONLY|CLUSTERDOWN)\b/.test(message)) return false;
+    if (performance.now() - lastMs < WRONG_SERVER_PAUSE_MS) return false;
+    lastMs = performance.now();
+    return true;
+  };
+}
 
 export interface RedisServer {
   readonly url: string;
@@ -124,7 +138,7 @@ export function connectSubscriber(
 
 function connect(options: ServerOptions, name: string, tell: ConnectionListener): Redis {
   const connectionName = `redbook-${name}`;
-  const redis = new Redis({ ...options, reconnectOnError: isWrongServer, connectionName });
+  const redis = new Redis({ ...options, reconnectOnError: wrongServerCheck(), connectionName });
   tellOutages(redis, tell);
   return redis;
 }
@@ -133,12 +147,15 @@ function connect(options: ServerOptions, name: string, tell: ConnectionListener)
  * Options for BullMQ, which makes its own connections. Its blocking reads wait for a lost server without a limit, and
  * commands that reached the wrong server are resent to the right one.
  */
-export const queueConnection = (server: RedisServer | string): ServerOptions => ({
-  ...KEPT,
-  ...serverOptions(server),
-  reconnectOnError: (error) => isWrongServer(error) && 2,
-  maxRetriesPerRequest: null,
-});
+export function queueConnection(server: RedisServer | string): ServerOptions {
+  const isWrongServer = wrongServerCheck();
+  return {
+    ...KEPT,
+    ...serverOptions(server),
+    reconnectOnError: (error) => isWrongServer(error) && 2,
+    maxRetriesPerRequest: null,
+  };
+}
 
 /**
  * Returns the ioredis options for a URL. They lead to one server, which is looked up among copies, or at the nodes of a

@@ -3,6 +3,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { ConnectionListener } from '../redis/connections.ts';
+import type { ServerNames } from './server-names.ts';
 import { reasonOf } from './server-trouble.ts';
 
 const TOLD_EVERY_MS = 10_000;
@@ -112,11 +113,19 @@ export function openOutages(
 }
 
 /**
- * Logs errors of BullMQ's connections, but only while our own connection to the same server works. Otherwise our
- * connection has already reported them.
+ * Returns the listener for calls of a user of the queue's server. Errors are reported only while our own connection to
+ * the server works: otherwise that one has reported them already.
  */
-export const queueTrouble =
-  ({ logger, queueRedis }: { readonly logger: Logger; readonly queueRedis: Redis }, what = 'queue') =>
-  (error: Error): void => {
-    if (queueRedis.status === 'ready') logger.warn({ err: error }, what);
+export function queueTrouble(
+  {
+    outages,
+    names,
+    queueRedis,
+  }: { readonly outages: Outages; readonly names: ServerNames; readonly queueRedis: Redis },
+  user: string,
+): ConnectionListener {
+  return (trouble) => {
+    if (trouble === null) outages.clear(names.queue, user);
+    else if (queueRedis.status === 'ready') outages.report(names.queue, user, trouble);
   };
+}

@@ -21,6 +21,8 @@ const BY_CODE: Readonly<Record<string, string>> = {
 const BY_TEXT: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS/, 'it refuses the user or the password of the URL'],
   [/^NOAUTH/, 'it wants a password'],
+  [/\bOOM\b/, 'its memory is full'],
+  [/\bREADONLY\b/, 'it is a replica'],
   [/^LOADING/, 'it is still loading its data'],
   [/wrong version number|does not support SSL|before secure TLS/, 'it does not speak TLS as the URL says'],
   [/^Protocol error, got/, 'it does not speak the protocol of Redis (is TLS missing in the URL: rediss://?)'],

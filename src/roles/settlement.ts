@@ -20,7 +20,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   await backends.migrated();
   const spans = spansInUse();
   const settlement = createSettlementWorker({ engine, ledger: tracedSettlement(ledger, spans), log: logger });
-  const onError = queueTrouble(backends);
+  const tell = queueTrouble(backends, 'settlement jobs');
   // Before the engine is open, its events may belong to another server, so they are not read.
   const run = async (place: TracePlace): Promise<void> => {
     if (!engine.lifecycle.isOpen()) return;
@@ -28,8 +28,8 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   };
   const keeper = keepCopies(backends);
   addCopiesMetrics(metrics, keeper);
-  const worker = openSettlementWorker({ connection: queueOptions, run, onError });
-  const queue = openWakeUps({ connection: queueOptions, onError });
+  const worker = openSettlementWorker({ connection: queueOptions, run, tell });
+  const queue = openWakeUps({ connection: queueOptions, tell });
   metrics.gauge('redbook_settlement_lag_events', 'Engine events that are not in Postgres yet.', async () => {
     return (await settlement.lag()).lagEvents;
   });

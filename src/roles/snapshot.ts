@@ -15,7 +15,8 @@ export async function startSnapshot(backends: Backends): Promise<RunningRole> {
   const ticker = openBeatTimer({
     connection: queueOptions,
     beat: () => snapshots.beat(),
-    onError: queueTrouble(backends, 'snapshots'),
+    tell: queueTrouble(backends, 'snapshot jobs'),
+    tellBeat: queueTrouble(backends, 'beats'),
   });
   metrics.gauge('redbook_snapshot_age_seconds', 'Age of the newest frames, whoever built them.', async () => {
     const ageMs = await publisher.ageMs();

@@ -9,6 +9,6 @@ import { queueTrouble } from './outages.ts';
 export const openTracedWakeUps = (backends: Backends): WakeUps =>
   openWakeUps({
     connection: backends.queueOptions,
-    onError: queueTrouble(backends),
+    tell: queueTrouble(backends, 'wake-ups'),
     placeHere: spansInUse()?.placeHere,
   });

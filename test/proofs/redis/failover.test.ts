@@ -151,13 +151,13 @@ describe('a Redis that takes over', function () {
     await Promise.all([api, stream, snapshot].map(ready));
 
     let [runs, frames, tick] = [0, 0, 0];
-    const onError = (): void => undefined;
+    const tell = (): void => undefined;
     const run = async (): Promise<void> => {
       runs += 1;
     };
     const connection = queueConnection(asUser('queue-settlement', url));
-    const worker = openSettlementWorker({ connection, run, onError });
-    const wakeUps = openWakeUps({ connection: queueConnection(asUser('queue-api', url)), onError });
+    const worker = openSettlementWorker({ connection, run, tell });
+    const wakeUps = openWakeUps({ connection: queueConnection(asUser('queue-api', url)), tell });
     closing.push(() => Promise.all([worker.close(), wakeUps.close()]));
     follower.follow(GENERAL, () => {
       frames += 1;
