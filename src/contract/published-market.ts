@@ -24,6 +24,7 @@ export const publishedMarket = (market: Market): Written<typeof marketSchema> =>
   sizeIncrement: new JsonText(market.step),
   minOrderSize: rule(market.minOrderSize),
   maxOrderSize: rule(market.maxOrderSize),
+  minNotional: rule(market.minNotional),
   sellEnabled: market.sellEnabled,
   baseToken: market.base.symbol,
   quoteToken: market.quote.symbol,

@@ -8,6 +8,7 @@ const RULES: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'minOrderSize
   visible: true,
   feeBps: 10,
   maxOrderSize: null,
+  minNotional: '1',
   selfTrade: 'expire_taker',
   referencePrice: null,
 };

@@ -30,7 +30,11 @@ export const ERRORS = {
     'the pair has not opened: only resting, non-crossing limit orders are accepted',
   ),
   NO_REFERENCE_PRICE: row(400, 'placing', 'the market has no valid mark price to value the order'),
-  ORDER_BELOW_MIN_SIZE: row(400, 'placing', 'size is below minOrderSize'),
+  ORDER_BELOW_MIN_SIZE: row(
+    400,
+    'placing',
+    'size is below minOrderSize, or price x size or quoteAmount is below minNotional',
+  ),
   ORDER_ABOVE_MAX_SIZE: row(
     400,
     'placing',

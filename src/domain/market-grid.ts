@@ -1,7 +1,7 @@
 /** The grid of a market: its rules in integer units, for checking orders. */
 
 import type { Market } from './market.ts';
-import { countOf, floorCountOf, type Grid, gridOf, parseDecimal } from './units.ts';
+import { countOf, type Decimal, floorCountOf, type Grid, gridOf, parseDecimal } from './units.ts';
 
 /** A market's rules in integer units. */
 export interface MarketGrid {
@@ -11,7 +11,12 @@ export interface MarketGrid {
   readonly minSteps: bigint | null;
   /** Largest size in steps, rounded down; null when not enforced. */
   readonly maxSteps: bigint | null;
+  /** Smallest value of a limit order in quote atoms, rounded up; null when not enforced. */
+  readonly minNotionalAtoms: bigint | null;
 }
+
+const roundedUp = (value: Decimal, grid: Grid): bigint =>
+  countOf(value, grid) ?? floorCountOf(value, grid) + 1n;
 
 const grids = new WeakMap<Market, MarketGrid>();
 
@@ -22,8 +27,14 @@ export function marketGrid(market: Market): MarketGrid {
     const step = gridOf(market.step)!;
     const max = market.maxOrderSize === null ? null : floorCountOf(parseDecimal(market.maxOrderSize)!, step);
     const min = market.minOrderSize === null ? null : parseDecimal(market.minOrderSize)!;
-    const minSteps = min === null ? null : (countOf(min, step) ?? floorCountOf(min, step) + 1n);
-    grid = { tick: gridOf(market.tick)!, step, minSteps, maxSteps: max };
+    const minValue = market.minNotional === null ? null : parseDecimal(market.minNotional)!;
+    grid = {
+      tick: gridOf(market.tick)!,
+      step,
+      minSteps: min && roundedUp(min, step),
+      maxSteps: max,
+      minNotionalAtoms: minValue && roundedUp(minValue, { coefficient: 1n, places: market.quote.scale }),
+    };
     grids.set(market, grid);
   }
   return grid;

@@ -29,7 +29,11 @@ export type MarketSpec = Pick<
   | 'selfTrade'
   | 'referencePrice'
   | 'networkId'
-> & { readonly status: 'active' | 'pre_open' };
+> & {
+  readonly status: 'active' | 'pre_open';
+  /** Not enforced unless given. */
+  readonly minNotional?: string | null;
+};
 
 /** Rules of a published market that may change. Tick and step may not. */
 export type MarketChange = Partial<
@@ -42,6 +46,7 @@ export type MarketChange = Partial<
     | 'feeBps'
     | 'minOrderSize'
     | 'maxOrderSize'
+    | 'minNotional'
     | 'selfTrade'
     | 'referencePrice'
   >
@@ -137,6 +142,7 @@ function checkChangeable(market: Market): Market {
     refuseRule(`feeBps must be a whole number from 0 to ${MAX_FEE_BPS}; got ${market.feeBps}`);
   }
   checkSizes(market);
+  readRule('minNotional', market.minNotional);
   readRule('referencePrice', market.referencePrice);
   return market;
 }
@@ -165,6 +171,7 @@ export function composeMarket(spec: MarketSpec, number: number, base: Asset, quo
     sizeStep: sizeStep && formatGrid(sizeStep),
     minOrderSize: spec.minOrderSize,
     maxOrderSize: spec.maxOrderSize,
+    minNotional: spec.minNotional ?? null,
     selfTrade,
     referencePrice: spec.referencePrice,
     networkId,
@@ -190,6 +197,7 @@ function withPlainDecimals(market: Market): Market {
     ...market,
     minOrderSize: plain(market.minOrderSize),
     maxOrderSize: plain(market.maxOrderSize),
+    minNotional: plain(market.minNotional),
     referencePrice: plain(market.referencePrice),
   };
 }

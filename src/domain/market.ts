@@ -34,6 +34,8 @@ export interface Market {
   readonly sizeStep: string | null;
   readonly minOrderSize: string | null;
   readonly maxOrderSize: string | null;
+  /** Smallest `price x size` of a limit order, and smallest quote amount. */
+  readonly minNotional: string | null;
   readonly selfTrade: SelfTradePolicy;
   /** The operator's reference price, plain decimal, or null. */
   readonly referencePrice: string | null;

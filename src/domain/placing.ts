@@ -11,7 +11,7 @@ import type { ErrorCode } from './errors.ts';
 import type { Market } from './market.ts';
 import { type MarketGrid, marketGrid } from './market-grid.ts';
 import type { OrderType, Side, TimeInForce } from './order.ts';
-import { countOf, type Decimal, isPositive, toScaledDown } from './units.ts';
+import { compareWith, countOf, type Decimal, isPositive, toScaledDown } from './units.ts';
 
 /** Members of a request that the rules of a market look at. */
 export interface MeasuredRequest {
@@ -73,6 +73,14 @@ function isInexact({ market, priceTicks, sizeSteps }: MeasuredOrder): boolean {
   return notional + feeAtomsOf(notional, market.feeBps) >= EXACT_LIMIT;
 }
 
+/** True for a limit order whose price x size, or a quote amount, is below `minNotional`. */
+function isWorthTooLittle({ market, grid, request, priceTicks, sizeSteps }: MeasuredOrder): boolean {
+  if (market.minNotional === null) return false;
+  if (request.quoteAmount !== undefined) return compareWith(request.quoteAmount, market.minNotional) < 0;
+  if (priceTicks == null || sizeSteps == null) return false;
+  return priceTicks * sizeSteps * market.quoteAtomsPerLot < grid.minNotionalAtoms!;
+}
+
 /** The unit is the published increment, also where the market publishes no tick or step. */
 const offGrid = (name: 'price' | 'size', unit: string): string =>
   `${name} must be a multiple of ${name}Increment, ${unit}`;
@@ -105,6 +113,10 @@ const REFUSALS: readonly (readonly [code: ErrorCode, refuses: OrderCheck])[] = [
   [
     'ORDER_BELOW_MIN_SIZE',
     ({ sizeSteps, grid }) => sizeSteps != null && grid.minSteps !== null && sizeSteps < grid.minSteps,
+  ],
+  [
+    'ORDER_BELOW_MIN_SIZE',
+    (order) => isWorthTooLittle(order) && `the value is below minNotional, ${order.market.minNotional}`,
   ],
   [
     'ORDER_ABOVE_MAX_SIZE',

@@ -16,6 +16,7 @@ interface PublishedRules {
   readonly sizeIncrement: string;
   readonly minOrderSize: string | null;
   readonly maxOrderSize: string | null;
+  readonly minNotional: string | null;
   readonly baseToken: string;
   readonly quoteToken: string;
   readonly baseScale: number;
@@ -33,7 +34,8 @@ export function rulesOf(record: PublishedRules): Market {
   const known = composed.get(record);
   if (known !== undefined) return known;
   const { symbol, status, tradingEnabled, sellEnabled, takerFeeBps: feeBps, networkId } = record;
-  const { tickSize, sizeStep, priceIncrement, sizeIncrement, minOrderSize, maxOrderSize } = record;
+  const { tickSize, sizeStep, priceIncrement, sizeIncrement, minOrderSize, maxOrderSize, minNotional } =
+    record;
   const market = composeMarket(
     {
       symbol,
@@ -46,6 +48,7 @@ export function rulesOf(record: PublishedRules): Market {
       sizeStep: sizeIncrement,
       minOrderSize,
       maxOrderSize,
+      minNotional,
     },
     0,
     { symbol: record.baseToken, scale: record.baseScale },

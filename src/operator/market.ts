@@ -15,6 +15,7 @@ interface CreateOptions extends ActOptions {
   sizeStep: string | null;
   minOrderSize: string | null;
   maxOrderSize: string | null;
+  minNotional: string | null;
   feeBps: number;
   status: 'active' | 'pre_open';
   sellDisabled?: true;
@@ -24,7 +25,7 @@ interface CreateOptions extends ActOptions {
   networkId?: string;
 }
 
-const CHANGEABLE_RULES = ['minOrderSize', 'maxOrderSize', 'referencePrice'] as const;
+const CHANGEABLE_RULES = ['minOrderSize', 'maxOrderSize', 'minNotional', 'referencePrice'] as const;
 const RULES = ['tickSize', 'sizeStep', ...CHANGEABLE_RULES] as const;
 
 export function addMarketCommands(program: Command, perform: RunCommand): void {
@@ -65,6 +66,7 @@ function addCreate(market: Command, perform: RunCommand): void {
     .requiredOption('--size-step <decimal>', 'smallest size increment, in base units', readRule)
     .requiredOption('--min-order-size <decimal>', 'minimum order size, in base units', readRule)
     .requiredOption('--max-order-size <decimal>', 'maximum order size, in base units', readRule)
+    .option('--min-notional <decimal>', 'minimum price x size, in quote units', readRule, null)
     .requiredOption('--fee-bps <n>', 'taker fee in basis points, 0 to 1000', readWholeNumber)
     .addOption(
       new Option('--status <status>', 'initial status').choices(['active', 'pre_open']).default('active'),
@@ -107,6 +109,7 @@ function addSet(market: Command, perform: RunCommand): void {
     .option('--fee-bps <n>', 'taker fee in basis points, 0 to 1000', readWholeNumber)
     .option('--min-order-size <decimal>', 'minimum order size, in base units', readRule)
     .option('--max-order-size <decimal>', 'maximum order size, in base units', readRule)
+    .option('--min-notional <decimal>', 'minimum price x size, in quote units', readRule)
     .addOption(selfTrade())
     .option('--reference-price <decimal>', 'mark price until the first trade', readRule)
     .addHelpText('after', '\nThe tick size and the size step of a market cannot change.')
@@ -138,6 +141,7 @@ const COLUMNS = [
   column('STEP', 'point'),
   column('MIN SIZE', 'point'),
   column('MAX SIZE', 'point'),
+  column('MIN VALUE', 'point'),
   column('FEE BPS', 'right'),
   column('SELF-TRADE'),
   column('REFERENCE', 'point'),
@@ -157,6 +161,7 @@ const listed = (markets: readonly Market[]): CommandResult => {
     rule(market.sizeStep),
     rule(market.minOrderSize),
     rule(market.maxOrderSize),
+    rule(market.minNotional),
     String(market.feeBps),
     market.selfTrade,
     rule(market.referencePrice),

@@ -15,6 +15,7 @@ const SPEC = marketSpec('AAA/BBB', {
   sizeStep: '0.002',
   minOrderSize: '0.01',
   maxOrderSize: '4000',
+  minNotional: '1.7',
 });
 const MARKET = composeMarket(SPEC, 1, { symbol: 'AAA', scale: 6 }, { symbol: 'BBB', scale: 4 });
 
@@ -44,6 +45,7 @@ function brokenRule(market: Market, price: bigint, size: bigint): string | undef
   if (price % unitsOf(market.tick) !== 0n) return 'PRICE_TICK';
   if (size % unitsOf(market.step) !== 0n) return 'SIZE_STEP';
   if (size < unitsOf(market.minOrderSize!)) return 'ORDER_BELOW_MIN_SIZE';
+  if (price * size < unitsOf(market.minNotional!) * 10n ** 18n) return 'ORDER_BELOW_MIN_SIZE';
   if (size > unitsOf(market.maxOrderSize!)) return 'ORDER_ABOVE_MAX_SIZE';
   const notional = (price * size * 10n ** 4n) / 10n ** 36n;
   const fee = (notional * BigInt(market.feeBps)) / 10_000n + 1n;

@@ -64,6 +64,8 @@ const PLACINGS: readonly Placing[] = [
   ['PRICE_TICK', 'off by far less than a double can tell', limit(M, 'buy', `90.${'0'.repeat(40)}1`, 1)],
   ['SIZE_STEP', 'off the step', limit(M, 'buy', 90, '1.000000000000000000001')],
   ['ORDER_BELOW_MIN_SIZE', 'too small', limit(M, 'buy', 90, 1), changed({ minOrderSize: '2' })],
+  ['ORDER_BELOW_MIN_SIZE', 'worth too little', limit(M, 'buy', 90, 1), changed({ minNotional: '90.01' })],
+  ['ORDER_BELOW_MIN_SIZE', 'a quote amount below the value', spend(M, 199), changed({ minNotional: '200' })],
   ['ORDER_ABOVE_MAX_SIZE', 'too large', limit(M, 'buy', 90, 3), changed({ maxOrderSize: '2' })],
   ['ORDER_ABOVE_MAX_SIZE', 'too large to be exact', limit(M, 'buy', 90, 10n ** 15n)],
   ['NO_REFERENCE_PRICE', 'nothing to value it by', atMarket('SOL/USD', 'buy', 1)],

@@ -146,7 +146,7 @@ describe('portfolio and markets', () => {
       expect(Object.keys(found('ETH/USDC'))).to.deep.equal(
         words(`
         symbol type status tradingEnabled feeBps takerFeeBps makerFeeBps tickSize sizeStep priceIncrement
-        sizeIncrement minOrderSize maxOrderSize sellEnabled baseToken quoteToken baseScale quoteScale
+        sizeIncrement minOrderSize maxOrderSize minNotional sellEnabled baseToken quoteToken baseScale quoteScale
         networkId
       `),
       );
@@ -164,6 +164,7 @@ describe('portfolio and markets', () => {
         sizeIncrement: 1,
         minOrderSize: null,
         maxOrderSize: null,
+        minNotional: null,
         sellEnabled: false,
         baseToken: 'DOGE',
         quoteToken: 'USDC',

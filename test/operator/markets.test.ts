@@ -23,6 +23,7 @@ describe('operator: markets, assets, orders, switches', () => {
       sizeStep: '0.001',
       minOrderSize: '0.01',
       maxOrderSize: null,
+      minNotional: null,
       selfTrade: 'expire_taker',
       referencePrice: null,
       networkId: '31337',
@@ -35,8 +36,8 @@ describe('operator: markets, assets, orders, switches', () => {
     expect(await fixture.ask('market', 'list')).to.deep.equal({ markets: [record] });
     const { stdout } = await fixture.run('market', 'list');
     expect(stdout.split('\n')).to.deep.equal([
-      'MARKET    STATUS  TRADING  SELLING  VISIBLE  TICK   STEP  MIN SIZE  MAX SIZE  FEE BPS  SELF-TRADE    REFERENCE  NETWORK',
-      'ETH/USDC  active  on       on       on       0.01  0.001      0.01         -       10  expire_taker          -  31337',
+      'MARKET    STATUS  TRADING  SELLING  VISIBLE  TICK   STEP  MIN SIZE  MAX SIZE  MIN VALUE  FEE BPS  SELF-TRADE    REFERENCE  NETWORK',
+      'ETH/USDC  active  on       on       on       0.01  0.001      0.01         -          -       10  expire_taker          -  31337',
       '',
     ]);
   });
@@ -117,6 +118,8 @@ describe('operator: markets, assets, orders, switches', () => {
       'null',
       '--max-order-size',
       '500',
+      '--min-notional',
+      '5.50',
       '--self-trade',
       'expire_maker',
       '--reference-price',
@@ -131,6 +134,7 @@ describe('operator: markets, assets, orders, switches', () => {
       feeBps: 7,
       minOrderSize: null,
       maxOrderSize: '500',
+      minNotional: '5.5',
       selfTrade: 'expire_maker',
       referencePrice: '1999.99',
       status: 'pre_open',

@@ -60,6 +60,7 @@ function marketOf(number: number, base: string, scale: number): Market {
     sizeStep: '0.001',
     minOrderSize: '0.001',
     maxOrderSize: null,
+    minNotional: null,
     selfTrade: 'expire_maker',
     referencePrice: null,
     networkId: '1',

@@ -15,7 +15,7 @@ import { stepped } from '../../src/web/figures/stepping.ts';
 import { PLAIN_STYLE, readAmount, withoutUnit } from '../../src/web/figures/typed-amount.ts';
 import { unlistedReserves } from '../../src/web/figures/unlisted-reserves.ts';
 
-const ETH: Market = rulesOf({
+const PUBLISHED = {
   symbol: 'ETH/USDC',
   status: 'active',
   tradingEnabled: true,
@@ -27,12 +27,14 @@ const ETH: Market = rulesOf({
   sizeIncrement: '0.0001',
   minOrderSize: '0.001',
   maxOrderSize: null,
+  minNotional: null,
   baseToken: 'ETH',
   quoteToken: 'USDC',
   baseScale: 8,
   quoteScale: 6,
   networkId: '1',
-});
+} as const;
+const ETH: Market = rulesOf(PUBLISHED);
 
 const texts = (own: Partial<DraftTexts>): DraftTexts => ({
   style: PLAIN_STYLE,
@@ -117,6 +119,18 @@ describe('the order form reads', () => {
     expect(problemsOf({ size: '', amount: '0.19' })).to.deep.equal(['amount QUOTE_AMOUNT_TOO_SMALL']);
     expect(problemsOf({ size: '', amount: '1' })).to.deep.equal(['amount ORDER_BELOW_MIN_SIZE']);
     expect(problemsOf({ size: '', amount: '1', price: '' })).to.deep.equal(['price INVALID_ORDER']);
+  });
+
+  it('a value below the smallest of the market as a wrong size or amount', () => {
+    const market = rulesOf({ ...PUBLISHED, minNotional: '1000.01' });
+    const problems = (own: Partial<DraftTexts>): string[] =>
+      readDraft(texts(own), market).problems.map(({ field, code }) => `${field} ${code}`);
+    expect(problems({ size: '0.5' })).to.deep.equal(['size ORDER_BELOW_MIN_SIZE']);
+    expect(problems({ size: '0.5001' })).to.deep.equal([]);
+    expect(problems({ size: '0.6', price: '' })).to.deep.equal(['price INVALID_ORDER']);
+    const spent = { type: 'market', price: '', size: '' } as const;
+    expect(problems({ ...spent, amount: '1000' })).to.deep.equal(['amount ORDER_BELOW_MIN_SIZE']);
+    expect(problems({ ...spent, amount: '1000.01' })).to.deep.equal([]);
   });
 
   it('each refusal beside its field, one wrong field not hiding another', () => {

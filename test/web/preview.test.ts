@@ -267,7 +267,7 @@ function expectSame(
 /** The share of 100 percent is accepted by the engine, and one more step is not, with and without an atom to spare. */
 async function tryShare(fixture: EngineFixture, market: Market, middle: bigint): Promise<void> {
   const { engine } = fixture;
-  await engine.markets.change(market.symbol, { minOrderSize: null });
+  await engine.markets.change(market.symbol, { minOrderSize: null, minNotional: null });
   const asked = { side: 'buy', type: 'limit', timeInForce: 'GTC', postOnly: false } as const;
   const { tick, step } = marketGrid(market);
   const offers = [middle + 1n, middle + 1n, middle + 2n, middle + 2n];

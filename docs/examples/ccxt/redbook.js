@@ -133,8 +133,9 @@ export default class Redbook extends ccxt.Exchange {
 
   parseMarket(market) {
     const { symbol, status, tradingEnabled, baseToken, quoteToken, takerFeeBps, makerFeeBps } = market;
-    const { priceIncrement, sizeIncrement, minOrderSize, maxOrderSize } = market;
+    const { priceIncrement, sizeIncrement, minOrderSize, maxOrderSize, minNotional } = market;
     const least = minOrderSize ?? sizeIncrement;
+    const leastCost = minNotional ?? ccxt.Precise.stringMul(String(least), String(priceIncrement));
     return this.safeMarketStructure({
       id: symbol,
       symbol,
@@ -158,10 +159,7 @@ export default class Redbook extends ccxt.Exchange {
       limits: {
         amount: { min: this.parseNumber(least), max: this.parseNumber(maxOrderSize ?? undefined) },
         price: { min: this.parseNumber(priceIncrement), max: undefined },
-        cost: {
-          min: this.parseNumber(ccxt.Precise.stringMul(String(least), String(priceIncrement))),
-          max: undefined,
-        },
+        cost: { min: this.parseNumber(leastCost), max: undefined },
       },
       info: market,
     });

@@ -49,6 +49,7 @@ export interface Market {
   readonly feeBps: number;
   readonly minOrderSize: string | null;
   readonly maxOrderSize: string | null;
+  readonly minNotional: string | null;
   readonly referencePrice: string | null;
 }
 

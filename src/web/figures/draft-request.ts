@@ -150,7 +150,7 @@ export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
     return { request: null, amounts: null, problems: [...unread, small] };
   }
   const request = requestOf(texts, size, price);
-  const problems = [...unread, ...ruleProblems(request, market, sizing)];
+  const problems = [...unread, ...ruleProblems(request, market, sizing, priceProblem === null)];
   const measured = measureOrder(request, market);
   const isWhole = problems.length === 0 && 'amounts' in measured;
   return {
@@ -192,12 +192,20 @@ function requestOf(texts: DraftTexts, size: Sized, price: Decimal): MeasuredRequ
 }
 
 /** Returns the refusal of the whole order and that of its size alone, so that one wrong field does not hide another. */
-function ruleProblems(request: MeasuredRequest, market: Market, sizing: 'size' | 'amount'): Problem[] {
+function ruleProblems(
+  request: MeasuredRequest,
+  market: Market,
+  sizing: 'size' | 'amount',
+  isPriced: boolean,
+): Problem[] {
+  // At another price than the one that was typed, the value of the order tells nothing.
+  const unvalued = { ...market, minNotional: null };
   const onGrid = { ...request, price: parseDecimal(market.tick)! };
-  const asked = request.type === 'limit' ? [request, onGrid] : [request];
+  const asked: [MeasuredRequest, Market][] = [[request, isPriced ? market : unvalued]];
+  if (request.type === 'limit') asked.push([onGrid, unvalued]);
   const problems = new Map<string, Problem>();
-  for (const one of asked) {
-    const measured = measureOrder(one, market);
+  for (const [one, rules] of asked) {
+    const measured = measureOrder(one, rules);
     if (!('refusal' in measured)) continue;
     const { code, message = ERRORS[code].meaning } = measured.refusal;
     problems.set(code, problemAt(fieldOf(code, message, sizing === 'amount'), code, message));

@@ -3,7 +3,7 @@
 const OWN_WORDS: Readonly<Record<string, string>> = {
   MARKET_NOT_TRADING: 'the market takes no orders now',
   INSUFFICIENT_BALANCE: 'what is available does not cover the order and its fee',
-  ORDER_BELOW_MIN_SIZE: 'the size is below the smallest that this market takes',
+  ORDER_BELOW_MIN_SIZE: 'the order is below the smallest size or value that this market takes',
   STALE_TERMS_VERSION: 'accept the current terms first',
 };
 

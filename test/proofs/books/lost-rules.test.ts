@@ -20,6 +20,7 @@ const CHANGES: Readonly<Record<string, readonly [lost: MarketChange, next: Marke
   FEE: [{ feeBps: 55 }, { feeBps: 77 }],
   MIN: [{ minOrderSize: '5' }, { minOrderSize: '0.5' }],
   MAX: [{ maxOrderSize: '0.5' }, { maxOrderSize: '50' }],
+  VALUE: [{ minNotional: '500000' }, { minNotional: '0.5' }],
   STATUS: [{ status: 'halted' }, { status: 'pre_open' }],
   TRADING: [{ tradingEnabled: false }, { visible: false }],
   SELLING: [{ sellEnabled: false }, { feeBps: 5 }],
@@ -146,10 +147,11 @@ function refusalUnder({
   sellEnabled,
   minOrderSize,
   maxOrderSize,
+  minNotional,
 }: Market): string | null {
   if (status === 'halted' || !tradingEnabled) return 'MARKET_NOT_TRADING';
   if (!sellEnabled) return 'SELL_DISABLED';
-  if (Number(minOrderSize ?? 0) > 1) return 'ORDER_BELOW_MIN_SIZE';
+  if (Number(minOrderSize ?? 0) > 1 || Number(minNotional ?? 0) > 400_000) return 'ORDER_BELOW_MIN_SIZE';
   return Number(maxOrderSize ?? 1) < 1 ? 'ORDER_ABOVE_MAX_SIZE' : null;
 }
 

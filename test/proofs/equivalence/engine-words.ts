@@ -55,7 +55,7 @@ function sortedBy<One>(list: readonly One[], keyOf: (one: One) => string): One[]
 
 export function rulesIn(market: Market): Rules {
   const { symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep } = market;
-  const { minOrderSize, maxOrderSize, selfTrade, referencePrice } = market;
+  const { minOrderSize, maxOrderSize, minNotional, selfTrade, referencePrice } = market;
   return {
     symbol,
     status,
@@ -67,6 +67,7 @@ export function rulesIn(market: Market): Rules {
     sizeStep,
     minOrderSize,
     maxOrderSize,
+    minNotional,
     selfTrade,
     referencePrice,
   };

@@ -575,6 +575,7 @@ export class Generator {
             ...SELF_TRADE_POLICIES.map((selfTrade) => ({ selfTrade })),
             { referencePrice: this.#dice.pick(['5', '20.05', '7e-3', null]) },
             this.#dice.pick([{ minOrderSize: '9' }, { maxOrderSize: '5.000' }, { maxOrderSize: '0.001' }]),
+            { minNotional: this.#dice.pick(['0.3', '2.50', '1e-7', null]) },
             { minOrderSize: '0.05', maxOrderSize: '0.049' },
             ...(market === PRE_OPEN ? [{ status: 'active' as const }] : []),
           ];
@@ -737,11 +738,14 @@ export class Generator {
 
 /** Returns a change that restores a market's original rules. */
 function wayBack(rules: Rules): Partial<Rules> | undefined {
-  const { status, minOrderSize, maxOrderSize } = MARKETS.find(({ symbol }) => symbol === rules.symbol)!;
+  const { status, minOrderSize, maxOrderSize, minNotional } = MARKETS.find(
+    ({ symbol }) => symbol === rules.symbol,
+  )!;
   if (rules.status !== status) return { status };
   if (!rules.tradingEnabled) return { tradingEnabled: true };
   if (!rules.sellEnabled && rules.symbol !== BUY_ONLY) return { sellEnabled: true };
   if (rules.symbol === NEVER_TRADED && rules.referencePrice !== null) return { referencePrice: null };
   if (rules.maxOrderSize !== maxOrderSize) return { maxOrderSize };
+  if (rules.minNotional !== minNotional) return { minNotional };
   return rules.minOrderSize === minOrderSize ? undefined : { minOrderSize };
 }

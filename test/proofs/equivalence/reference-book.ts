@@ -657,11 +657,12 @@ function reasonToDrop({ ended }: Plan): EndReason {
 
 function inPlainDecimals(rules: Rules): Rules {
   const plain = (text: string | null): string | null => (text === null ? null : writeDecimal(unitsOf(text)));
-  const { minOrderSize, maxOrderSize, referencePrice } = rules;
+  const { minOrderSize, maxOrderSize, minNotional, referencePrice } = rules;
   return {
     ...rules,
     minOrderSize: plain(minOrderSize),
     maxOrderSize: plain(maxOrderSize),
+    minNotional: plain(minNotional),
     referencePrice: plain(referencePrice),
   };
 }

@@ -34,6 +34,7 @@ export interface Rules {
   readonly sizeStep: string | null;
   readonly minOrderSize: string | null;
   readonly maxOrderSize: string | null;
+  readonly minNotional: string | null;
   readonly selfTrade: SelfTradePolicy;
   readonly referencePrice: string | null;
 }
@@ -98,6 +99,18 @@ export function feeAtoms(market: ReferenceMarket, notional: bigint): bigint {
   return tenThousandths / 10_000n + (tenThousandths % 10_000n === 0n ? 0n : 1n);
 }
 
+/** True for a limit order whose price x size, or a quote amount, is below the smallest value of its market. */
+function isWorthTooLittle(
+  { quoteAmount }: Request,
+  price: bigint | undefined,
+  size: bigint | undefined,
+  { minNotional }: Rules,
+): boolean {
+  if (minNotional === null) return false;
+  if (quoteAmount !== undefined) return readDecimal(quoteAmount).units < unitsOf(minNotional);
+  return price !== undefined && size !== undefined && price * size < unitsOf(minNotional) * ONE;
+}
+
 /** Returns the first refusal, in the documented order of precedence, that the market's rules decide. */
 export function refusalByRules(request: Request, market: ReferenceMarket | undefined): ErrorCode | undefined {
   if (market === undefined) return 'MARKET_NOT_FOUND';
@@ -126,6 +139,7 @@ export function refusalByRules(request: Request, market: ReferenceMarket | undef
   if (size && rules.minOrderSize !== null && size.units < unitsOf(rules.minOrderSize)) {
     return 'ORDER_BELOW_MIN_SIZE';
   }
+  if (isWorthTooLittle(request, price?.units, size?.units, rules)) return 'ORDER_BELOW_MIN_SIZE';
   if (size && rules.maxOrderSize !== null && size.units > unitsOf(rules.maxOrderSize)) {
     return 'ORDER_ABOVE_MAX_SIZE';
   }

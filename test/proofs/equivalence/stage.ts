@@ -23,6 +23,7 @@ export const rulesOf = (symbol: string, own: Partial<Rules>): Rules => ({
   sizeStep: '0.01',
   minOrderSize: null,
   maxOrderSize: null,
+  minNotional: null,
   selfTrade: 'expire_taker',
   referencePrice: null,
   ...own,
@@ -41,7 +42,10 @@ export const NEVER_TRADED = 'ZETA/USD';
 export const CLOSED = 'ETA/USD';
 
 export const MARKETS: readonly Rules[] = [
-  rulesOf(BUSY[0], { tickSize: '0.05', sizeStep: '0.003', minOrderSize: '0.009', maxOrderSize: '3' }),
+  rulesOf(BUSY[0], {
+    ...{ tickSize: '0.05', sizeStep: '0.003' },
+    ...{ minOrderSize: '0.009', maxOrderSize: '3', minNotional: '0.25' },
+  }),
   rulesOf(BUSY[1], { tickSize: null, feeBps: 1000, selfTrade: 'expire_maker' }),
   rulesOf(BUSY[2], { tickSize: '0.05', sizeStep: null, feeBps: 0, selfTrade: 'expire_both' }),
   rulesOf(HUGE, { tickSize: '0.000001', sizeStep: '1' }),

@@ -22,6 +22,7 @@ const RULES = {
   feeBps: null,
   minOrderSize: null,
   maxOrderSize: null,
+  minNotional: null,
   referencePrice: null,
 } as const;
 
