@@ -1,5 +1,8 @@
 /** Waits with a time limit. */
 
+/** Time from the start of a request to its answer, so that clients get one within three seconds. */
+export const ANSWER_WITHIN_MS = 2_700;
+
 /**
  * Waits for an answer for a limited time. A late call continues, and its outcome is ignored.
  * @param onLate returns the result that replaces the late answer, or throws

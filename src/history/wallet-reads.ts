@@ -3,7 +3,7 @@
 import { Bound, type BoundRule, type Place } from '../domain/bound.ts';
 import { WAITING_READS } from '../domain/bounds.ts';
 import { Refusal } from '../domain/errors.ts';
-import { withTimeLimit } from '../domain/time-limit.ts';
+import { ANSWER_WITHIN_MS, withTimeLimit } from '../domain/time-limit.ts';
 
 interface WalletReadsOptions {
   readonly atOnce: number;
@@ -11,7 +11,7 @@ interface WalletReadsOptions {
   readonly rule?: BoundRule;
   /** Timeout of the wait for a turn, in milliseconds. */
   readonly patienceMs?: number;
-  /** Timeout of that wait and the read together: clients get an answer within three seconds. */
+  /** Timeout of that wait and the read together, in milliseconds. */
   readonly answerMs?: number;
   /** Called before each read; throws if the wallet may not read now. */
   readonly admit?: (wallet: string) => void;
@@ -50,7 +50,7 @@ export class WalletReads {
     atOnce,
     rule = WAITING_READS,
     patienceMs = 2_000,
-    answerMs = 2_700,
+    answerMs = ANSWER_WITHIN_MS,
     admit = () => undefined,
   }: WalletReadsOptions) {
     this.#atOnce = atOnce;
@@ -164,5 +164,5 @@ const unavailable = (message: string): Refusal =>
 
 export const tooManyReads = (): Refusal =>
   unavailable('too many reads of this wallet wait already: let them finish first');
-const tooSlow = (): Refusal => unavailable('the read takes too long: try again in a moment');
+export const tooSlow = (): Refusal => unavailable('the read takes too long: try again in a moment');
 export const tooBusy = (): Refusal => unavailable('too many reads are under way: try again in a moment');

@@ -5,8 +5,9 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { WAITS } from '../domain/bounds.ts';
 import { Refusal } from '../domain/errors.ts';
 import { cappedReads } from '../domain/shared-read.ts';
+import { ANSWER_WITHIN_MS, withTimeLimit } from '../domain/time-limit.ts';
 import { clientAddresses } from '../edge/client-address.ts';
-import { WalletReads } from '../history/wallet-reads.ts';
+import { tooSlow, WalletReads } from '../history/wallet-reads.ts';
 import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
 import { limitRepeatedLines, type RepeatedLines } from '../process/repeated-lines.ts';
 import { spansInUse } from '../process/spans.ts';
@@ -24,10 +25,13 @@ import { refusedHead } from './middleware/request-head.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
 import { pageRoutes } from './page/index.ts';
 import { refusalReply } from './replies/error.ts';
+import type { Reply } from './replies/reply.ts';
 import {
   addHeader,
   followConnection,
   type MessageClasses,
+  type RequestClock,
+  secondsOf,
   send,
   sendPublic,
   stateOf,
@@ -254,7 +258,7 @@ const atOnce =
  * handler.
  */
 function serve(
-  { caller, endpoint }: Route,
+  { caller, endpoint, bucket }: Route,
   services: Services,
   reads: HistoryReads,
   isBlocked: (request: Request) => boolean,
@@ -268,7 +272,8 @@ function serve(
     const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
     const body = endpoint.readsBody ? await readBody(request, endpoint.bodyLimits) : undefined;
     const call = new ServedCall(serving, request, response, { wallet, restricted, body });
-    const reply = await endpoint.handle(call);
+    const answer = endpoint.handle(call);
+    const reply = await (bucket === undefined ? answer : inTime(call.clock, answer));
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);
     if (!isUnread(response)) return;
@@ -276,6 +281,12 @@ function serve(
     reads.unread.add(wallet === '' ? addressOf(request) : wallet, bytes, response);
   };
 }
+
+/** Limits the time of a request that was counted at one server and is answered by others. */
+const inTime = (clock: RequestClock, answer: Promise<Reply>): Promise<Reply> =>
+  withTimeLimit(ANSWER_WITHIN_MS - 1_000 * secondsOf(clock), answer, () => {
+    throw tooSlow();
+  });
 
 export function register(app: Express, method: Method, path: string, ...handlers: RequestHandler[]): void {
   app[method.toLowerCase() as Lowercase<Method>](path, ...handlers);

@@ -1,8 +1,12 @@
 /** Tests the public routes from outside: each record and each rule. */
 
+import type { RequestListener } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import pg from 'pg';
 import request, { type Response } from 'supertest';
+import { ANSWER_WITHIN_MS } from '../../src/domain/time-limit.ts';
+import { stateOf } from '../../src/http/response/index.ts';
 import { words } from '../support/words.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
@@ -558,6 +562,22 @@ describe('public market data', () => {
           .set('Authorization', 'Bearer nonsense');
         expect(reply.status, path).to.equal(200);
       }
+    });
+
+    it('are refused when the count and the read have taken their time together', async () => {
+      const locking = new pg.Client({ connectionString: fixture.databaseUrl });
+      await locking.connect();
+      await locking.query('begin; lock table trades in access exclusive mode');
+      /** An app whose requests were counted for as long as an answer may take. */
+      const counted: RequestListener = (incoming, outgoing) => {
+        fixture.app(incoming, outgoing);
+        stateOf(outgoing as never).begunMs -= ANSWER_WITHIN_MS;
+      };
+      const reply = await request(counted).get('/v1/market-data/trades/ETH_USDC');
+      await locking.end();
+      expect([reply.status, reply.body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE']);
+      // Postgres has not given the read up yet, whose refusal is another one.
+      expect(reply.body.error).to.equal('the read takes too long: try again in a moment');
     });
   });
 
