@@ -22,15 +22,16 @@ async function asAdmin(
   }
 }
 
-/** Ends the service's connections, so that the next ones are new. */
-const endConnections = (client: pg.Client): Promise<unknown> =>
-  client.query(
+/** Ends the service's connections, so that the next ones are new. Returns their number. */
+async function endConnections(client: pg.Client): Promise<number> {
+  const { rowCount } = await client.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'redbook %'`,
   );
+  return rowCount ?? 0;
+}
 
 const set = (cluster: Cluster, ...changes: string[]): Promise<void> =>
   asAdmin(cluster, async (client) => {
-    await client.query('set default_transaction_read_only = off');
     for (const change of changes) await client.query(`alter system ${change}`);
     await client.query('select pg_reload_conf()');
   });
@@ -70,17 +71,24 @@ const early: Fault = {
 
 const REFUSED_MS = 2_500;
 
+const succeeds = (attempt: Promise<unknown>): Promise<boolean> =>
+  attempt.then(
+    () => true,
+    () => false,
+  );
+
 const password: Fault = {
   name: 'the password of Postgres changes',
   rounds: 5,
   shortRounds: 0,
   restEvery: 3,
-  async inject({ cluster }) {
+  async inject({ cluster, violation }) {
     const right = new URL(cluster.postgres.url).password;
     await asAdmin(cluster, async (client) => {
       await client.query(`alter role postgres password 'another'`);
       await endConnections(client);
       await sleep(REFUSED_MS);
+      if (await succeeds(cluster.sql('select 1'))) violation('campaign', 'Postgres took the old password');
       await client.query(`alter role postgres password '${right}'`);
     });
   },
@@ -106,25 +114,68 @@ async function expectHeldUp({ cluster, violation, note }: Scene): Promise<void> 
   note(`${(await engineSequence(cluster.redis))! - after} events waited`);
 }
 
+const READ_ONLY = '25006';
+
+const REFUSE_WRITE = `
+  create function public.refuse_write() returns trigger language plpgsql as $$
+  begin
+    raise exception 'cannot execute % in a read-only transaction', tg_op using errcode = '${READ_ONLY}';
+  end $$`;
+
+const TABLES = `
+  select format('%I.%I', nspname, relname) as name from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+  where nspname = 'public' and relkind in ('r', 'p') and not relispartition`;
+
+/**
+ * Refuses each write to a table by a trigger, because the service's sessions bring a \`default_transaction_read_only\` of
+ * their own. Each table is locked in a transaction of its own, so that none waits for two.
+ * @returns a function that allows writes again
+ */
+async function refuseWrites(cluster: Cluster): Promise<() => Promise<void>> {
+  const onEach = (statement: (table: string) => string) =>
+    asAdmin(cluster, async (client) => {
+      const { rows } = await client.query<{ name: string }>(TABLES);
+      for (const { name } of rows) await client.query(statement(name));
+    });
+  await cluster.sql(REFUSE_WRITE);
+  await onEach(
+    (table) => `
+      create trigger refuse_write before insert or update or delete or truncate on ${table}
+      execute function public.refuse_write()`,
+  );
+  return async () => {
+    await onEach((table) => `drop trigger refuse_write on ${table}`);
+    await cluster.sql('drop function public.refuse_write()');
+  };
+}
+
 /** In every second round, the engine's Redis starts anew meanwhile: the next epoch waits for Postgres. */
 const readOnly = administered('Postgres is read-only', async (scene) => {
-  const { cluster, round } = scene;
-  await set(cluster, 'set default_transaction_read_only = on');
+  const { cluster, round, violation } = scene;
+  const allowWrites = await refuseWrites(cluster);
   if (round % 2 === 0) {
     await cluster.engine.kill();
     await cluster.engine.start();
   }
   await expectHeldUp(scene);
-  return () => set(cluster, 'reset all');
+  const written = await cluster
+    .sql('update public.engine_cursor set epoch = epoch')
+    .catch(({ code }) => code);
+  if (written !== READ_ONLY) violation('campaign', `Postgres took a write: ${JSON.stringify(written)}`);
+  return allowWrites;
 });
 
 const BETWEEN_ENDS_MS = 40;
 
-const ended = administered('Postgres ends connections again and again', async ({ cluster }) => {
+const ended = administered('Postgres ends connections again and again', async (scene) => {
+  const { cluster, note, violation } = scene;
+  let count = 0;
   await asAdmin(cluster, async (client) => {
     for (const endMs = Date.now() + HELD_UP_MS; Date.now() < endMs; await sleep(BETWEEN_ENDS_MS))
-      await endConnections(client);
+      count += await endConnections(client);
   });
+  note(`${count} connections were ended`);
+  if (count === 0) violation('campaign', 'no connection was ended');
 });
 
 const BETWEEN_CANCELS_MS = 1;
@@ -194,31 +245,46 @@ const LOCKED = [
   'engine_cursor, orders, trades, ledger_entries, candles',
 ];
 
+/** Sessions of the service that wait for a lock. */
+const WAITING = `
+  select 1 from pg_stat_activity where application_name like 'redbook %' and wait_event_type = 'Lock'`;
+
 const locked = administered(
   'tables of Postgres are locked',
-  async ({ cluster, round, note }) => {
+  async ({ cluster, round, note, violation }) => {
     const tables = LOCKED[(round - 1) % LOCKED.length]!;
     note(tables);
     await asAdmin(cluster, async (client) => {
       await client.query(`begin; lock table ${tables} in access exclusive mode`);
       await sleep(HELD_UP_MS);
+      const { rowCount } = await client.query(WAITING);
+      if (rowCount === 0) violation('campaign', 'nothing waited for a lock');
     });
   },
   { rounds: 5, restEvery: 1 },
 );
 
-/** Each of them fails statements of settlement. */
+/** Each of them would fail statements of settlement, whose sessions therefore bring values of their own. */
 const STRICT = [
-  "default_transaction_isolation = 'serializable'",
-  'lock_timeout = 1',
-  'idle_session_timeout = 50',
-];
+  ['default_transaction_isolation', 'serializable'],
+  ['lock_timeout', '1ms'],
+  ['idle_session_timeout', '50ms'],
+  ['default_transaction_read_only', 'on'],
+] as const;
 
-const strict = administered('settings of Postgres change while it runs', async ({ cluster, round, note }) => {
-  const setting = STRICT[(round - 1) % STRICT.length]!;
-  note(setting);
-  await set(cluster, `set ${setting}`);
+const strict = administered('settings of Postgres change while it runs', async (scene) => {
+  const { cluster, round, note, violation } = scene;
+  const [name, value] = STRICT[(round - 1) % STRICT.length]!;
+  note(name);
+  await set(cluster, `set ${name} = '${value}'`);
+  await eventually(`${name} is ${value} in new sessions`, async () => {
+    const [shown] = await cluster.sql(`show ${name}`);
+    return shown?.[name] === value;
+  });
+  await asAdmin(cluster, endConnections);
+  const before = await settledIn(cluster);
   await sleep(HELD_UP_MS);
+  if ((await settledIn(cluster)) === before) violation('settings', `settlement stopped at event ${before}`);
   return () => set(cluster, 'reset all');
 });
 
