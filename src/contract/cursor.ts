@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { queryText } from './fields.ts';
 
 /** Number of Base64url characters in a cursor. */
-export const CURSOR_LENGTH = 28;
+export const CURSOR_LENGTH = 40;
 
 const cursorOf = (reply: string) =>
   queryText.regex(new RegExp(`^[\\w-]{${CURSOR_LENGTH}}$`), `must be a ${reply}`).optional();

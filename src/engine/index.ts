@@ -57,7 +57,7 @@ export { checkSameMovement, movementRecord } from './funds.ts';
 export { keysOfEngine, STREAM_KEY } from './keys.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
-export type { BookLevels, Level, Quotes } from './reads.ts';
+export type { BookLevels, EnginePosition, Level, Quotes } from './reads.ts';
 export type { Rebuilt } from './rebuild.ts';
 export { checkRights, MissingRights, namedRight } from './rights.ts';
 export { EngineMisconfigured } from './server-settings.ts';

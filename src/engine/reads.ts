@@ -43,6 +43,12 @@ export interface BookLevels {
   readonly asks: readonly Level[];
 }
 
+/** Place of the open engine in its history. */
+export interface EnginePosition extends Cursor {
+  readonly server: string;
+  readonly settled: number;
+}
+
 export interface EngineState {
   readonly epoch: number;
   readonly sequence: number;
@@ -76,15 +82,18 @@ export class EngineReads {
   }
 
   /**
-   * Returns the last event of the open engine, and the sequence up to which it knows that events are settled.
+   * Returns the last event of the open engine, the run id of the server on which its epoch began, and the sequence up to
+   * which it knows that events are settled.
    * @throws Refusal SERVICE_UNAVAILABLE while the engine is not open
    */
-  position(): Promise<Cursor & { readonly settled: number }> {
+  position(): Promise<EnginePosition> {
     const { lifecycle, redis, scripts } = this.#core;
     const read = async () => {
-      const [state, settled] = await scripts.call(() => redis.hmgetBuffer(KEYS.engine, 'state', 'settled'));
+      const [state, settled, server] = await scripts.call(() =>
+        redis.hmgetBuffer(KEYS.engine, 'state', 'settled', 'server'),
+      );
       const { epoch, sequence } = readState(state);
-      return { epoch, sequence, settled: Number(settled ?? 0) };
+      return { epoch, sequence, server: String(server), settled: Number(settled ?? 0) };
     };
     return lifecycle.ofOpenEngine(read, () => true);
   }

@@ -1,6 +1,7 @@
 /** Keeps the last events of wallets that wait for changes, so that one decoder tells all of them. */
 
-import type { Cursor, EngineEvent } from '../domain/event.ts';
+import type { EngineEvent } from '../domain/event.ts';
+import type { EnginePosition } from '../engine/index.ts';
 import { partsOf } from './unsettled.ts';
 
 /** Most events of a wallet: a change of an order that was placed before them is read from the stores. */
@@ -12,7 +13,7 @@ const STAYS_MS = 3_000;
 
 /** Every event of a wallet after `since`, up to `position`. */
 export interface ChangeTail {
-  readonly position: Cursor;
+  readonly position: Omit<EnginePosition, 'settled'>;
   readonly since: number;
   /** Oldest first. They may tell of other wallets, too. */
   readonly events: readonly EngineEvent[];
@@ -57,7 +58,7 @@ export class ChangeTails {
     if (this.#parts > MAX_PARTS) this.clear();
   }
 
-  of(wallet: string, position: Cursor): ChangeTail | undefined {
+  of(wallet: string, position: ChangeTail['position']): ChangeTail | undefined {
     const kept = this.#kept.get(wallet);
     return kept && { position, since: kept.since, events: kept.events };
   }

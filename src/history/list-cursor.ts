@@ -27,7 +27,7 @@ export const writeCursor = (scope: CursorScope, next: number | null): string | n
  */
 export const readCursor = (scope: CursorScope, cursor: string): number => readPlace(scope, cursor, 1)[0]!;
 
-/** Writes a place of one or two numbers, below 2^64, as a cursor. */
+/** Writes a place of one to three numbers, below 2^64, as a cursor. */
 export function writePlace(scope: CursorScope, numbers: readonly (number | bigint)[]): string {
   const place = Buffer.alloc(NUMBER_BYTES * numbers.length);
   for (const [at, number] of numbers.entries()) place.writeBigUInt64BE(BigInt(number), at * NUMBER_BYTES);

@@ -3,10 +3,12 @@
  * the orders as they are now.
  */
 
+import { createHash } from 'node:crypto';
 import { Refusal } from '../domain/errors.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { fillOf, placedIn } from '../domain/order.ts';
 import { KIND, type OrderVisitor, visitOrders } from '../domain/order-life.ts';
+import type { EnginePosition } from '../engine/index.ts';
 import type { OrderChange } from '../ledger/changes.ts';
 import type { ChangeTail } from './change-tails.ts';
 import { type FoldedOrder, foldOrders } from './order-fold.ts';
@@ -16,9 +18,12 @@ import { reaching, unsettledEvents } from './unsettled.ts';
 
 /**
  * A place between two changes. The epoch is the one in which the place was told: an engine that lost its last events
- * gives their sequences again in a later epoch.
+ * gives their sequences again in a later epoch. Where the engine and Postgres were put back together, the number of the
+ * epoch is given again, too, on another server.
  */
 export interface ChangePlace extends Cursor {
+  /** Digest of the run id of the server on which the epoch began. */
+  readonly server: bigint;
   /** Kind and key of the last change before the place, as in `OrderChange`; the kind `after`: all of the event. */
   readonly kind: number;
   readonly key: number;
@@ -27,7 +32,20 @@ export interface ChangePlace extends Cursor {
 /** The place after every change of an event. */
 const AFTER_EVENT = { kind: KIND.after, key: 0 };
 
-const endOf = ({ epoch, sequence }: Cursor): ChangePlace => ({ epoch, sequence, ...AFTER_EVENT });
+const SERVER_DIGEST_BYTES = 8;
+
+const digestOf = (server: string): bigint =>
+  createHash('sha256').update(server).digest().subarray(0, SERVER_DIGEST_BYTES).readBigUInt64BE();
+
+const endOf = ({ server, epoch, sequence }: Omit<EnginePosition, 'settled'>): ChangePlace => ({
+  server: digestOf(server),
+  epoch,
+  sequence,
+  ...AFTER_EVENT,
+});
+
+/** A place among the events of the present history. */
+type PresentPlace = Omit<ChangePlace, 'server' | 'epoch'>;
 
 export interface ToldChange extends OrderChange {
   readonly order: OrderWithFills;
@@ -50,8 +68,8 @@ export async function presentPlace({ engine }: Stores): Promise<ChangePlace> {
 /**
  * Returns the first changes after a place. A change stands in exactly one part, whichever process returns it, as long as
  * each part begins where the one before it ended.
- * @throws Refusal VALIDATION_ERROR for a place that the engine has not reached; SERVICE_UNAVAILABLE if Postgres is
- *   needed and unavailable
+ * @throws Refusal VALIDATION_ERROR for a place that is not in the present history; SERVICE_UNAVAILABLE if Postgres is
+ *   needed and unavailable, or the engine was replaced meanwhile
  */
 export async function readChanges(
   stores: Stores,
@@ -60,16 +78,17 @@ export async function readChanges(
   limit: number,
 ): Promise<ChangesPart> {
   const present = await stores.engine.reads.position();
-  const from = await placeIn(stores, after, present);
-  if (present.sequence <= lastWhole(from)) return { changes: [], place: endOf(present), more: false };
-  const read = await readSince(stores, wallet, { from, wanted: limit + 1, settled: present.settled });
+  await checkPlace(stores, after, present);
+  if (present.sequence <= lastWhole(after)) return { changes: [], place: endOf(present), more: false };
+  const read = await readSince(stores, wallet, { from: after, wanted: limit + 1, settled: present.settled });
   const { settled, events } = read;
   const { settings, ledger } = stores;
   const chosen = choose(read, wallet, limit, settings);
   const fills = await ledger.orders.fills(settledCounts(chosen.orders, settings), settled.cursor);
-  const epoch = Math.max(present.epoch, settled.cursor.epoch, events.at(-1)?.epoch ?? 0);
+  if (Math.max(settled.cursor.epoch, events.at(-1)?.epoch ?? 0) > present.epoch)
+    throw new Refusal('SERVICE_UNAVAILABLE', 'the engine was started again during this read: try again');
   return partOf(chosen, withFills(chosen.orders, fills, settings), {
-    epoch,
+    ...endOf(present),
     ...placeAfter(chosen.told, chosen.found, present),
   });
 }
@@ -87,6 +106,7 @@ export function changesInTail(
 ): ChangesPart | undefined {
   const since = lastWhole(after);
   if (after.epoch !== position.epoch || after.sequence > position.sequence || since < begin) return undefined;
+  if (after.server !== digestOf(position.server)) return undefined;
   if (position.sequence <= since) return { changes: [], place: endOf(position), more: false };
   const maxFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
   const changes = changesAfter(changesIn(events, wallet, maxFills), after);
@@ -94,7 +114,7 @@ export function changesInTail(
   const found = changes.slice(0, limit + 1);
   const chosen = choose({ settled: NOTHING_SETTLED, events, found }, wallet, limit, settings);
   return partOf(chosen, withFills(chosen.orders, new Map(), settings), {
-    epoch: position.epoch,
+    ...endOf(position),
     ...placeAfter(chosen.told, chosen.found, position),
   });
 }
@@ -133,7 +153,7 @@ function placeAfter(
   told: readonly OrderChange[],
   found: readonly OrderChange[],
   present: Cursor,
-): Omit<ChangePlace, 'epoch'> {
+): PresentPlace {
   const last = told.at(-1);
   const next = found[told.length];
   if (last !== undefined && next?.sequence === last.sequence)
@@ -143,11 +163,10 @@ function placeAfter(
 }
 
 /** Returns the last event of which every change lies before a place. */
-const lastWhole = ({ sequence, kind }: Omit<ChangePlace, 'epoch'>): number =>
-  kind < KIND.after ? sequence - 1 : sequence;
+const lastWhole = ({ sequence, kind }: PresentPlace): number => (kind < KIND.after ? sequence - 1 : sequence);
 
 /** Returns the changes after a place, of changes in order. */
-function changesAfter(changes: readonly OrderChange[], place: Omit<ChangePlace, 'epoch'>): OrderChange[] {
+function changesAfter(changes: readonly OrderChange[], place: PresentPlace): OrderChange[] {
   const isAt = ({ sequence, kind, key }: OrderChange): boolean =>
     sequence === place.sequence && kind === place.kind && key === place.key;
   const at = changes.findIndex(isAt);
@@ -160,26 +179,37 @@ function changesAfter(changes: readonly OrderChange[], place: Omit<ChangePlace, 
 const unknownPlace = (): Refusal =>
   new Refusal('VALIDATION_ERROR', 'after: must be a cursor of this route for the same wallet');
 
-/** Returns a place as the present history has it: without the events that a lost engine had told. */
-async function placeIn(
+const goneFrom = (): Refusal =>
+  new Refusal(
+    'VALIDATION_ERROR',
+    'after: the service was put back to a time before this cursor: read the orders, and begin again without it',
+  );
+
+/**
+ * Checks that the present history has a place, and did not lose its event with an engine that was put back.
+ * @throws Refusal VALIDATION_ERROR
+ */
+async function checkPlace(
   { engine, ledger }: Stores,
-  { epoch, sequence, kind, key }: ChangePlace,
-  present: Cursor,
-): Promise<Omit<ChangePlace, 'epoch'>> {
-  const isAhead =
-    epoch === 0 || epoch > present.epoch || (epoch === present.epoch && sequence > present.sequence);
-  if (isAhead) throw unknownPlace();
-  if (epoch === present.epoch) return { sequence, kind, key };
+  { server, epoch, sequence }: ChangePlace,
+  present: EnginePosition,
+): Promise<void> {
+  if (epoch === 0) throw unknownPlace();
+  if (epoch === present.epoch) {
+    if (server !== digestOf(present.server) || sequence > present.sequence) throw goneFrom();
+    return;
+  }
+  if (epoch > present.epoch) throw goneFrom();
   // The engine is asked first: what it has no more is in Postgres.
   const unsettled = await engine.outbox.firstAfterEpoch(epoch);
-  const next = (await ledger.epochs.startAfter(epoch)) ?? unsettled?.sequence;
-  const last = Math.min(present.sequence, next === undefined ? present.sequence : next - 1);
-  return sequence <= last ? { sequence, kind, key } : { sequence: last, ...AFTER_EVENT };
+  const past = await ledger.epochs.past(epoch);
+  if (past.server !== null && server !== digestOf(past.server)) throw goneFrom();
+  if (sequence >= (past.nextStart ?? unsettled?.sequence ?? present.sequence + 1)) throw goneFrom();
 }
 
 interface Asked {
   /** Place after which changes are wanted. */
-  readonly from: Omit<ChangePlace, 'epoch'>;
+  readonly from: PresentPlace;
   /** Number of changes that are wanted. */
   readonly wanted: number;
   /** Sequence up to which the engine knew events to be settled. */

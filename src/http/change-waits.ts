@@ -91,9 +91,10 @@ class Waiting implements Waiter {
 
 const settle = (waiting: Waiting): void => waiting.settle();
 
-/** The last event that was read, and the tenure of the engine that told it. */
+/** The last event that was read, and the tenure and the server of the engine that told it. */
 interface Followed {
   tenure: number;
+  server: string;
   last: Cursor;
 }
 
@@ -173,7 +174,8 @@ export class ChangeWaits {
   tailOf(wallet: string): ChangeTail | undefined {
     const { lifecycle, outbox } = this.#engine;
     if (this.#followed?.tenure !== lifecycle.tenure || !outbox.isTold) return undefined;
-    return this.#tails.of(wallet, this.#followed.last);
+    const { server, last } = this.#followed;
+    return this.#tails.of(wallet, { server, epoch: last.epoch, sequence: last.sequence });
   }
 
   /** Answers all requests at once, and all later ones. */
@@ -196,7 +198,8 @@ export class ChangeWaits {
 
   async #present(): Promise<Followed> {
     const { tenure } = this.#engine.lifecycle;
-    return { tenure, last: await this.#engine.reads.position() };
+    const last = await this.#engine.reads.position();
+    return { tenure, server: last.server, last };
   }
 
   async #read(followed: Followed): Promise<void> {

@@ -40,9 +40,17 @@ const HAS_COPIES = prepared(
 );
 
 /** The start of an epoch is noted with its first event, and nothing else begins a later one. */
-const START_AFTER = prepared(
-  'select sequence from public.epoch_starts where epoch > $1 order by epoch limit 1',
-);
+const PAST_EPOCH = prepared(`
+  select (select server from public.engine_epochs where epoch = $1) as server,
+    (select sequence from public.epoch_starts where epoch > $1 order by epoch limit 1) as next_start`);
+
+/** The knowledge of Postgres about an epoch that has ended. */
+interface PastEpoch {
+  /** Run id of the server on which it began; null if Postgres was put back to before its note. */
+  readonly server: string | null;
+  /** The first settled event of a later epoch; null if there is none. */
+  readonly nextStart: number | null;
+}
 
 export type EpochRegister = ReturnType<typeof epochRegister>;
 
@@ -57,10 +65,12 @@ export function epochRegister({ public: pool }: Pick<Pools, 'public'>) {
       return { ...cursor, begun: epoch === null || server === null ? null : { epoch, server } };
     },
 
-    /** Returns the first settled event of a later epoch; null if there is none. */
-    async startAfter(epoch: number): Promise<number | null> {
-      const [start] = await askOnce<{ sequence: bigint }>(pool, START_AFTER, [epoch]);
-      return start === undefined ? null : Number(start.sequence);
+    async past(epoch: number): Promise<PastEpoch> {
+      const [row] = await askOnce<{ server: string | null; next_start: bigint | null }>(pool, PAST_EPOCH, [
+        epoch,
+      ]);
+      const { server, next_start: start } = row!;
+      return { server, nextStart: start === null ? null : Number(start) };
     },
 
     /**

@@ -14,8 +14,10 @@ import type { OrderWithFills } from '../../src/history/shown-fills.ts';
 import { ALICE, BOB, CAROL, fund, publishPlain } from '../engine/fixture.ts';
 import { type Exchange, openExchange } from '../support/exchange.ts';
 import { LIMITS } from '../support/limits.ts';
+import { copyOf, putBack } from '../support/redis-copy.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
+import { freshRedisServer } from '../support/servers.ts';
 
 const WALLETS = [ALICE, BOB, CAROL];
 const MARKETS = { 'ETH/USD': 'expire_maker', 'BTC/USD': 'expire_taker' } as const;
@@ -50,6 +52,16 @@ function textOf(found: OrderWithFills | undefined): string {
   const { fills: _, ...order } = (found?.order ?? {}) as Record<string, unknown>;
   const members = [...Object.entries(order).sort(), ['shown', found?.shown]];
   return JSON.stringify(members, (_name, value) => (typeof value === 'bigint' ? `${value}` : value));
+}
+
+async function expectGone(read: Promise<unknown>): Promise<void> {
+  const refusal = await read.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(refusal).to.be.an.instanceof(Refusal);
+  expect(refusal).to.have.property('code', 'VALIDATION_ERROR');
+  expect(refusal).to.have.property('message').that.includes('put back');
 }
 
 /** Reads changes as a client does, and holds each reply against the events. */
@@ -147,11 +159,9 @@ describe('changes of orders', function () {
   /** Opens both engines again. @param loses true: the server lost what is not settled */
   const reopen = async (loses: boolean, watchers: readonly Watcher[]): Promise<void> => {
     const { engine, ledger } = exchange;
+    const { sequence } = await ledger.settlement.cursor();
     if (loses) {
-      const { sequence } = await ledger.settlement.cursor();
       log = log.filter((event) => event.sequence <= sequence);
-      for (const watcher of watchers)
-        watcher.told = Math.min(watcher.told, changesOf(watcher.wallet, log).length);
       await redis.flushdb();
       for (const one of [engine, other]) await one.lifecycle.confirm().catch(() => undefined);
       await rebuildEngine({ engine, ledger });
@@ -159,6 +169,13 @@ describe('changes of orders', function () {
     for (const one of [engine, other]) {
       await one.lifecycle.confirm().catch(() => undefined);
       await one.lifecycle.open(await ledger.settlement.cursor());
+    }
+    const ahead = loses ? watchers.filter(({ place }) => place.sequence > sequence) : [];
+    const stores = { ...exchange, settings: SETTINGS };
+    for (const watcher of ahead) {
+      await expectGone(readChanges(stores, watcher.wallet, watcher.place, 1));
+      watcher.place = await presentPlace(stores);
+      watcher.told = changesOf(watcher.wallet, log).length;
     }
   };
 
@@ -191,5 +208,44 @@ describe('changes of orders', function () {
       expect(watcher.told).to.equal(changesOf(watcher.wallet, log).length);
     }
     expect(watchers.length).to.be.equal(8);
+  });
+
+  it('are refused after a place of the time before engine and Postgres were put back', async () => {
+    const first = await openExchange();
+    await publishPlain(first.engine, 'ETH/USD');
+    await fund(first.engine, ALICE, { ETH: 1_000_000n, USD: 10_000_000n });
+    await first.settle();
+    const firstServer = openRedis(first.redisUrl);
+    const copy = await copyOf(firstServer);
+    const place = ({ engine }: Exchange) =>
+      engine.orders.place({ wallet: ALICE, request: order(random(1), 'ETH/USD') });
+    const restart = async ({ redis: server, engine, ledger }: Exchange): Promise<void> => {
+      await server.hset(KEYS.engine, 'server', 'of another run');
+      await engine.lifecycle.confirm().catch(() => undefined);
+      await engine.lifecycle.open(await ledger.settlement.cursor());
+    };
+    await restart(first);
+    await place(first);
+    const told = await presentPlace({ ...first, settings: SETTINGS });
+
+    const { url: redisUrl } = await freshRedisServer();
+    const secondServer = openRedis(redisUrl);
+    await putBack(secondServer, copy);
+    const { databaseUrl } = first;
+    const second = await openExchange({ redisUrl, databaseUrl });
+    const stores = { ...second, settings: SETTINGS };
+    const { epoch, runId } = second.engine.lifecycle.position;
+    expect(epoch, 'the epoch has the same number').to.equal(told.epoch);
+    await second.ledger.epochs.note({ epoch, server: runId });
+    const present = await presentPlace(stores);
+    for (let placed = 0; placed < 3; placed += 1) await place(second);
+    await expectGone(readChanges(stores, ALICE, told, 10));
+    await second.settle();
+    await restart(second);
+    await place(second);
+    await expectGone(readChanges(stores, ALICE, told, 10));
+    expect((await readChanges(stores, ALICE, present, 10)).changes).to.have.length(4);
+    for (const one of [first, second]) await one.close();
+    for (const server of [firstServer, secondServer]) server.disconnect();
   });
 });

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import { forwardScope, writePlace } from '../../src/history/list-cursor.ts';
+import { forwardScope, readWidePlace, writePlace } from '../../src/history/list-cursor.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { limit } from '../engine/fixture.ts';
 import { random, runSeed } from '../support/seed.ts';
@@ -22,11 +22,12 @@ interface Cost {
   readonly bytes: number;
 }
 
-/** A list, with the scope and the numbers of its cursors. */
+/** A list, with the scope of its cursors, their first numbers if the engine gives them, and the number of the others. */
 interface List {
   readonly path: string;
   readonly scope: Readonly<Record<string, string | undefined>>;
   readonly name: 'cursor' | 'after';
+  readonly given: readonly bigint[];
   readonly numbers: 1 | 2;
 }
 
@@ -96,30 +97,35 @@ describe('made-up cursors', function () {
   };
 
   const NEWEST = forwardScope({ direction: 'desc' });
-  const lists = (): List[] => {
+  const lists = async (): Promise<List[]> => {
     const { wallet } = alice;
+    const changes = { list: 'changes', wallet };
+    const { cursor } = (await alice.get('/v1/orders/changes')).body;
+    const [server] = readWidePlace(changes, cursor, 3, 'after') as [bigint, bigint, bigint];
     return [
       {
         path: '/v1/orders?',
         scope: { list: 'orders', wallet, status: undefined, market: undefined, ...NEWEST },
         name: 'cursor',
+        given: [],
         numbers: 1,
       },
       {
         path: '/v1/trades?',
         scope: { list: 'trades', wallet, market: undefined, orderId: undefined, ...NEWEST },
         name: 'cursor',
+        given: [],
         numbers: 1,
       },
-      { path: '/v1/orders/changes?', scope: { list: 'changes', wallet }, name: 'after', numbers: 2 },
+      { path: '/v1/orders/changes?', scope: changes, name: 'after', given: [server], numbers: 2 },
     ];
   };
 
   for (const [index, title] of ['orders', 'trades', 'changes'].entries())
     it(`of ${title} cost no more than the honest one`, async () => {
-      const { path, scope, name, numbers } = lists()[index]!;
+      const { path, scope, name, given, numbers } = (await lists())[index]!;
       const ask = (places: readonly bigint[]): string =>
-        `${path}limit=${PAGE}&${name}=${writePlace(scope, places)}`;
+        `${path}limit=${PAGE}&${name}=${writePlace(scope, [...given, ...places])}`;
       const first = numbers === 1 ? [BigInt(Number.MAX_SAFE_INTEGER)] : [(1n << 48n) | 1n, 3n << 56n];
       const honest = await costOf([ask(first)], [200]);
       const cursors = Array.from({ length: MADE_UP }, () =>

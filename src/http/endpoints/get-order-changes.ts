@@ -19,7 +19,7 @@ import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 import { waitOut } from '../response/index.ts';
 import type { Services } from '../services.ts';
 
-/** A cursor packs the sequence below the epoch, and the key below the kind. */
+/** A cursor has the server, packs the sequence below the epoch, and the key below the kind. */
 const [EPOCH_AT, KIND_AT] = [48n, 56n];
 /** Ids of trades and sequences are below 2^53. */
 const MAX_KEY_BITS = 53;
@@ -29,15 +29,18 @@ const LEAST_READ_MS = 2_500;
 
 const scopeOf = (wallet: string) => ({ list: 'changes', wallet });
 
-const writeAfter = (wallet: string, { epoch, sequence, kind, key }: ChangePlace): string =>
+const writeAfter = (wallet: string, { server, epoch, sequence, kind, key }: ChangePlace): string =>
   writePlace(scopeOf(wallet), [
+    server,
     (BigInt(epoch) << EPOCH_AT) | BigInt(sequence),
     (BigInt(kind) << KIND_AT) | BigInt(key),
   ]);
 
 function readAfter(wallet: string, cursor: string): ChangePlace {
-  const [event, change] = readWidePlace(scopeOf(wallet), cursor, 2, 'after') as [bigint, bigint];
+  const place = readWidePlace(scopeOf(wallet), cursor, 3, 'after');
+  const [server, event, change] = place as [bigint, bigint, bigint];
   return {
+    server,
     epoch: Number(event >> EPOCH_AT),
     sequence: Number(BigInt.asUintN(Number(EPOCH_AT), event)),
     kind: Number(change >> KIND_AT),
