@@ -1,6 +1,7 @@
 /** Tests `GET /v1/statement`: exact amounts, pages in both formats, bounds and refusals. */
 
 import { expect } from 'chai';
+import { CURSOR_LENGTH } from '../../src/contract/cursor.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 type Line = Record<string, unknown> & { asset: string; amount: number; kind: string };
@@ -110,7 +111,7 @@ describe('GET /v1/statement', () => {
       [{ from: '2026-01-01', to: '2026-02-01T02:00:00.001Z' }, /^to: must be at most 31 days after from$/],
       [{ from: '2026-01-01', to: '2026-02-02' }, /^to: must be at most 31 days after from$/],
       [{ format: 'pdf' }, /^format: /],
-      [{ cursor: 'A'.repeat(28) }, /^cursor: must be a cursor of this list/],
+      [{ cursor: 'A'.repeat(CURSOR_LENGTH) }, /^cursor: must be a cursor of this list/],
       [{ from: day(-2), cursor: body.nextCursor }, /^cursor: must be a cursor of this list/],
     ] as const) {
       const refused = await statement(alice, query as Record<string, string>);

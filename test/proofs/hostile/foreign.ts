@@ -1,5 +1,6 @@
 /** Asks protected routes for another wallet's ids. The replies must be those for ids that never existed, byte for byte. */
 
+import { CURSOR_LENGTH } from '../../../src/contract/cursor.ts';
 import { addressOf, ask, bodyOf, type Plain } from './client.ts';
 import type { Operation } from './operations.ts';
 import type { Scene } from './target.ts';
@@ -84,7 +85,7 @@ async function victimOrders(line: Line, { token }: SignedIn): Promise<VictimOrde
 async function cursorsOf(line: Line, { token }: SignedIn): Promise<Foreign[]> {
   const read = async (path: string) => bodyOf(await ask(line, { method: 'GET', path, token }));
   const [page, changes] = [await read('/v1/orders?limit=1'), await read('/v1/orders/changes')];
-  const never = ['A'.repeat(28), 'z9-_'.repeat(7)];
+  const never = ['A'.repeat(CURSOR_LENGTH), 'z9-_'.repeat(CURSOR_LENGTH / 4)];
   return [
     { name: 'cursor', id: String(page.nextCursor), never },
     { name: 'after', id: String(changes.cursor), never },

@@ -1,5 +1,6 @@
 /** Knowledge of a hostile client: its own wallets and sessions, the markets, and ids that replies have shown. */
 
+import { CURSOR_LENGTH } from '../../../src/contract/cursor.ts';
 import type { Signer } from '../../auth/signers.ts';
 import type { Random } from '../../support/seed.ts';
 import type { WireReply } from './wire.ts';
@@ -71,8 +72,8 @@ export class World {
       orderId: () => (dice.chance(0.5) ? owner.recentOrderId : dice.pick(owner.orderIds)) ?? '0'.repeat(34),
       clientOrderId: () =>
         (dice.chance(0.5) ? dice.pick(owner.clientIds) : undefined) ?? `id-${dice.below(5_000)}`,
-      cursor: () => dice.pick(owner.cursors) ?? 'A'.repeat(28),
-      after: () => dice.pick(owner.cursors) ?? 'A'.repeat(28),
+      cursor: () => dice.pick(owner.cursors) ?? 'A'.repeat(CURSOR_LENGTH),
+      after: () => dice.pick(owner.cursors) ?? 'A'.repeat(CURSOR_LENGTH),
       market: () => dice.pick(this.symbols),
       ticker_id: () => dice.pick(this.symbols).replace('/', '_'),
       price: () => (1_990 + dice.below(20)).toString(),
