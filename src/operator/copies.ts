@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OperatorRefusal } from '../domain/errors.ts';
-import type { SeenServer } from '../engine/index.ts';
+import { compareHistory, type SeenServer } from '../engine/index.ts';
 import type { CopiesRow } from '../ledger/index.ts';
 import { column, formatCounted, renderFacts, renderTable } from '../terminal/table.ts';
 import type { OperatorServices } from './services.ts';
@@ -204,31 +204,29 @@ async function force(
   return shortResult(`${server} is the only copy: ${loss}`, { primary: server, loss });
 }
 
-async function adopt(
+/** Returns the primary with the latest list or, where all were started again, the server with it that has most. */
+const bestOf = (seen: Seen, version: number): SeenServer & { readonly server: string } =>
+  [...seen]
+    .flatMap(([server, one]) => (one?.version === version ? [{ server, ...one }] : []))
+    .sort((one, other) => Number(other.isPrimary) - Number(one.isPrimary) || compareHistory(other, one))[0]!;
+
+export async function adopt(
   confirm: string | undefined,
   seen: Seen,
-  { ledger }: OperatorServices,
+  { ledger }: Pick<OperatorServices, 'ledger'>,
 ): Promise<CommandResult> {
   const row = await ledger.copies.read();
   const version = Math.max(...versionsOf(seen));
   if (version === 0) throw refused('NO_COPIES', 'no server has a list of copies');
   if (row !== undefined && !isOlder(row, seen))
     return shortResult('Postgres knows the latest list of the servers', { primary: row.server });
-  const [server, found] =
-    [...seen]
-      .filter(([, one]) => one?.isPrimary && one.version === version)
-      .sort(([, one], [, other]) => other!.epoch - one!.epoch)[0] ?? [];
-  if (server === undefined || found === undefined)
-    throw refused(
-      'NO_PRIMARY',
-      `no primary has the latest list, version ${version}: start the server that has it`,
-    );
+  const { server, ...found } = bestOf(seen, version);
   // A copy that does not answer may have a later list, of another primary.
   const silent = found.names.filter((name) => seen.get(name) === undefined);
   if (silent.length > 0 && confirm !== server)
     throw refused(
       'CONFIRM',
-      `${silent.join(', ')} of the latest list does not answer, and may know another primary than ${server}: start it, or repeat the command with --confirm ${server}`,
+      `${silent.join(', ')} of the latest list does not answer, and may know more than ${server}: start it, or repeat the command with --confirm ${server}`,
     );
   await ledger.copies.reset({ ...found, server, version });
   return shortResult(`${server} is the primary; the other copies join again`, { primary: server });

@@ -255,8 +255,8 @@ describe('an engine with copies', function () {
       expect(await primary()).to.equal(server);
     });
 
-    it('is adopted by a Postgres that was put back to before another primary was named', async () => {
-      expect(await run('copies', 'adopt')).to.deep.equal({ primary: await primary() });
+    /** Names another primary, and puts the row and the epochs back to before that. @returns the primary */
+    async function putRowBack(): Promise<string> {
       const tables = ['engine_copies', 'engine_epochs'];
       const ofAll = (statement: (table: string) => string): Promise<unknown> =>
         query(stage.databaseUrl, tables.map(statement).join(';'));
@@ -266,6 +266,22 @@ describe('an engine with copies', function () {
       await stage.whole();
       await ofAll((table) => `delete from ${table}; insert into ${table} table kept_${table}`);
       await ofAll((table) => `drop table kept_${table}`);
+      return next;
+    }
+
+    async function adopted(): Promise<string> {
+      let primary: string | undefined;
+      const isAdopted = async (): Promise<boolean> => {
+        ({ primary } = await run('copies', 'adopt'));
+        return primary !== undefined;
+      };
+      await eventually('one is adopted', isAdopted, OUTAGE_MS);
+      return primary!;
+    }
+
+    it('is adopted by a Postgres that was put back to before another primary was named', async () => {
+      expect(await run('copies', 'adopt')).to.deep.equal({ primary: await primary() });
+      const next = await putRowBack();
       const isTold = (): boolean => stage.told.some((line) => line.includes('Postgres is older'));
       await eventually('keepers tell it', isTold, OUTAGE_MS);
       expect((await run('copies', 'name', next)).code).to.equal('POSTGRES_OLDER');
@@ -273,8 +289,15 @@ describe('an engine with copies', function () {
       await serverOf(silent).kill();
       expect((await run('copies', 'adopt')).code).to.equal('CONFIRM');
       await serverOf(silent).start();
-      const isAdopted = async (): Promise<boolean> => (await run('copies', 'adopt')).primary === next;
-      await eventually('it is adopted', isAdopted, OUTAGE_MS);
+      expect(await adopted()).to.equal(next);
+      await nothingIsLost();
+    });
+
+    it('is adopted by such a Postgres when all servers were started again', async () => {
+      await putRowBack();
+      await Promise.all([...stage.copies.servers.values()].map((server) => server.kill()));
+      await Promise.all([...stage.copies.servers.values()].map((server) => server.start()));
+      await adopted();
       await nothingIsLost();
     });
   });
