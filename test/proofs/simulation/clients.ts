@@ -197,6 +197,8 @@ export class Clients {
         return service.growFilter();
       case 'rebuild':
         return service.rebuild();
+      case 'adopt':
+        return service.adopt();
       case 'reconcile': {
         const [difference] = await service.reconcile();
         if (difference !== undefined) throw new Violation('reconcile holds', difference);

@@ -14,6 +14,7 @@ import { labelOf, mayAppend, type Session, type SimulatedServer } from './simula
 
 const WRITES = new Set(['eval', 'evalsha', 'hset', 'hincrby', 'set', 'setrange', 'del']);
 const SCRIPT_THAT_OPENS = 'open_epoch';
+const SCRIPT_THAT_LISTS = 'set_copies';
 
 /** Acknowledgement of a replica, as its primary knows it. */
 interface Acknowledged {
@@ -68,8 +69,12 @@ export class CopyServer implements SimulatedServer {
   data: Entry = NOTHING;
   /** Data that a start would bring back. */
   disk: Entry = NOTHING;
+  /** A snapshot of its disk; absent until one is taken. */
+  snapshot: Entry | undefined;
   /** True after it was copied whole, until its file is written anew. */
   isFileBehind = false;
+  /** Names of the list that it was given last as a primary. */
+  listed: readonly string[] = [];
   /** Times that it sent all its data. */
   fullCopies = 0;
   /** Replicas that have its stream. */
@@ -120,6 +125,8 @@ export class CopyServer implements SimulatedServer {
     this.arriving = undefined;
     this.data = data;
     this.disk = data;
+    this.snapshot = undefined;
+    this.listed = [];
     this.isPrimary = follows === undefined;
     this.follows = follows ?? '';
     this.isConnected = !this.isPrimary;
@@ -237,6 +244,8 @@ export class CopyServer implements SimulatedServer {
       this.#host.appended(found, after);
     } else if (labelOf(command) === SCRIPT_THAT_OPENS)
       this.#host.opened(this, await redis.hmgetBuffer(KEYS.engine, 'state', 'server'));
+    else if (labelOf(command) === SCRIPT_THAT_LISTS)
+      this.listed = (await redis.hget(KEYS.copies, 'names'))?.split(' ') ?? [];
   }
 
   /** Waits until replicas have what the connection has written. */
@@ -286,7 +295,7 @@ export class CopyServer implements SimulatedServer {
 }
 
 /** Orders of keepers watch a key that these scripts alone write, and that a whole copy replaces. */
-const WRITE_WATCHED = new Set([SCRIPT_THAT_OPENS, 'set_copies']);
+const WRITE_WATCHED = new Set([SCRIPT_THAT_OPENS, SCRIPT_THAT_LISTS]);
 const hasWritten = (before: Entry, now: Entry): boolean =>
   between(before, now)?.some(({ command }) => command && WRITE_WATCHED.has(labelOf(command))) ?? true;
 

@@ -145,6 +145,8 @@ export class Rest {
       const operator = processes.get('operator 0');
       clients.start({ do: 'rebuild' }, operator.name, operator.service);
     }
+    if (world.isPutBack && clients.running('adopt') === 0)
+      await this.#execution.decide(['start', 'operator 0', { do: 'adopt' }]);
     for (const { name, kind } of processes.actors.values())
       if (kind === 'settlement') this.#execution.wake(name);
     this.#execution.pass(Math.min(time.untilNext() ?? 100, 300) + 1);
@@ -257,6 +259,7 @@ export class Execution {
         return this.#applyToLink(decision);
       case 'start':
         time.actor = decision[1];
+        if (decision[2].do === 'adopt') await processes.look(decision[1]);
         clients.start(decision[2], decision[1], processes.get(decision[1]).service);
         return true;
       case 'repeat': {
@@ -347,6 +350,14 @@ export class Execution {
         if (!world.hasReplica) return false;
         await world.failOver();
         processes.changeServer(0);
+        return true;
+      case 'snapshot postgres':
+        await world.takeSnapshot();
+        return true;
+      case 'put postgres back':
+        if (!world.hasSnapshot || world.replication?.hasLost !== false) return false;
+        await processes.endPostgres();
+        await world.putBack();
         return true;
       case 'copy':
         if (world.replication?.step(decision[1], decision[2]) !== true) return false;

@@ -1,7 +1,7 @@
 /** The processes of the product that a history runs, and their connections to both servers. */
 
 import type pg from 'pg';
-import { rankOfPrimary } from '../../../src/engine/index.ts';
+import { lookAt, rankOfPrimary, type SeenServer } from '../../../src/engine/index.ts';
 import { type HostPort, serverName } from '../../../src/redis/address.ts';
 import { findPrimary } from '../../../src/redis/copies-primary.ts';
 import { endpointOf } from '../../../src/redis/found-server.ts';
@@ -185,6 +185,29 @@ export class Processes {
     if (kept === 0) for (const { link } of redises) link.late.length = 0;
     this.#runIds += 1;
     this.#options.world.runId = this.#runIds.toString(16).padStart(40, 'b');
+  }
+
+  /** Postgres ends: its connections break, and whatever was under way to it is lost. */
+  async endPostgres(): Promise<void> {
+    const closings = [...this.links.values()].map(async (link) => {
+      if (this.ofRedis(link) !== undefined) return;
+      if (link.isOpen) this.cut(link, 0);
+      const [closing] = link.late.splice(0).slice(-1);
+      if (closing?.label === 'closed') await closing.run();
+    });
+    // One may wait for a lock that the end of another one frees.
+    await Promise.all(closings);
+  }
+
+  /** Looks at the copies as an operator does. */
+  async look(name: string): Promise<void> {
+    const { replication } = this.#options.world;
+    const looked = new Map<string, SeenServer | undefined>();
+    for (const server of replication!.servers) {
+      const answers = server.mayRun() && !server.isHidden;
+      looked.set(server.name, answers ? await lookAt(new DirectRedis(server)) : undefined);
+    }
+    this.get(name).service.looked = looked;
   }
 
   /** Ends all processes and gives their connections back. */

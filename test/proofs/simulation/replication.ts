@@ -10,7 +10,9 @@ import type { Session } from './simulated-redis.ts';
 
 const VERSIONS = ['7.0.15', '7.4.1'] as const;
 /** Faults of machines. Each is rare or frequent in a history. */
-const FAULTS = ['kill', 'start empty', 'pause', 'cut', 'hide'] as const satisfies CopyStep[];
+const FAULTS = [
+  ...(['kill', 'start empty', 'snapshot', 'start old', 'pause', 'cut', 'hide'] as const),
+] satisfies CopyStep[];
 const FAULT_WEIGHTS = [0, 0.1, 0.1, 0.5];
 
 /** Steps of one server. */
@@ -19,6 +21,9 @@ export type CopyStep =
   | 'kill'
   | 'start'
   | 'start empty'
+  /** A snapshot of the disk is taken, and put back before the process starts. */
+  | 'snapshot'
+  | 'start old'
   /** The process stops, and goes on. */
   | 'pause'
   | 'go on'
@@ -57,7 +62,8 @@ export class Replication implements CopiesHost {
   /** The server of the epoch in force, which alone may answer. */
   inForce: CopyServer;
   #epoch = 0;
-  #lostDisks = 0;
+  /** Something that a disk had is lost: one disk of a copy or that of Postgres. A history has one such loss. */
+  hasLost = false;
   #weights: ReadonlyMap<CopyStep, number> = new Map();
 
   constructor(host: ReplicationHost, stores: readonly ReplicatedData[]) {
@@ -77,7 +83,7 @@ export class Replication implements CopiesHost {
   /** The first server is the primary of all others, and everything is on all disks. */
   reset(beginning: Entry, epoch: number): void {
     this.#epoch = epoch;
-    this.#lostDisks = 0;
+    this.hasLost = false;
     this.inForce = this.servers[0]!;
     for (const server of this.servers)
       server.reset(beginning, server === this.servers[0] ? undefined : this.servers[0]!.name);
@@ -142,8 +148,12 @@ export class Replication implements CopiesHost {
       if (isUp) add(1, 'kill', name);
       else {
         add(1, 'start', name);
-        if (this.#lostDisks === 0) add(1, 'start empty', name);
+        if (!this.hasLost) {
+          add(1, 'start empty', name);
+          if (server.snapshot !== undefined && server.snapshot !== server.disk) add(2, 'start old', name);
+        }
       }
+      if (isUp && !this.hasLost && server.snapshot !== server.disk) add(0.3, 'snapshot', name);
       if (isUp) add(1, isPaused ? 'go on' : 'pause', name);
       add(1, server.isCut ? 'mend' : 'cut', name);
       add(1, server.isHidden ? 'show' : 'hide', name);
@@ -195,10 +205,13 @@ export class Replication implements CopiesHost {
         server.start();
         break;
       case 'start empty':
-        this.#lostDisks += 1;
-        server.disk = NOTHING;
-        server.data = NOTHING;
-        server.start();
+        this.#startOn(server, NOTHING);
+        break;
+      case 'snapshot':
+        server.snapshot = server.disk;
+        break;
+      case 'start old':
+        this.#startOn(server, server.snapshot!);
         break;
       case 'pause':
       case 'go on':
@@ -222,6 +235,14 @@ export class Replication implements CopiesHost {
       default:
         this.#replicate(step, server, this.#primaryOf(server)!);
     }
+  }
+
+  /** Starts a server on another disk than the one that it wrote last. */
+  #startOn(server: CopyServer, disk: Entry): void {
+    this.hasLost = true;
+    server.disk = disk;
+    server.data = disk;
+    server.start();
   }
 
   #replicate(step: CopyStep, server: CopyServer, primary: CopyServer): void {

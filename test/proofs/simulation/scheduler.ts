@@ -132,13 +132,18 @@ class OldLook implements Plot {
   }
 }
 
-/** The primary is lost while copies lack what it has done, and comes back after its successor has begun. */
+/**
+ * The primary is lost while copies lack what it has done, and comes back after its successor has begun. In some, the
+ * successor is lost as well, disk included, between its promotion and its epoch.
+ */
 class Succession implements Plot {
   weights = weighed([[REQUESTS], 8], [SETTLER_NAMES, 4]);
   readonly #parts: SchedulerParts;
   readonly #replication: Replication;
   readonly #lost: CopyServer;
   readonly #fault: CopyStep;
+  readonly #losesNamed: boolean;
+  #promoted: CopyServer | undefined;
   #phase: 'lag' | 'silence' | 'return' = 'lag';
   #left: number;
 
@@ -147,6 +152,7 @@ class Succession implements Plot {
     this.#replication = replication;
     this.#lost = replication.inForce;
     this.#fault = parts.dice.pick(['kill', 'pause', 'hide']);
+    this.#losesNamed = parts.dice.chance(0.4);
     this.#left = 10 + parts.dice.below(40);
   }
 
@@ -170,9 +176,119 @@ class Succession implements Plot {
     if (this.#phase === 'silence') {
       if (this.#lost.mayRun() && !isHidden) add(10, 'copy', this.#fault, name);
       else add(12, 'pass', this.#parts.dice.pick([210, 500]));
-    } else if (this.#phase === 'return')
+      if (this.#losesNamed) this.#urgeLoss(add);
+    } else if (this.#phase === 'return') {
+      if (this.#parts.world.hasSnapshot && !this.#replication.hasLost) add(3, 'put postgres back');
       for (const step of ['start', 'go on', 'show', 'mend'] as const)
         if (this.#replication.allows(step, name)) add(3, 'copy', step, name);
+    }
+  }
+
+  /** A server that is promoted, and whose epoch has not begun, starts again without its disk or on an older one. */
+  #urgeLoss(add: Add): void {
+    const { servers, inForce, hasLost } = this.#replication;
+    if (hasLost) return;
+    const named = servers.find((server) => server.isPrimary && server !== inForce && server !== this.#lost);
+    if (named !== undefined) this.#promoted = named;
+    if (this.#promoted === undefined || this.#promoted === inForce) return;
+    const { name } = this.#promoted;
+    for (const step of ['kill', 'start empty', 'start old'] as const)
+      if (this.#replication.allows(step, name)) add(step === 'kill' ? 15 : 30, 'copy', step, name);
+  }
+}
+
+type StrangerPhase = 'leave' | 'follow' | 'answer' | 'loss';
+
+/**
+ * A copy leaves and follows again, and gets all orders before it joins, while another copy gets none. Then the primary
+ * is lost.
+ */
+class Stranger implements Plot {
+  weights = weighed([SETTLER_NAMES, 8]);
+  readonly #dice: Random;
+  readonly #replication: Replication;
+  readonly #primary: CopyServer;
+  readonly #stranger: CopyServer;
+  readonly #copy: CopyServer;
+  #phase: StrangerPhase = 'leave';
+  #left = 60;
+
+  constructor({ dice }: SchedulerParts, replication: Replication, stranger: CopyServer) {
+    this.#dice = dice;
+    this.#replication = replication;
+    this.#primary = replication.inForce;
+    this.#stranger = stranger;
+    this.#copy = replication.servers.find((one) => one !== stranger && one !== this.#primary)!;
+  }
+
+  goesOn(): boolean {
+    this.#left -= 1;
+    const { listed, replicas } = this.#primary;
+    const isListed = listed.length === 0 || listed.includes(this.#stranger.name);
+    if (this.#phase === 'leave' && !isListed) this.#begin('follow', 30, weighed([SETTLER_NAMES, SLOW]));
+    else if (this.#phase === 'follow' && replicas.has(this.#stranger.name))
+      this.#begin('answer', 40, weighed([SETTLER_NAMES, SLOW], [[REQUESTS], 4], [API_NAMES, 4]));
+    else if (this.#phase === 'answer' && this.#left <= 0)
+      this.#begin('loss', 60, weighed([SETTLER_NAMES, 8], [[REQUESTS], 0.1]));
+    const hasSuccessor = this.#replication.inForce !== this.#primary;
+    return this.#left > 0 && !hasSuccessor;
+  }
+
+  #begin(phase: StrangerPhase, left: number, weights: Weights): void {
+    this.#phase = phase;
+    this.#left = left;
+    this.weights = weights;
+  }
+
+  urge(add: Add): void {
+    const urge = (weight: number, server: CopyServer, steps: readonly CopyStep[]): void => {
+      for (const step of steps)
+        if (this.#replication.allows(step, server.name)) add(weight, 'copy', step, server.name);
+    };
+    if (this.#phase === 'leave') add(12, 'pass', this.#dice.pick([210, 500]));
+    else if (this.#phase === 'follow') urge(30, this.#stranger, ['mend', 'follow', 'copy whole', 'arrive']);
+    else if (this.#phase === 'answer') {
+      urge(30, this.#copy, ['cut']);
+      urge(30, this.#stranger, ['receive all', 'acknowledge']);
+    } else {
+      urge(30, this.#primary, ['kill']);
+      urge(30, this.#copy, ['mend']);
+      add(12, 'pass', this.#dice.pick([210, 500]));
+    }
+  }
+}
+
+/** A server is started again on a snapshot of its disk, before or after another one takes its place. */
+class Relapse implements Plot {
+  weights = weighed([[REQUESTS], 8], [SETTLER_NAMES, 1]);
+  readonly #replication: Replication;
+  readonly #server: CopyServer;
+  #phase: 'trade' | 'start' | 'return' = 'trade';
+  #left: number;
+
+  constructor({ dice }: SchedulerParts, replication: Replication, server: CopyServer) {
+    this.#replication = replication;
+    this.#server = server;
+    this.#left = 10 + dice.below(30);
+  }
+
+  goesOn(): boolean {
+    this.#left -= 1;
+    if (this.#phase === 'trade' && this.#left <= 0) {
+      this.#phase = 'start';
+      this.#left = 20;
+    } else if (this.#phase === 'start' && this.#replication.hasLost) {
+      this.#phase = 'return';
+      this.#left = 50;
+      this.weights = weighed([[REQUESTS], 4], [SETTLER_NAMES, 4]);
+    }
+    return this.#left > 0;
+  }
+
+  urge(add: Add): void {
+    if (this.#phase !== 'start') return;
+    for (const step of ['kill', 'start old'] as const)
+      if (this.#replication.allows(step, this.#server.name)) add(30, 'copy', step, this.#server.name);
   }
 }
 
@@ -190,11 +306,23 @@ function oldLook(parts: SchedulerParts): Plot | undefined {
   return undefined;
 }
 
+/** Returns the plot that a step of a copy begins, if any. */
+function plotOfCopies(step: CopyStep, name: string, parts: SchedulerParts): Plot | undefined {
+  const { dice, world } = parts;
+  const replication = world.replication!;
+  const server = replication.named(name)!;
+  if (step === 'snapshot' && dice.chance(0.8)) return new Relapse(parts, replication, server);
+  if (step !== 'cut') return undefined;
+  if (server !== replication.inForce && dice.chance(0.3)) return new Stranger(parts, replication, server);
+  return dice.chance(0.8) ? new Succession(parts, replication) : undefined;
+}
+
 /** Returns the plot that a decision begins, if any. */
 function plotAfter(decision: Decision, parts: SchedulerParts): Plot | undefined {
   const { dice, flavour, world } = parts;
-  if (decision[0] === 'copy' && decision[1] === 'cut')
-    return dice.chance(0.8) ? new Succession(parts, world.replication!) : undefined;
+  if (decision[0] === 'copy') return plotOfCopies(decision[1], decision[2], parts);
+  if (decision[0] === 'snapshot postgres')
+    return dice.chance(0.7) ? new Succession(parts, world.replication!) : undefined;
   if (decision[0] === 'lose redis') return dice.chance(0.7) ? new HeldBatch(parts) : undefined;
   if (decision[0] === 'replica lags') return dice.chance(0.5) ? new ForgottenEpoch(parts) : undefined;
   if (!flavour.clocks || decision[0] !== 'run') return undefined;
@@ -247,6 +375,8 @@ export interface Flavour {
   readonly settlement: number;
   /** Tens of seconds that pass, after which settled events are trimmed. */
   readonly waits: number;
+  /** A snapshot of Postgres may be put back, where the engine has copies. */
+  readonly putsBack: boolean;
   /** Looks whether the claim filter must grow. */
   readonly filters: number;
   /** Number of client order ids. They are few, so that many requests repeat one. */
@@ -259,8 +389,9 @@ export interface Flavour {
 export const flavourOf = (dice: Random, hasCopies: boolean): Flavour => {
   const drawn = drawFlavour(dice);
   if (!hasCopies) return drawn;
+  const putsBack = dice.chance(0.25);
   const without = { switches: false, losses: false, failovers: false, clocks: false, filters: 0, marked: 0 };
-  return Object.assign(drawn, without, { waits: 0 });
+  return Object.assign(drawn, without, { waits: 0, putsBack });
 };
 
 const drawFlavour = (dice: Random): Flavour => ({
@@ -271,6 +402,7 @@ const drawFlavour = (dice: Random): Flavour => ({
   faults: dice.pick([0, 1, 1, 3]),
   settlement: dice.pick([0.2, 0.4, 1, 2.5]),
   waits: dice.pick([0, 0.3, 1.5, 4]),
+  putsBack: false,
   filters: dice.pick([0, 0, 0.6]),
   ids: dice.pick([2, 12, 12]),
   marked: dice.pick([0, 0, 0.5, 1]),
@@ -315,7 +447,10 @@ export type Decision =
   | readonly ['replica lags']
   /** The server ends, and that replica takes its place. */
   | readonly ['fail over']
-  | readonly ['copy', step: CopyStep, server: string];
+  | readonly ['copy', step: CopyStep, server: string]
+  /** A snapshot of Postgres is taken, and put back, with engine copies beside it. */
+  | readonly ['snapshot postgres']
+  | readonly ['put postgres back'];
 
 export interface Weighed {
   readonly decision: Decision;
@@ -457,11 +592,23 @@ export class Scheduler {
       add(2, 'start', dice.pick(OPERATOR_NAMES), { do: 'rebuild' });
   }
 
+  /** Postgres goes back to a snapshot, and operators take the primary from the servers. */
+  #possibleSnapshots(add: Add): void {
+    const { clients, dice, flavour, world } = this.#parts;
+    if (!flavour.putsBack) return;
+    if (!world.replication!.hasLost) {
+      add(0.3, 'snapshot postgres');
+      if (world.hasSnapshot) add(0.1, 'put postgres back');
+    } else if (world.isPutBack && clients.running('adopt') === 0)
+      add(0.5, 'start', dice.pick(OPERATOR_NAMES), { do: 'adopt' });
+  }
+
   #possibleFaults(add: Add): void {
     const { dice, flavour, world } = this.#parts;
     const { faults, losses, failovers, clocks } = flavour;
     if (world.replication !== undefined) {
       add(0.08 * faults, 'crash', dice.pick(ACTOR_NAMES), dice.below(3));
+      this.#possibleSnapshots(add);
       return;
     }
     if (clocks) {

@@ -10,9 +10,10 @@ import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
 import type { MarketChange } from '../../../src/domain/market-rules.ts';
 import type { ClosedOrder, Order, Trade } from '../../../src/domain/order.ts';
-import { type Engine, openEngine, type PlaceOrder } from '../../../src/engine/index.ts';
+import { type Engine, openEngine, type PlaceOrder, type SeenServer } from '../../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import { type Figures, type MarketData, openMarketData } from '../../../src/market-data/index.ts';
+import { adopt } from '../../../src/operator/copies.ts';
 import { type HostPort, serverName } from '../../../src/redis/address.ts';
 import { CopiesKeeper } from '../../../src/roles/copies-keeper.ts';
 import { openCopies } from '../../../src/roles/engine-copies.ts';
@@ -75,6 +76,8 @@ export class Service {
   readonly #ledger: Ledger;
   readonly #marketData: MarketData;
   #settlement: ReturnType<typeof createSettlementWorker> | undefined;
+  /** The copies as an operator saw them last. */
+  looked: ReadonlyMap<string, SeenServer | undefined> = new Map();
 
   constructor({ world, redis, copies: connections, makePool, filterBytes, sabotage }: ServiceOptions) {
     const ledger = openLedger({ databaseUrl: world.databaseUrl, makePool });
@@ -181,6 +184,11 @@ export class Service {
     return checks
       .filter(({ count }) => count > 0)
       .map(({ name, differences }) => `${name}: ${JSON.stringify(differences)}`);
+  }
+
+  /** Takes the primary from the servers as the operator's command does, which looked at them at the last `looked`. */
+  async adopt(): Promise<void> {
+    await adopt(undefined, this.looked, { ledger: this.#ledger });
   }
 
   rebuild = async (): Promise<void> => void (await rebuildEngine(this.#parts));

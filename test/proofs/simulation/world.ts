@@ -78,6 +78,15 @@ const RESTORE = `
   create function saved.restore() returns void language plpgsql set session_replication_role = replica as $$
   begin ${WRITTEN.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`).join(' ')} end $$`;
 
+const perTable = (statement: (table: string) => string): string => WRITTEN.map(statement).join(' ');
+
+/** Keeps all tables as they are at a moment, and puts them back to it. */
+const SNAPSHOTS = `create schema kept; ${perTable((table) => `create table kept.${table} as table ${table} with no data;`)}
+  create function kept.take() returns void language plpgsql as $$
+  begin ${perTable((table) => `truncate kept.${table}; insert into kept.${table} table ${table};`)} end $$;
+  create function kept.put_back() returns void language plpgsql set session_replication_role = replica as $$
+  begin ${perTable((table) => `delete from ${table}; insert into ${table} table kept.${table};`)} end $$`;
+
 export class World {
   readonly redis: Redis;
   /** Absent where the engine is on one server. */
@@ -96,6 +105,9 @@ export class World {
   sessions: Sessions;
   databaseUrl = '';
   readonly #options: WorldOptions;
+  /** A snapshot of Postgres was taken in this history. */
+  hasSnapshot = false;
+  isPutBack = false;
   readonly #scripts = new Map<string, Script>();
   #template = '';
   #contents: Contents = [];
@@ -148,7 +160,7 @@ export class World {
     }
     this.#contents = await this.#dump();
     const copies = WRITTEN.map((table) => `create table saved.${table} as table ${table};`).join(' ');
-    await this.#onDatabase(this.#template, `create schema saved; ${copies} ${RESTORE}`);
+    await this.#onDatabase(this.#template, `create schema saved; ${copies} ${RESTORE}; ${SNAPSHOTS}`);
   }
 
   async #dump(): Promise<Contents> {
@@ -202,6 +214,8 @@ export class World {
     this.runId = this.#firstRunId;
     this.nowMs = BEGINNING_MS;
     this.hasSteppedClock = false;
+    this.hasSnapshot = false;
+    this.isPutBack = false;
     this.#tookOver = undefined;
     this.#replica = undefined;
     this.switches = new Switches();
@@ -227,6 +241,19 @@ export class World {
 
   get #firstRunId(): string {
     return this.replication?.servers[0]?.runId ?? FIRST_RUN_ID;
+  }
+
+  /** A snapshot of Postgres has everything that is committed. */
+  async takeSnapshot(): Promise<void> {
+    await (await this.sessions.monitor()).query('select kept.take()');
+    this.hasSnapshot = true;
+  }
+
+  /** Postgres is as it was when the snapshot was taken. Nobody is connected to it. */
+  async putBack(): Promise<void> {
+    await (await this.sessions.monitor()).query('select kept.put_back()');
+    this.replication!.hasLost = true;
+    this.isPutBack = true;
   }
 
   /** Returns what Postgres says of the copies. */
