@@ -133,7 +133,8 @@ local function check_means(order, pays)
   if need >= EXACT_LIMIT then return 'ORDER_ABOVE_MAX_SIZE' end
   if not holds(pays, order.wallet .. AVAILABLE, need) then return 'INSUFFICIENT_BALANCE' end
   if order.rests then
-    if count_live(order.wallet) >= max_live + (order.old and 1 or 0) then return 'BAD_REQUEST' end
+    -- One that replaces another takes its place.
+    if count_live(order.wallet) >= max_live and not order.old then return 'TOO_MANY_LIVE' end
     check_amount(pays, order.wallet .. RESERVED)
     check_amount(levels[order.side], order.key)
   end

@@ -8,6 +8,7 @@ import type { CopyRounds } from './copies/rounds.ts';
 import type { EpochNotes } from './epoch-notes.ts';
 import { FilterInForce } from './filter-in-force.ts';
 import { EngineLifecycle } from './lifecycle.ts';
+import { EngineMemory } from './memory.ts';
 import { Stale } from './outcomes.ts';
 import { type Hold, ScriptRunner } from './script-runner.ts';
 
@@ -42,6 +43,7 @@ export class EngineCore {
   readonly scripts: ScriptRunner;
   readonly filter: FilterInForce;
   readonly lifecycle: EngineLifecycle;
+  readonly memory: EngineMemory;
   readonly here: (() => Resume) | undefined;
   readonly #renewals = new Map<string, Promise<void>>();
 
@@ -62,9 +64,10 @@ export class EngineCore {
     const holding = rounds && (() => this.#hold(rounds));
     this.scripts = new ScriptRunner(redis, { load, observe, warn, holding });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);
-    const { scripts, filter } = this;
+    this.memory = new EngineMemory(redis);
+    const { scripts, filter, memory } = this;
     const server = { trustsServer, isDurable, hasCopies: rounds !== undefined };
-    this.lifecycle = new EngineLifecycle({ redis, scripts, filter, epochs, warn, ...server });
+    this.lifecycle = new EngineLifecycle({ redis, scripts, filter, memory, epochs, warn, ...server });
   }
 
   /** @throws Refusal SERVICE_UNAVAILABLE while the engine is not open, or its copies cannot be asked */

@@ -10,6 +10,7 @@ import { EngineBehind, EngineExhausted, type EngineFormat, otherFormat } from '.
 import type { FilterInForce } from './filter-in-force.ts';
 import { writeFilterState } from './filter-layout.ts';
 import { KEYS } from './keys.ts';
+import type { EngineMemory } from './memory.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import { OPEN_EPOCH } from './scripts.ts';
 import {
@@ -32,6 +33,7 @@ interface LifecycleOptions {
   readonly redis: Redis;
   readonly scripts: ScriptRunner;
   readonly filter: FilterInForce;
+  readonly memory: EngineMemory;
   readonly epochs: EpochNotes | undefined;
   readonly warn: (message: string) => void;
   readonly trustsServer: boolean;
@@ -53,6 +55,7 @@ export class EngineLifecycle {
   readonly #isDurable: boolean;
   readonly #epochs: EpochNotes | undefined;
   readonly #trustsServer: boolean;
+  readonly #memory: EngineMemory;
   #epoch: number | undefined;
   /** The noted epoch that this engine lacked when a next one began; it is told when the engine opens. */
   #lacked: BegunEpoch | null = null;
@@ -64,12 +67,13 @@ export class EngineLifecycle {
   readonly #listeners = new Set<() => void>();
 
   constructor(options: LifecycleOptions) {
-    const { redis, scripts, filter, epochs, warn, trustsServer } = options;
+    const { redis, scripts, filter, memory, epochs, warn, trustsServer } = options;
     this.#hasCopies = options.hasCopies;
     this.#isDurable = options.isDurable;
     this.#redis = redis;
     this.#scripts = scripts;
     this.#filter = filter;
+    this.#memory = memory;
     this.#epochs = epochs;
     this.#warn = warn;
     this.#trustsServer = trustsServer;
@@ -278,6 +282,7 @@ export class EngineLifecycle {
     const read = this.#isDurable ? wrongOfService : wrongSettings;
     const wrong = await this.#scripts.callAnyFormat(() => read(this.#redis));
     if (wrong !== undefined && wrong.length > 0 && tenure === this.#tenure) this.#lose();
+    await this.#scripts.callAnyFormat(() => this.#memory.read());
   }
 
   /**

@@ -101,12 +101,15 @@ interface Outcome {
   readonly hold: Hold | undefined;
 }
 
+/** Code of the script for an order that would rest beside as many live ones as its wallet may have. */
+const TOO_MANY_LIVE = 'TOO_MANY_LIVE';
+
 const isPlaced = ([code]: Buffer): boolean => code === OUTCOMES.placed || code === OUTCOMES.replaced;
 const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
 const wordOf = ({ bytes }: Outcome): string => bytes.toString('utf8', 1);
 
 /** Fields of a call that its market does not decide. */
-type OfTheMoment = 'epoch' | 'minSequence' | 'layout';
+type OfTheMoment = 'epoch' | 'minSequence' | 'layout' | 'maxLive';
 
 export class PlacingCalls {
   readonly #core: EngineCore;
@@ -145,10 +148,21 @@ export class PlacingCalls {
       case OUTCOMES.stale:
         return new Stale(wordOf(outcome));
       case OUTCOMES.refused:
-        throw refusalOf(wordOf(outcome));
+        throw this.#refusal(wordOf(outcome));
       default:
         throw this.#core.scripts.failureOf('place_orders', wordOf(outcome));
     }
+  }
+
+  #refusal(code: string): Error {
+    const most = this.#limits.maxLiveOrders;
+    const now = this.#core.memory.liveOrders(most);
+    if (code !== TOO_MANY_LIVE) return refusalOf(code);
+    if (now === most) return new Refusal('BAD_REQUEST', `a wallet may have ${most} live orders`);
+    return new Refusal(
+      'SERVICE_UNAVAILABLE',
+      `the memory for live orders is nearly used up, and a wallet may have ${now} of them for now: nothing was recorded`,
+    );
   }
 
   async #call(market: Market, orders: WaitingOrder[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
@@ -167,7 +181,9 @@ export class PlacingCalls {
     });
     const sent = packed.filter((one): one is Buffer => one instanceof Buffer);
     if (sent.length === 0) return packed as (Error | Outcome)[];
-    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, minSequence, layout: filter.text });
+    const maxLive = this.#core.memory.liveOrders(this.#limits.maxLiveOrders);
+    const moment = { epoch, minSequence, layout: filter.text, maxLive };
+    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), ...moment });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const { reply, hold } = await this.#core.scripts.runUnheld(PLACE_ORDERS, input);
     const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);
@@ -200,7 +216,6 @@ export class PlacingCalls {
         preOpen: market.status === 'pre_open' ? 1 : 0,
         maxMakers: this.#limits.maxMakers,
         maxMakersOfCall: MAX_MAKERS_OF_CALL,
-        maxLive: this.#limits.maxLiveOrders,
         rules: rulesText(market),
       };
       this.#rules.set(market, rules);
