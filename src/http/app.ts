@@ -11,7 +11,7 @@ import { tooSlow, WalletReads } from '../history/wallet-reads.ts';
 import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
 import { limitRepeatedLines, type RepeatedLines } from '../process/repeated-lines.ts';
 import { spansInUse } from '../process/spans.ts';
-import type { HistoryReads } from './endpoint.ts';
+import { METRICS_PATH } from './endpoints/probes.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
 import { localCallers } from './local-caller.ts';
@@ -25,7 +25,7 @@ import { refusedHead } from './middleware/request-head.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
 import { pageRoutes } from './page/index.ts';
 import { refusalReply } from './replies/error.ts';
-import type { Reply } from './replies/reply.ts';
+import { type Reply, WRITERS } from './replies/reply.ts';
 import {
   addHeader,
   followConnection,
@@ -37,15 +37,8 @@ import {
   stateOf,
   useMessageClasses,
 } from './response/index.ts';
-import {
-  LOCAL_ROUTES,
-  legacyRoutes,
-  METRICS_PATH,
-  type Method,
-  PROBES,
-  ROUTES,
-  type Route,
-} from './routes.ts';
+import type { HistoryReads, Method, Reads, Route } from './route.ts';
+import { LOCAL_ROUTES, legacyRoutes, PROBES, ROUTES } from './routes.ts';
 import { ServedCall } from './served-call.ts';
 import type { ProbeServices, Readiness, Services } from './services.ts';
 import { isUnread, UnreadReplies } from './unread-replies.ts';
@@ -156,10 +149,9 @@ function addDocumentation(
   repeated: RepeatedLines,
   ceiling: RequestHandler,
 ): void {
-  for (const [path, endpoint] of documentation(services.settings)) {
+  for (const [path, handle] of documentation(services.settings)) {
     const setHeaders = path === VIEWER_PATH ? [everyOrigin, allowViewer] : [everyOrigin];
-    const route = { method: 'GET', path, caller: 'public', endpoint } as const;
-    const serveIt = serve(route, services, reads, () => false, repeated);
+    const serveIt = serve({ caller: 'public', handle }, services, reads, () => false, repeated);
     register(app, 'GET', path, enter(path, ...setHeaders), ceiling, serveIt);
   }
 }
@@ -181,11 +173,13 @@ export function closeApp(
     cappedReads(PROBE_BURST, () => services.ready(isDeep)),
   ) as [() => Promise<Readiness>, () => Promise<Readiness>];
   const shared = { ...services, ready: (isDeep: boolean) => (isDeep ? deep() : plain()) };
-  for (const { method, path, probe } of probes) {
+  for (const probe of probes) {
+    const { method, path } = probe;
     register(app, method, path, enter(path), async (request, response) => {
       const state = stateOf(response);
       state.isProbe = true;
-      send(response, await probe(shared, state.requestId, 'deep' in request.query));
+      const call = { requestId: state.requestId, isDeep: 'deep' in request.query };
+      send(response, await probe.handle(shared, call, WRITERS));
     });
   }
   app.use(...otherwise);
@@ -253,26 +247,30 @@ const atOnce =
     return second(request, response, next);
   };
 
+/** A route as far as a request needs it. */
+type Served = Pick<Route, 'caller' | 'handle' | 'bucket'> & Pick<Reads, 'readsBody' | 'bodyLimits'>;
+
 /**
  * Checks and answers a request in the documented order of precedence. Express passes thrown errors to the error
  * handler.
  */
 function serve(
-  { caller, endpoint, bucket }: Route,
+  route: Served,
   services: Services,
   reads: HistoryReads,
   isBlocked: (request: Request) => boolean,
   repeated: RepeatedLines,
 ): RequestHandler {
+  const { caller, readsBody, bodyLimits, bucket } = route;
   const serving = { services, reads, repeated };
   const addressOf = clientAddresses(services.settings.trustProxyHops);
   return async (request, response) => {
     const restricted = isBlocked(request);
     if (caller === 'login' && restricted) throw new Refusal('RESTRICTED_JURISDICTION');
     const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
-    const body = endpoint.readsBody ? await readBody(request, endpoint.bodyLimits) : undefined;
+    const body = readsBody ? await readBody(request, bodyLimits) : undefined;
     const call = new ServedCall(serving, request, response, { wallet, restricted, body });
-    const answer = endpoint.handle(call);
+    const answer = route.handle(call, WRITERS);
     const reply = await (bucket === undefined ? answer : inTime(call.clock, answer));
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);

@@ -1,10 +1,10 @@
-/** A request that passed the checks of its route, as endpoints take it. */
+/** A request that passed the checks of its route, as handlers take it. */
 
 import type { Request, Response } from 'express';
 import type { RepeatedLines } from '../process/repeated-lines.ts';
-import type { HistoryReads, Query, WalletCall } from './endpoint.ts';
 import { report } from './middleware/errors.ts';
 import { type ReplyState, stateOf } from './response/index.ts';
+import type { HistoryReads, Query, WalletCall } from './route.ts';
 import type { Services } from './services.ts';
 
 /** Parts that all calls of a route share. */

@@ -311,8 +311,7 @@ describe('the documents', () => {
 
   it('accept and reject the same orders as the service', () => {
     const isDocumented = schemasOf(openApi)(orderBody.schema);
-    const placing = ROUTES.find(({ method, path }) => method === 'POST' && path === '/v1/orders')!.endpoint
-      .request!;
+    const placing = ROUTES.find(({ method, path }) => method === 'POST' && path === '/v1/orders')!.request!;
     const order = { market: '"ETH/USDC"', side: '"buy"', type: '"limit"', price: '2000', size: '1' };
     const market = { ...order, type: '"market"', price: undefined };
     const amounts = words('1 0.1 1e3 "1" "0.5" ".5" "5." "1e-3" 0 -1 "0" "0e5" "-1"');

@@ -3,30 +3,47 @@
  * trading is paused.
  */
 
+import { z } from 'zod';
 import { orderByClientIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
-import type { closedOrderSchema } from '../../order/reply.ts';
+import { closedOrderSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
-import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
-import { json, type Reply } from '../replies/reply.ts';
+import { codesOf, type WalletCall, walletRoute } from '../route.ts';
 import { findOrderId } from './find-order-id.ts';
 
-export const deleteOrder: WalletEndpoint = {
-  handle: (call) => cancel(call, call.params.orderId!),
-};
+export const deleteOrder = walletRoute({
+  method: 'DELETE',
+  path: '/v1/orders/:orderId',
+  id: 'cancelOrder',
+  tag: 'Trading',
+  summary: 'Cancels a live order',
+  description: 'Works while trading is paused.',
+  reply: closedOrderSchema,
+  codes: codesOf('cancelling'),
+  parameters: { orderId: z.string().describe('the `id` of an order') },
+  handle: async (call, write) => write.json(await cancel(call, call.params.orderId!)),
+});
 
-export const deleteOrderByClientId: WalletEndpoint = {
+export const deleteOrderByClientId = walletRoute({
+  method: 'DELETE',
+  path: '/v1/orders/by-client-id/:clientOrderId',
+  id: 'cancelOrderByClientId',
+  tag: 'Trading',
+  summary: 'Cancels the live order of a client order id',
+  description: 'Works while trading is paused.',
+  reply: closedOrderSchema,
+  codes: codesOf('cancelling'),
   request: orderByClientIdRequest,
-  async handle(call) {
+  async handle(call, write) {
     const orderId = await findOrderId(call, checked(orderByClientIdRequest, call.params).clientOrderId);
     if (orderId === null) throw new Refusal('ORDER_NOT_FOUND');
-    return cancel(call, orderId);
+    return write.json(await cancel(call, orderId));
   },
-};
+});
 
-async function cancel({ services, wallet }: WalletCall, orderId: string): Promise<Reply> {
+async function cancel({ services, wallet }: WalletCall, orderId: string) {
   const closed = await services.engine.orders.cancel(wallet, orderId);
   services.wakeSettlement();
-  return json<typeof closedOrderSchema>(closedReply(closed));
+  return closedReply(closed);
 }

@@ -2,15 +2,23 @@
 
 import { cancelOrdersRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
-import type { closedOrdersSchema } from '../../order/reply.ts';
+import { closedOrdersSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
-import type { WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
-import { json } from '../replies/reply.ts';
+import { walletRoute } from '../route.ts';
 
-export const deleteOrders: WalletEndpoint = {
+export const deleteOrders = walletRoute({
+  method: 'DELETE',
+  path: '/v1/orders',
+  id: 'cancelOrders',
+  tag: 'Trading',
+  summary: 'Cancels all live orders, or those of one market',
+  description:
+    'Works while trading is paused. Orders that are placed after the request began are not included.',
+  reply: closedOrdersSchema,
+  codes: ['MARKET_NOT_FOUND'],
   request: cancelOrdersRequest,
-  async handle({ services, wallet, query }) {
+  async handle({ services, wallet, query }, write) {
     const { market } = checked(cancelOrdersRequest, query);
     const { engine } = services;
     if (market !== undefined && (await engine.markets.bySymbol(market)) === undefined) {
@@ -18,6 +26,6 @@ export const deleteOrders: WalletEndpoint = {
     }
     const closed = await engine.orders.cancelAll(wallet, market ?? null);
     services.wakeSettlement();
-    return json<typeof closedOrdersSchema>({ cancelled: closed.map(closedReply), count: closed.length });
+    return write.json({ cancelled: closed.map(closedReply), count: closed.length });
   },
-};
+});

@@ -1,6 +1,6 @@
 /** Finds the order that a client order id stands for. */
 
-import type { WalletCall } from '../endpoint.ts';
+import type { WalletCall } from '../route.ts';
 
 /**
  * Postgres is asked only if the engine does not know the id. The engine drops an id some time after Postgres has it.

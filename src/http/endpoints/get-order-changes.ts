@@ -11,12 +11,13 @@ import {
   readChanges,
 } from '../../history/order-changes.ts';
 import type { WalletReads } from '../../history/wallet-reads.ts';
+import { orderChangesSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
-import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
 import { changeReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 import { waitOut } from '../response/index.ts';
+import { READS_IN_TURN, type WalletCall, walletRoute } from '../route.ts';
 import type { Services } from '../services.ts';
 
 /** A cursor has the server, packs the sequence below the epoch, and the key below the kind. */
@@ -50,7 +51,18 @@ function readAfter(wallet: string, cursor: string): ChangePlace {
 
 const emptyReply = (cursor: string): Reply => jsonText(`{"changes":[],"cursor":"${cursor}","more":false}`);
 
-export const getOrderChanges: WalletEndpoint = {
+export const getOrderChanges = walletRoute({
+  method: 'GET',
+  path: '/v1/orders/changes',
+  id: 'getOrderChanges',
+  tag: 'Trading',
+  summary: 'Returns changes of orders of the wallet as they happen',
+  description:
+    'Returns the changes after a cursor, oldest first: placements, each with the fills it took, later fills, and ' +
+    'endings. Each change is told once, as long as each request sends the `cursor` of the reply before. Where there ' +
+    'is none, the reply waits up to `wait` seconds for the next one. ' +
+    READS_IN_TURN,
+  reply: orderChangesSchema,
   request: changesRequest,
   async handle({ services, reads, wallet, query, caller, clock }) {
     const { after, wait, limit } = checked(changesRequest, query);
@@ -83,7 +95,7 @@ export const getOrderChanges: WalletEndpoint = {
       waiter.leave();
     }
   },
-};
+});
 
 interface Told {
   readonly isEmpty: boolean;

@@ -3,16 +3,26 @@
 import { ordersRequest } from '../../contract/requests.ts';
 import { forwardScope, readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readOrders } from '../../history/order-history.ts';
-import type { ordersSchema } from '../../order/reply.ts';
+import { ordersSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
-import type { WalletEndpoint } from '../endpoint.ts';
 import { checkMarket, findMarkets } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
-import { jsonPage } from '../replies/reply.ts';
+import { READS_IN_TURN, walletRoute } from '../route.ts';
 
-export const getOrders: WalletEndpoint = {
+export const getOrders = walletRoute({
+  method: 'GET',
+  path: '/v1/orders',
+  id: 'getOrders',
+  tag: 'Trading',
+  summary: 'Returns orders of the wallet, newest first',
+  description:
+    'Returns pages of live and terminal orders by the time of placing, 100 orders a page unless `limit` is smaller. ' +
+    'No order is on two pages. Every order that keeps the requested status meanwhile is on one. ' +
+    READS_IN_TURN,
+  reply: ordersSchema,
+  codes: ['MARKET_NOT_FOUND'],
   request: ordersRequest,
-  async handle({ services, reads, wallet, query }) {
+  async handle({ services, reads, wallet, query }, write) {
     const { market, status, limit, cursor, order: direction, since, until } = checked(ordersRequest, query);
     const scope = { list: 'orders', wallet, status, market, ...forwardScope({ direction, since, until }) };
     const place = cursor === undefined ? undefined : readCursor(scope, cursor);
@@ -32,7 +42,7 @@ export const getOrders: WalletEndpoint = {
         items.map(({ order }) => order),
       );
       const orders = items.map(({ order, shown }) => orderReply(order, shown, marketOf(order)));
-      return jsonPage<typeof ordersSchema>('orders', orders, writeCursor(scope, next));
+      return write.page('orders', orders, writeCursor(scope, next));
     });
   },
-};
+});

@@ -1,15 +1,23 @@
 /** `GET /v1/portfolio/{address}`: returns the wallet's balances and their value in the numeraire. */
 
-import type { portfolioSchema } from '../../contract/portfolio.ts';
+import { address } from '../../contract/fields.ts';
+import { portfolioSchema } from '../../contract/portfolio.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { markOf } from '../../domain/mark.ts';
 import type { Engine } from '../../engine/index.ts';
-import type { WalletEndpoint } from '../endpoint.ts';
 import { portfolioReply } from '../replies/portfolio.ts';
-import { json } from '../replies/reply.ts';
+import { walletRoute } from '../route.ts';
 
-export const getPortfolio: WalletEndpoint = {
-  async handle({ services, wallet, params }) {
+export const getPortfolio = walletRoute({
+  method: 'GET',
+  path: '/v1/portfolio/:address',
+  id: 'getPortfolio',
+  tag: 'Trading',
+  summary: 'Returns the balances of the wallet and their value',
+  reply: portfolioSchema,
+  codes: ['FORBIDDEN'],
+  parameters: { address },
+  async handle({ services, wallet, params }, write) {
     // Every text except the caller's own address gets the same refusal.
     if (params.address?.toLowerCase() !== wallet) throw new Refusal('FORBIDDEN');
     const { engine, settings } = services;
@@ -20,9 +28,9 @@ export const getPortfolio: WalletEndpoint = {
     const holdings = balances.map(({ asset: symbol, scale, ...amounts }) => {
       return { ...amounts, asset: { symbol, scale }, mark: marks.get(symbol) ?? '0' };
     });
-    return json<typeof portfolioSchema>(portfolioReply(wallet, holdings));
+    return write.json(portfolioReply(wallet, holdings));
   },
-};
+});
 
 /**
  * Returns marks of the numeraire and of the assets that have a market quoted in it. The default numeraire is the quote

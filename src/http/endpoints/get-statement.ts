@@ -2,22 +2,37 @@
 
 import type { z } from 'zod';
 import { statementRequest } from '../../contract/requests.ts';
-import type { statementSchema } from '../../contract/statement.ts';
+import { statementSchema, statementText } from '../../contract/statement.ts';
+import { writeJson } from '../../domain/json.ts';
 import { readPlace, writePlace } from '../../history/list-cursor.ts';
 import type { Ledger, StatementPage, StatementPosition, StatementSpan } from '../../ledger/index.ts';
 import { csvPage } from '../../statements/statement.ts';
 import { checked } from '../checked.ts';
-import type { WalletEndpoint } from '../endpoint.ts';
-import { json, jsonForSeveral, type Reply } from '../replies/reply.ts';
+import { jsonForSeveral, type Reply } from '../replies/reply.ts';
 import { statementReply } from '../replies/statement.ts';
 import { timestamp } from '../replies/timestamp.ts';
+import { READS_IN_TURN, walletRoute } from '../route.ts';
 
 /** Trades and movements of a page. */
 const PAGE_LINES = 250;
 
 const PATH = '/v1/statement';
 
-export const getStatement: WalletEndpoint = {
+export const getStatement = walletRoute({
+  method: 'GET',
+  path: '/v1/statement',
+  id: 'getStatement',
+  tag: 'Trading',
+  summary: 'Returns the statement of the wallet: every change of its balances, oldest first',
+  description:
+    'A line is one change of one asset: for each asset, the opening balance and all amounts sum to the closing ' +
+    'balance. A trade has a line for each of its assets, and the taker has one more for the fee. The first page has ' +
+    'the opening balances and the last page the closing ones. `from` is inclusive and `to` is not; at most 31 days ' +
+    'lie between them. A statement shows settled events, up to `settledTo`: ask again if `to` is later. In CSV, ' +
+    `the pages put together make one file, and \`Link\` names the next one. ${READS_IN_TURN}`,
+  reply: statementSchema,
+  alsoAs: { 'text/csv': statementText },
+  headers: ['Link'],
   request: statementRequest,
   async handle({ services, reads, wallet, query }) {
     const asked = checked(statementRequest, query);
@@ -25,7 +40,7 @@ export const getStatement: WalletEndpoint = {
       statementPage(services.ledger, wallet, asked, PATH),
     );
   },
-};
+});
 
 /**
  * Returns a page of the statement of a wallet.
@@ -44,7 +59,7 @@ export async function statementPage(
   const next = page.next === null ? null : writePlace(scope, [page.next.sequence, page.next.tradeId]);
   return format === 'csv'
     ? csvAnswer(span, page, after === null, next, path)
-    : jsonForSeveral(json<typeof statementSchema>(statementReply(span, page, next)).text);
+    : jsonForSeveral(writeJson(statementReply(span, page, next)));
 }
 
 const positionOf = ([sequence, tradeId]: readonly number[]): StatementPosition => ({

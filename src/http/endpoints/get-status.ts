@@ -1,14 +1,13 @@
 /** `GET /v1/status`: returns the state of trading, the required terms and the last reconcile. It needs no session. */
 
-import type { statusSchema } from '../../contract/status.ts';
+import { statusSchema } from '../../contract/status.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { sharedForASecond } from '../../domain/shared-read.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
 import type { Engine } from '../../engine/index.ts';
 import type { LastReconcile, Ledger } from '../../ledger/index.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { json } from '../replies/reply.ts';
 import { timestamp } from '../replies/timestamp.ts';
+import { openRoute } from '../route.ts';
 
 /** Timeout of the Postgres read. After it, the answer has the reconcile that was read last. */
 const PATIENCE_MS = 500;
@@ -51,15 +50,25 @@ function readerOf(engine: Engine, ledger: Ledger): StatusReader {
   return reader;
 }
 
-export const getStatus: Endpoint = {
-  async handle({ services: { engine, ledger } }) {
+export const getStatus = openRoute({
+  method: 'GET',
+  path: '/v1/status',
+  caller: 'anyone',
+  id: 'getStatus',
+  tag: 'Markets',
+  summary: 'Returns the state of trading, the required terms and the last reconcile',
+  description:
+    'Answers as long as the engine does. Each replica reads its stores at most once a second for this route. While ' +
+    'Postgres is away, trading goes on, and `reconcile` is the result that the replica read last.',
+  reply: statusSchema,
+  async handle({ services: { engine, ledger } }, write) {
     if (!engine.lifecycle.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
     const reader = readerOf(engine, ledger);
     const [{ paused, termsVersion }, last] = await Promise.all([
       reader.engineState(),
       reader.lastReconcile(),
     ]);
-    return json<typeof statusSchema>({
+    return write.json({
       time: timestamp(Date.now()),
       trading: paused ? 'paused' : 'active',
       termsVersion,
@@ -71,4 +80,4 @@ export const getStatus: Endpoint = {
       },
     });
   },
-};
+});

@@ -3,16 +3,23 @@
 import { tradesRequest } from '../../contract/requests.ts';
 import { forwardScope, readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readTrades } from '../../history/order-history.ts';
-import type { walletTradesSchema } from '../../order/reply.ts';
+import { walletTradesSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
-import type { WalletEndpoint } from '../endpoint.ts';
 import { checkMarket, findMarkets } from '../replies/market.ts';
 import { walletTradeReply } from '../replies/order.ts';
-import { jsonPage } from '../replies/reply.ts';
+import { READS_IN_TURN, walletRoute } from '../route.ts';
 
-export const getTrades: WalletEndpoint = {
+export const getTrades = walletRoute({
+  method: 'GET',
+  path: '/v1/trades',
+  id: 'getTrades',
+  tag: 'Trading',
+  summary: 'Returns trades of the wallet, newest first',
+  description: `Returns pages of the wallet's trades as maker or taker. ${READS_IN_TURN}`,
+  reply: walletTradesSchema,
+  codes: ['MARKET_NOT_FOUND'],
   request: tradesRequest,
-  async handle({ services, reads, wallet, query }) {
+  async handle({ services, reads, wallet, query }, write) {
     const { market, orderId, limit, cursor, order: direction, since, until } = checked(tradesRequest, query);
     const scope = { list: 'trades', wallet, market, orderId, ...forwardScope({ direction, since, until }) };
     const place = cursor === undefined ? undefined : readCursor(scope, cursor);
@@ -25,7 +32,7 @@ export const getTrades: WalletEndpoint = {
       const { items, next } = await readTrades(services, wallet, filter, limit);
       const marketOf = await findMarkets(services.engine, items);
       const trades = items.map((trade) => walletTradeReply(trade, marketOf(trade)));
-      return jsonPage<typeof walletTradesSchema>('trades', trades, writeCursor(scope, next));
+      return write.page('trades', trades, writeCursor(scope, next));
     });
   },
-};
+});

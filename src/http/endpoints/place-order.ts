@@ -8,7 +8,7 @@ import { findOrder } from '../../history/order-history.ts';
 import type { OrderWithFills } from '../../history/shown-fills.ts';
 import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
 import { checked } from '../checked.ts';
-import type { WalletCall } from '../endpoint.ts';
+import type { WalletCall } from '../route.ts';
 
 /** Most lookups in Postgres. The first one counts unless it took minutes, or the engine wakes from minutes of rest. */
 const MAX_LOOKS = 2;

@@ -3,11 +3,10 @@
 import { z } from 'zod';
 import { decimal } from '../../contract/decimals.ts';
 import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
-import type { cancelAfterSchema } from '../../order/reply.ts';
+import { cancelAfterSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
-import type { WalletEndpoint } from '../endpoint.ts';
-import { json } from '../replies/reply.ts';
 import { timestamp } from '../replies/timestamp.ts';
+import { walletRoute } from '../route.ts';
 
 const MIN_MS = 5_000;
 const MAX_MS = 86_400_000;
@@ -35,12 +34,23 @@ const schema = z
   })
   .meta({ examples: [{ timeoutMs: 30_000 }, { timeoutMs: 0 }] });
 
-export const postCancelAfter: WalletEndpoint = {
+export const postCancelAfter = walletRoute({
+  method: 'POST',
+  path: '/v1/orders/cancel-after',
+  id: 'setCancelAfter',
+  tag: 'Trading',
+  summary: 'Sets, renews or switches off the dead-man switch',
+  description:
+    'All live orders of the wallet are cancelled at `cancelAt` unless the request is made again in time. Each ' +
+    'request replaces the one before. A wallet has one switch, whatever the session. The switch works while trading is ' +
+    'paused. Orders that are placed after the cancelling began stay. A switch that was due while the service was ' +
+    'away fires when the service is back. The cancelling ends the switch.',
+  reply: cancelAfterSchema,
   request: schema,
   readsBody: true,
-  async handle({ services, wallet, body }) {
+  async handle({ services, wallet, body }, write) {
     const timeoutMs = toInteger(checked(schema, body).timeoutMs);
     const dueMs = await services.engine.dueCancels.set(wallet, timeoutMs);
-    return json<typeof cancelAfterSchema>({ cancelAt: dueMs === null ? null : timestamp(dueMs) });
+    return write.json({ cancelAt: dueMs === null ? null : timestamp(dueMs) });
   },
-};
+});

@@ -4,11 +4,10 @@ import { cancelBatchRequest } from '../../contract/requests.ts';
 import type { Written } from '../../contract/written.ts';
 import { ERRORS } from '../../domain/errors.ts';
 import type { ClosedOrder } from '../../domain/order.ts';
-import type { cancelBatchSchema, cancelResultSchema } from '../../order/reply.ts';
+import { cancelBatchSchema, type cancelResultSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
-import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
-import { json } from '../replies/reply.ts';
+import { type WalletCall, walletRoute } from '../route.ts';
 import { findOrderId } from './find-order-id.ts';
 
 type CancelResult = Written<typeof cancelResultSchema>;
@@ -19,19 +18,27 @@ const NOT_FOUND = {
   code: 'ORDER_NOT_FOUND',
 } as const satisfies CancelResult;
 
-export const postCancelBatch: WalletEndpoint = {
+export const postCancelBatch = walletRoute({
+  method: 'POST',
+  path: '/v1/orders/cancel-batch',
+  id: 'cancelNamedOrders',
+  tag: 'Trading',
+  summary: 'Cancels named live orders, up to 100',
+  description:
+    'Works while trading is paused. Those of one market are cancelled as one change. Each id has a result of its own.',
+  reply: cancelBatchSchema,
   request: cancelBatchRequest,
   readsBody: true,
-  async handle(call) {
+  async handle(call, write) {
     const { orderIds, clientOrderIds } = checked(cancelBatchRequest, call.body);
     const ids = [...orderIds, ...(await idsOf(call, clientOrderIds))];
     const known = ids.filter((id) => id !== null);
     const closed = await call.services.engine.orders.cancelNamed(call.wallet, known);
     call.services.wakeSettlement();
     const byId = new Map(closed.map((order) => [order.id, order]));
-    return json<typeof cancelBatchSchema>({ results: ids.map((id) => take(byId, id)) });
+    return write.json({ results: ids.map((id) => take(byId, id)) });
   },
-};
+});
 
 /** One after the other, so that a request never occupies more than one connection of Postgres. */
 async function idsOf(call: WalletCall, clientOrderIds: readonly string[]): Promise<(string | null)[]> {

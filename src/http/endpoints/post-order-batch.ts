@@ -8,15 +8,26 @@ import { writeJson } from '../../domain/json.ts';
 import { rejectReasonOf } from '../../domain/order.ts';
 import { placedFills } from '../../history/order-history.ts';
 import { newest, type OrderWithFills } from '../../history/shown-fills.ts';
+import { orderBatchSchema } from '../../order/reply.ts';
 import { orderBatchRequest } from '../../order/request.ts';
 import { checked } from '../checked.ts';
-import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
 import { findMarkets } from '../replies/market.ts';
 import { placingResult } from '../replies/order.ts';
 import { jsonForSeveral } from '../replies/reply.ts';
+import { type WalletCall, walletRoute } from '../route.ts';
 import { type Asked, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
 
-export const postOrderBatch: WalletEndpoint = {
+export const postOrderBatch = walletRoute({
+  method: 'POST',
+  path: '/v1/orders/batch',
+  id: 'placeOrders',
+  tag: 'Trading',
+  summary: 'Places orders, up to 50',
+  description:
+    'Each order is placed or refused as if it had come alone to `POST /v1/orders`, and has a result of its own. Orders ' +
+    'of one market are placed in the order given, and those of other wallets may come between them. The reply shows ' +
+    '5,000 fills in all; `fillCount` is the number of all fills of an order. The body may have 64 KB.',
+  reply: orderBatchSchema,
   request: orderBatchRequest,
   readsBody: true,
   // 50 orders with all their members.
@@ -26,7 +37,7 @@ export const postOrderBatch: WalletEndpoint = {
     const batch = new Batch(call, orders);
     return jsonForSeveral(`{"results":[${(await batch.run()).join(',')}]}`);
   },
-};
+});
 
 type ErrorResult = Written<typeof errorSchema> & { readonly status: number };
 

@@ -2,18 +2,36 @@
 
 import { rejectReasonOf } from '../../domain/order.ts';
 import { placedFills } from '../../history/order-history.ts';
+import { placementSchema } from '../../order/reply.ts';
 import { orderRequestSchema } from '../../order/request.ts';
-import type { WalletCall, WalletEndpoint } from '../endpoint.ts';
+import { ORDER_BODIES } from '../openapi/order-bodies.ts';
 import { findMarkets } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
+import { codesOf, type WalletCall, walletRoute } from '../route.ts';
 import { type Asked, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
 
-export const postOrder: WalletEndpoint = {
+export const postOrder = walletRoute({
+  method: 'POST',
+  path: '/v1/orders',
+  id: 'placeOrder',
+  tag: 'Trading',
+  summary: 'Places an order',
+  description:
+    'A `clientOrderId` that was used before returns its order in its present state, whatever else the request says. ' +
+    'So repeat a request whose reply was lost. A body with a `clientOrderId` alone is a look-up: it returns the ' +
+    'order of that id and never places one. An id that was never used answers `VALIDATION_ERROR`. Post-only orders ' +
+    'that would cross and fill-or-kill orders that cannot be filled are answered with 200, `accepted: false` and ' +
+    'the status `rejected`. A request that is refused with a code places nothing and leaves its `clientOrderId` ' +
+    'free, except for `SETTLEMENT_FAILED`. `BAD_REQUEST` says that the order came after `expiresAfter`, or that the ' +
+    'wallet has too many live orders.',
+  reply: placementSchema,
+  bodies: ORDER_BODIES,
+  codes: [...codesOf('placing'), 'FORBIDDEN', 'BAD_REQUEST'],
   request: orderRequestSchema,
   readsBody: true,
   handle: async (call) => placedReply(call, await placeOrder(call, call.body, readAsked)),
-};
+});
 
 const readAsked = (body: unknown, { wallet }: WalletCall): Asked => ({ request: readOrder(body, wallet) });
 

@@ -1,18 +1,24 @@
 /** `POST /v1/account/terms`: accepts the required version of the terms. */
 
-import type { acceptedTermsSchema } from '../../contract/login.ts';
+import { acceptedTermsSchema } from '../../contract/login.ts';
 import { termsRequest } from '../../contract/requests.ts';
 import { checked } from '../checked.ts';
-import type { WalletEndpoint } from '../endpoint.ts';
-import { json } from '../replies/reply.ts';
+import { codesOf, walletRoute } from '../route.ts';
 
-export const postTerms: WalletEndpoint = {
+export const postTerms = walletRoute({
+  method: 'POST',
+  path: '/v1/account/terms',
+  id: 'acceptTerms',
+  tag: 'Trading',
+  summary: 'Accepts the required version of the terms',
+  reply: acceptedTermsSchema,
+  codes: codesOf('accepting terms'),
   request: termsRequest,
   readsBody: true,
-  async handle({ services, wallet, body }) {
+  async handle({ services, wallet, body }, write) {
     const { version } = checked(termsRequest, body);
     await services.engine.switches.acceptTerms(wallet, version);
     services.wakeSettlement();
-    return json<typeof acceptedTermsSchema>({ version, accepted: true });
+    return write.json({ version, accepted: true });
   },
-};
+});

@@ -1,16 +1,28 @@
 /** `POST /v1/auth/verify`: exchanges a signed challenge for a session. */
 
-import type { verifiedSchema } from '../../contract/login.ts';
+import { verifiedSchema } from '../../contract/login.ts';
 import { verifyRequest } from '../../contract/requests.ts';
 import { checked } from '../checked.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { json } from '../replies/reply.ts';
+import { openRoute } from '../route.ts';
 
-export const postVerify: Endpoint = {
+export const postVerify = openRoute({
+  method: 'POST',
+  path: '/v1/auth/verify',
+  caller: 'login',
+  bucket: 'verify',
+  id: 'verifyChallenge',
+  tag: 'Login',
+  summary: 'Exchanges a signed challenge for a session',
+  description:
+    'A wrong signature, and a challenge that was used, replaced or is more than five minutes old, answer ' +
+    '`BAD_REQUEST`. The message names the reason where the signature shows one: its form, or an empty ' +
+    '`EIP712Domain`. A refused signature leaves the challenge as it is.',
+  reply: verifiedSchema,
+  codes: ['BAD_REQUEST'],
   request: verifyRequest,
   readsBody: true,
-  async handle({ services, body }) {
+  async handle({ services, body }, write) {
     const { address, signature } = checked(verifyRequest, body);
-    return json<typeof verifiedSchema>(await services.auth.verify(address, signature));
+    return write.json(await services.auth.verify(address, signature));
   },
-};
+});

@@ -4,8 +4,8 @@ import { isAscii } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { NumberLiteral } from '../../contract/decimals.ts';
 import { Refusal } from '../../domain/errors.ts';
-import type { BodyLimits } from '../endpoint.ts';
 import { readJson } from '../json.ts';
+import type { BodyLimits } from '../route.ts';
 
 /** A request names 100 orders at most. */
 const USUAL: BodyLimits = { bytes: 16 * 1024, members: 128 };

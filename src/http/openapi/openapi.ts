@@ -10,11 +10,11 @@ import { livenessSchema, metricsText, readinessSchema } from '../../contract/pro
 import { statementSchema, statementText } from '../../contract/statement.ts';
 import { statusSchema } from '../../contract/status.ts';
 import * as orders from '../../order/reply.ts';
-import { LOCAL_ROUTES, legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES, type Route } from '../routes.ts';
+import { type Route, TAGS } from '../route.ts';
+import { LOCAL_ROUTES, legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES } from '../routes.ts';
 import type { HttpSettings } from '../services.ts';
 import { HEADERS } from './headers.ts';
 import { type JsonObject, nameReplies, nameRequests } from './json-schema.ts';
-import { OPERATIONS, type Operation, TAGS } from './operations.ts';
 import { type Documented, pathsPart } from './paths.ts';
 
 const replies = nameReplies({
@@ -67,9 +67,7 @@ const replies = nameReplies({
   Metrics: metricsText,
 });
 
-const bodies = nameRequests(
-  Object.assign({}, ...Object.values(OPERATIONS).map((operation) => operation.bodies ?? {})),
-);
+const bodies = nameRequests(Object.assign({}, ...ROUTES.map((route) => route.bodies ?? {})));
 
 const COMPONENTS = {
   replies,
@@ -77,7 +75,7 @@ const COMPONENTS = {
   errors: { usual: errorSchema, unexpected: unexpectedErrorSchema },
 };
 
-/** Codes of the checks that a request meets before its endpoint, by the required caller. */
+/** Codes of the checks that a request meets before its handler, by the required caller. */
 const EARLIER_CODES = {
   anyone: [],
   public: [],
@@ -86,45 +84,27 @@ const EARLIER_CODES = {
 } as const;
 
 function documentedRoutes({ legacyPrefix, demoFaucet }: HttpSettings): Documented[] {
-  const describe = ({ method, path, caller, endpoint, bucket }: Route, successor?: string) => {
-    const isDeprecated = successor !== undefined;
-    const operation = operationOf(method, successor ?? path);
-    const id = isDeprecated ? legacyId(operation.id, path, successor) : operation.id;
-    return {
-      method,
-      path,
-      endpoint,
-      bucket,
-      isDeprecated,
-      operation: { ...operation, id },
-      security: caller === 'wallet' ? 'session' : undefined,
-      isPublic: caller === 'public',
-      earlierCodes: EARLIER_CODES[caller],
-    };
-  };
+  const describe = (route: Route): Documented => ({
+    ...route,
+    security: route.caller === 'wallet' ? 'session' : undefined,
+    isPublic: route.caller === 'public',
+    earlierCodes: EARLIER_CODES[route.caller],
+  });
   return [
-    ...ROUTES.map((route) => describe(route)),
-    ...(demoFaucet ? LOCAL_ROUTES : []).map((route) => describe(route)),
-    ...PROBES.map(({ method, path }) => ({
-      method,
-      path,
-      endpoint: {},
-      earlierCodes: [],
-      operation: operationOf(method, path),
+    ...ROUTES.map(describe),
+    ...(demoFaucet ? LOCAL_ROUTES : []).map(describe),
+    ...PROBES.map((probe) => ({ ...probe, earlierCodes: [] })),
+    ...legacyRoutes(legacyPrefix).map((route) => ({
+      ...describe(route),
+      isDeprecated: true,
+      id: legacyId(route.id, route.path, route.successor),
     })),
-    ...legacyRoutes(legacyPrefix).map((route) => describe(route, route.successor)),
   ];
 }
 
 /** Two old paths may have one successor, and each operation needs an id of its own. */
 const legacyId = (id: string, path: string, successor: string): string =>
   path.endsWith(successor.slice(MARKET_DATA_PREFIX.length)) ? `${id}Legacy` : `${id}LegacyAlias`;
-
-function operationOf(method: string, path: string): Operation {
-  const operation = OPERATIONS[`${method} ${path}`];
-  if (operation === undefined) throw new Error(`${method} ${path} is not documented`);
-  return operation;
-}
 
 const DESCRIPTION = `A wallet-authenticated spot exchange and its public market data.
 

@@ -1,6 +1,6 @@
 /**
  * Documents the bodies of `POST /v1/orders`. Each shape is a separate object schema, because client generators ignore
- * `properties` beside a union. The endpoint checks all shapes with one schema; a test compares the two.
+ * `properties` beside a union. The route checks all shapes with one schema; a test compares the two.
  */
 
 import { z } from 'zod';

@@ -2,28 +2,26 @@
 
 import type { z } from 'zod';
 import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../../domain/errors.ts';
-import type { Endpoint } from '../endpoint.ts';
 import { BUCKETS, type Bucket } from '../limits/buckets.ts';
+import type { Described, Reads } from '../route.ts';
 import { type HeaderName, headerRefs, LIMIT_HEADERS } from './headers.ts';
 import { type JsonObject, type JsonSchema, type NamedSchemas, requestJsonSchema } from './json-schema.ts';
-import type { Operation } from './operations.ts';
 
 type AnyCode = ErrorCode | OperatorCode;
 
 /** A documented route, with the properties that determine its headers and refusals. */
-export interface Documented {
+export interface Documented extends Described, Pick<Reads, 'request' | 'readsBody'> {
   readonly method: string;
   /** As in the route table. */
   readonly path: string;
+  readonly tag: string;
   /** Name of the security scheme that the caller needs; undefined for none. */
   readonly security?: string | undefined;
   /** True if caches may keep the reply. */
   readonly isPublic?: boolean;
-  /** Codes of checks before the endpoint. */
+  /** Codes of checks before the handler. */
   readonly earlierCodes: readonly ErrorCode[];
-  readonly endpoint: Pick<Endpoint, 'request' | 'readsBody'>;
   readonly bucket?: Bucket | undefined;
-  readonly operation: Omit<Operation, 'tag'> & { readonly tag: string };
   readonly isDeprecated?: boolean;
 }
 
@@ -46,13 +44,13 @@ export function pathsPart(routes: readonly Documented[], components: Components)
 }
 
 function operationPart(route: Documented, components: Components): JsonObject {
-  const { operation, bucket, isDeprecated = false } = route;
+  const { bucket, isDeprecated = false } = route;
   const limit = bucket === undefined || isDeprecated ? [] : [`${BUCKETS[bucket].limit} requests a minute.`];
-  const description = [...(operation.description === undefined ? [] : [operation.description]), ...limit];
+  const description = [...(route.description === undefined ? [] : [route.description]), ...limit];
   return {
-    operationId: operation.id,
-    tags: [operation.tag],
-    summary: operation.summary,
+    operationId: route.id,
+    tags: [route.tag],
+    summary: route.summary,
     ...(description.length > 0 && { description: description.join(' ') }),
     ...(isDeprecated && { deprecated: true }),
     security: route.security === undefined ? [] : [{ [route.security]: [] }],
@@ -62,18 +60,19 @@ function operationPart(route: Documented, components: Components): JsonObject {
 }
 
 /** Returns parameters and body. Fields outside the body are path or query parameters. */
-function requestPart({ path, endpoint, operation }: Documented, components: Components): JsonObject {
-  const parameters = Object.entries(operation.parameters ?? {}).map(([name, schema]) =>
+function requestPart(route: Documented, components: Components): JsonObject {
+  const { path } = route;
+  const parameters = Object.entries(route.parameters ?? {}).map(([name, schema]) =>
     parameterPart(path, name, requestJsonSchema(schema), !schema.safeParse(undefined).success),
   );
-  const { request, readsBody } = endpoint;
+  const { request, readsBody } = route;
   if (request === undefined) return { parameters };
   if (readsBody) {
     const content =
-      operation.bodies === undefined
+      route.bodies === undefined
         ? { schema: requestJsonSchema(request) }
-        : anyOfThe(operation.bodies, components);
-    const required = operation.bodyIsOptional !== true;
+        : anyOfThe(route.bodies, components);
+    const required = route.bodyIsOptional !== true;
     return { parameters, requestBody: { required, content: { 'application/json': content } } };
   }
   const schema = requestJsonSchema(request);
@@ -112,19 +111,18 @@ function parameterPart(path: string, name: string, json: JsonSchema, required: b
 }
 
 function responsesPart(route: Documented, components: Components): JsonObject {
-  const { operation, isPublic } = route;
+  const { isPublic } = route;
   const { replies } = components;
-  const { reply, contentType = 'application/json', alsoWith = [] } = operation;
-  const { alsoAs = {} } = operation;
+  const { reply, contentType = 'application/json', alsoWith = [] } = route;
+  const { alsoAs = {} } = route;
   const schemas = Object.entries({ [contentType]: reply, ...alsoAs });
   const content = Object.fromEntries(
     schemas.map(([type, schema]) => [type, { schema: replies.refTo(schema) }]),
   );
-  const own: readonly HeaderName[] = isPublic ? ['ETag', 'Cache-Control'] : (operation.headers ?? []);
+  const own: readonly HeaderName[] = isPublic ? ['ETag', 'Cache-Control'] : (route.headers ?? []);
   const headers = headersPart(route, own);
-  const responses: Record<string, JsonObject> = { 200: { description: operation.summary, headers, content } };
-  if (operation.mayCreate)
-    responses[201] = { description: `${operation.summary}: it is new`, headers, content };
+  const responses: Record<string, JsonObject> = { 200: { description: route.summary, headers, content } };
+  if (route.mayCreate) responses[201] = { description: `${route.summary}: it is new`, headers, content };
   for (const status of alsoWith)
     responses[status] = { description: 'the body names the reason', headers, content };
   if (isPublic) responses[304] = { description: 'unchanged since that ETag', headers };
@@ -136,14 +134,14 @@ function responsesPart(route: Documented, components: Components): JsonObject {
   return responses;
 }
 
-/** Returns every error code that a request to the route can get, from earlier checks or from the endpoint. */
-function codesOf({ earlierCodes, endpoint, bucket, operation }: Documented): Set<AnyCode> {
+/** Returns every error code that a request to the route can get, from earlier checks or from the handler. */
+function codesOf({ earlierCodes, request, readsBody, bucket, codes }: Documented): Set<AnyCode> {
   return new Set<AnyCode>([
     'EXPRESS_ERR_INVALID_URL',
     ...earlierCodes,
-    ...(endpoint.readsBody ? BODY_CODES : []),
-    ...(endpoint.request === undefined ? [] : (['VALIDATION_ERROR'] as const)),
-    ...(operation.codes ?? []),
+    ...(readsBody ? BODY_CODES : []),
+    ...(request === undefined ? [] : (['VALIDATION_ERROR'] as const)),
+    ...(codes ?? []),
     ...(bucket === undefined ? [] : (['RATE_LIMITED'] as const)),
     'INTERNAL_ERROR',
     'SERVICE_UNAVAILABLE',

@@ -4,10 +4,12 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Response } from 'express';
-import type { Endpoint } from '../endpoint.ts';
 import { escapedHtml } from '../html.ts';
 import type { Reply } from '../replies/reply.ts';
 import { replaceHeader } from '../response/index.ts';
+import type { OpenRoute } from '../route.ts';
+
+type Handle = OpenRoute['handle'];
 
 /**
  * Content Security Policy of the viewer. The viewer fetches the document, uses images inside its style sheet, and calls
@@ -78,30 +80,28 @@ const textOf = (contentType: string, text: string): Reply => ({
 });
 
 /** Serves a file of the package, which is read at the first request, and again after a failure. */
-function packagedFile(file: string, contentType: string): Endpoint {
+function packagedFile(file: string, contentType: string): Handle {
   let reply: Promise<Reply> | undefined;
-  return {
-    handle() {
-      reply ??= readFile(packaged(file), 'utf8').then(
-        (text) => ({ ...textOf(contentType, text), cacheControl: FOR_GOOD }),
-        (error) => {
-          reply = undefined;
-          throw error;
-        },
-      );
-      return reply;
-    },
+  return () => {
+    reply ??= readFile(packaged(file), 'utf8').then(
+      (text) => ({ ...textOf(contentType, text), cacheControl: FOR_GOOD }),
+      (error) => {
+        reply = undefined;
+        throw error;
+      },
+    );
+    return reply;
   };
 }
 
-function fixedText(contentType: string, text: string): Endpoint {
+function fixedText(contentType: string, text: string): Handle {
   const reply = textOf(contentType, text);
-  return { handle: async () => reply };
+  return async () => reply;
 }
 
 export const VIEWER_PATH = '/docs';
 
-export const viewerRoutes = (serviceName: string): [path: string, endpoint: Endpoint][] => [
+export const viewerRoutes = (serviceName: string): [path: string, handle: Handle][] => [
   [VIEWER_PATH, fixedText('text/html', page(`${escapedHtml(serviceName)} API`))],
   [`/${START}`, fixedText('text/javascript', START_SCRIPT)],
   [`/${STYLE}`, packagedFile('swagger-ui.css', 'text/css')],

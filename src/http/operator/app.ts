@@ -6,15 +6,15 @@ import { findKey } from '../../books/operator-keys.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { OperatorKey } from '../../domain/operator-rights.ts';
 import { closeApp, enter, newApp, register } from '../app.ts';
-import type { Query } from '../endpoint.ts';
 import { readBody } from '../middleware/body.ts';
 import { unknownRoute } from '../middleware/errors.ts';
 import { deskRoutes } from '../page/index.ts';
-import { jsonText, type Reply } from '../replies/reply.ts';
+import { jsonText, type Reply, WRITERS } from '../replies/reply.ts';
 import { send, sendChunks } from '../response/index.ts';
+import type { Query } from '../route.ts';
 import { operatorDocument } from './document.ts';
-import { OPERATOR_ROUTES, type OperatorRoute } from './routes.ts';
-import { hasRight, type OperatorServices } from './services.ts';
+import { hasRight, type OperatorRoute, type OperatorServices } from './route.ts';
+import { OPERATOR_ROUTES } from './routes.ts';
 
 /** A batch of 64 movements with the longest texts is smaller. */
 const BODY_LIMITS = { bytes: 256 * 1024, members: 512 };
@@ -37,14 +37,16 @@ export function createOperatorApp(services: OperatorServices): RequestListener {
 }
 
 /** Looks the key up before it reads a body: nobody else may make this process work. */
-function serve({ rights, endpoint }: OperatorRoute, services: OperatorServices): RequestHandler {
+function serve(route: OperatorRoute, services: OperatorServices): RequestHandler {
   return async (request, response) => {
     const key = await keyOf(services, request.headers.authorization);
+    const { rights } = route;
     if (!rights.some((right) => hasRight(key, right)))
       throw new Refusal('FORBIDDEN', `the key may not do this: it needs the right ${rights.join(' or ')}`);
-    const body = endpoint.readsBody ? await readBody(request, BODY_LIMITS) : undefined;
+    const body = route.readsBody ? await readBody(request, BODY_LIMITS) : undefined;
     const params = request.params as Record<string, string>;
-    const reply = await endpoint.handle({ services, key, params, query: request.query as Query, body });
+    const call = { services, key, params, query: request.query as Query, body };
+    const reply = await route.handle(call, WRITERS);
     if ('chunks' in reply) await sendChunks(response, key.name, reply);
     else send(response, reply);
   };

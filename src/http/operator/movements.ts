@@ -5,9 +5,9 @@ import { type AskedMovement, findMovement } from '../../books/movements.ts';
 import {
   movementRequest,
   type movementResultSchema,
-  type movementResultsSchema,
+  movementResultsSchema,
   movementsRequest,
-  type movementsSchema,
+  movementsSchema,
   referenceRequest,
 } from '../../contract/operator.ts';
 import type { Written } from '../../contract/written.ts';
@@ -17,8 +17,7 @@ import type { AccountMoved, MovementKind } from '../../domain/event.ts';
 import { formatScaled } from '../../domain/units.ts';
 import { checked } from '../checked.ts';
 import { errorMember, isReported } from '../replies/error.ts';
-import { json } from '../replies/reply.ts';
-import { actBy, hasRight, type OperatorCall, type OperatorEndpoint } from './services.ts';
+import { actBy, hasRight, type OperatorCall, operatorRoute } from './route.ts';
 
 type Result = Written<typeof movementResultSchema>;
 
@@ -43,10 +42,19 @@ function askedMovement({ key }: OperatorCall, sent: unknown): AskedMovement & { 
 const attempt = <Item, Result>(items: readonly Item[], work: (item: Item) => Result) =>
   Promise.allSettled(items.map(async (item) => work(item)));
 
-export const postMovements: OperatorEndpoint = {
+export const postMovements = operatorRoute({
+  method: 'POST',
+  path: '/movements',
+  rights: ['credit', 'debit'],
+  id: 'bookMovements',
+  tag: 'Money',
+  summary: 'Books deposits and withdrawals',
+  description:
+    'Each movement is answered by itself: 201 if it is new, 200 if it was booked before, 409 if its reference was used for another one. After a lost answer, send the same movements again.',
+  reply: movementResultsSchema,
   request: movementsRequest,
   readsBody: true,
-  async handle(call) {
+  async handle(call, write) {
     const { services, key, body } = call;
     const { movements } = checked(movementsRequest, body);
     const asked = await attempt(movements, (sent) => askedMovement(call, sent));
@@ -61,9 +69,9 @@ export const postMovements: OperatorEndpoint = {
       const { amount, duplicate } = answer.value;
       return { ...shown({ ...one.value, amount }), status: duplicate ? 200 : 201 };
     });
-    return json<typeof movementResultsSchema>({ results });
+    return write.json({ results });
   },
-};
+});
 
 const shown = ({
   kind,
@@ -83,9 +91,18 @@ function failed({ logger }: OperatorCall['services'], error: unknown): Result {
   return { status, error: message, code };
 }
 
-export const getMovement: OperatorEndpoint = {
+export const getMovement = operatorRoute({
+  method: 'GET',
+  path: '/movements/:reference',
+  rights: ['read', 'credit', 'debit'],
+  id: 'findMovement',
+  tag: 'Money',
+  summary: 'Returns the movements that a reference stands for',
+  description: 'A reference may stand for one deposit and one withdrawal.',
+  reply: movementsSchema,
+  codes: ['NOT_FOUND'],
   request: referenceRequest,
-  async handle({ services, params }) {
+  async handle({ services, params }, write) {
     const { reference } = checked(referenceRequest, params);
     const found = await Promise.all(
       Object.values(KINDS).map(({ booked }) => findMovement(services, booked, reference)),
@@ -95,10 +112,10 @@ export const getMovement: OperatorEndpoint = {
     if (movements.length === 0) throw new Refusal('NOT_FOUND');
     const assets = await services.engine.assets.all();
     const scaleOf = (asset: string): number => assets.find(({ symbol }) => symbol === asset)!.scale;
-    return json<typeof movementsSchema>({
+    return write.json({
       movements: movements.map((one) =>
         shown({ ...one, amount: formatScaled(one.amountAtoms, scaleOf(one.asset)) }),
       ),
     });
   },
-};
+});

@@ -4,93 +4,161 @@ import { closeMonth } from '../../books/closing.ts';
 import { readStatus, reconciledDocument } from '../../books/status.ts';
 import {
   actsRequest,
-  type actsSchema,
-  type closedMonthSchema,
+  actsSchema,
+  closedMonthSchema,
   closeMonthRequest,
-  type closingsSchema,
+  closingsSchema,
   reasonRequest,
-  type reconcileResultsSchema,
-  type requiredTermsSchema,
+  reconcileResultsSchema,
+  requiredTermsSchema,
   requireTermsRequest,
-  type serviceStatusSchema,
-  type tradingSchema,
+  serviceStatusSchema,
+  tradingSchema,
 } from '../../contract/operator.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { actsReport } from '../../statements/acts.ts';
 import { closingDocument } from '../../statements/books.ts';
 import { checked } from '../checked.ts';
-import { json, jsonPage } from '../replies/reply.ts';
-import { actBy, type OperatorEndpoint } from './services.ts';
+import type { Writers } from '../replies/reply.ts';
+import { actBy, type OperatorCall, operatorRoute } from './route.ts';
 
-const switchTrading = (paused: boolean): OperatorEndpoint => ({
-  request: reasonRequest,
-  readsBody: true,
-  async handle({ services, key, body }) {
+const switchTrading =
+  (paused: boolean) =>
+  async ({ services, key, body }: OperatorCall, write: Writers<typeof tradingSchema>) => {
     const act = actBy(key, checked(reasonRequest, body).reason);
     const { switches } = services.engine;
     await (paused ? switches.pause(act) : switches.resume(act));
     services.wakeSettlement();
-    return json<typeof tradingSchema>({ paused });
-  },
+    return write.json({ paused });
+  };
+
+export const postPause = operatorRoute({
+  method: 'POST',
+  path: '/trading/pause',
+  rights: ['pause'],
+  id: 'pauseTrading',
+  tag: 'Service',
+  summary: 'Refuses new orders on all markets',
+  description: 'Cancels, deposits and withdrawals continue.',
+  reply: tradingSchema,
+  request: reasonRequest,
+  readsBody: true,
+  handle: switchTrading(true),
+});
+export const postResume = operatorRoute({
+  method: 'POST',
+  path: '/trading/resume',
+  rights: ['pause'],
+  id: 'resumeTrading',
+  tag: 'Service',
+  summary: 'Accepts new orders again',
+  reply: tradingSchema,
+  request: reasonRequest,
+  readsBody: true,
+  handle: switchTrading(false),
 });
 
-export const postPause = switchTrading(true);
-export const postResume = switchTrading(false);
-
-export const postTerms: OperatorEndpoint = {
+export const postTerms = operatorRoute({
+  method: 'POST',
+  path: '/terms',
+  rights: ['market'],
+  id: 'requireTerms',
+  tag: 'Service',
+  summary: 'Requires a version of the terms, or none',
+  reply: requiredTermsSchema,
   request: requireTermsRequest,
   readsBody: true,
-  async handle({ services, key, body }) {
+  async handle({ services, key, body }, write) {
     const { version, reason } = checked(requireTermsRequest, body);
     await services.engine.switches.requireTerms(version, actBy(key, reason));
     services.wakeSettlement();
-    return json<typeof requiredTermsSchema>({ requiredVersion: version });
+    return write.json({ requiredVersion: version });
   },
-};
+});
 
-export const getStatus: OperatorEndpoint = {
-  async handle({ services }) {
-    return json<typeof serviceStatusSchema>(await readStatus(services));
+export const getStatus = operatorRoute({
+  method: 'GET',
+  path: '/status',
+  rights: ['read'],
+  id: 'getServiceStatus',
+  tag: 'Service',
+  summary: 'Returns the state of the service as far as its servers answer',
+  reply: serviceStatusSchema,
+  async handle({ services }, write) {
+    return write.json(await readStatus(services));
   },
-};
+});
 
-export const getReconcile: OperatorEndpoint = {
-  async handle({ services }) {
+export const getReconcile = operatorRoute({
+  method: 'GET',
+  path: '/reconcile',
+  rights: ['read'],
+  id: 'getLastReconcile',
+  tag: 'Service',
+  summary: 'Returns the last reconcile, and each of its checks with its result',
+  reply: reconcileResultsSchema,
+  codes: ['NOT_FOUND'],
+  async handle({ services }, write) {
     const last = await services.ledger.checks.lastResults();
     if (last === null) throw new Refusal('NOT_FOUND', 'the books were never reconciled');
-    return json<typeof reconcileResultsSchema>(reconciledDocument(last));
+    return write.json(reconciledDocument(last));
   },
-};
+});
 
-export const getClosings: OperatorEndpoint = {
-  async handle({ services }) {
+export const getClosings = operatorRoute({
+  method: 'GET',
+  path: '/closings',
+  rights: ['read'],
+  id: 'listClosings',
+  tag: 'Finance',
+  summary: 'Lists the closed months',
+  reply: closingsSchema,
+  async handle({ services }, write) {
     const closings = await services.ledger.balances.closings();
-    return json<typeof closingsSchema>({ closings: closings.map(closingDocument) });
+    return write.json({ closings: closings.map(closingDocument) });
   },
-};
+});
 
 /** Longest time that settlement may stand still before a closing is given up. */
 const CLOSING_PATIENCE_MS = 5_000;
 
-export const postClosing: OperatorEndpoint = {
+export const postClosing = operatorRoute({
+  method: 'POST',
+  path: '/closings',
+  rights: ['market'],
+  id: 'closeMonth',
+  tag: 'Finance',
+  summary: 'Keeps the balances of all accounts at the end of a month',
+  description:
+    '201 if the month is closed now, 200 if it was closed before: nothing changes then. After a lost answer, send the same request again.',
+  reply: closedMonthSchema,
+  mayCreate: true,
+  codes: ['MONTH_NOT_OVER', 'SETTLEMENT_STALLED'],
   request: closeMonthRequest,
   readsBody: true,
-  async handle({ services, key, body }) {
+  async handle({ services, key, body }, write) {
     const { month, reason } = checked(closeMonthRequest, body);
     const { isNew, ...closing } = await closeMonth(services, month, CLOSING_PATIENCE_MS, actBy(key, reason));
     services.wakeSettlement();
     return {
-      ...json<typeof closedMonthSchema>({ ...closingDocument(closing), isNew }),
+      ...write.json({ ...closingDocument(closing), isNew }),
       status: isNew ? 201 : 200,
     };
   },
-};
+});
 
 /** Lists acts in the order of their events. */
-export const getActs: OperatorEndpoint = {
+export const getActs = operatorRoute({
+  method: 'GET',
+  path: '/acts',
+  rights: ['read'],
+  id: 'listActs',
+  tag: 'Service',
+  summary: 'Lists what operators and keys changed, oldest first',
+  reply: actsSchema,
   request: actsRequest,
-  async handle({ services, query }) {
+  async handle({ services, query }, write) {
     const { since: sinceMs, limit, cursor, ...filter } = checked(actsRequest, query);
     const scope = { list: 'acts', since: `${sinceMs}`, ...filter };
     const after = cursor === undefined ? 0 : readCursor(scope, cursor);
@@ -99,13 +167,13 @@ export const getActs: OperatorEndpoint = {
     let last = after;
     for await (const cells of rows) {
       // One act more than the page tells that another page follows.
-      if (acts.length === limit) return jsonPage<typeof actsSchema>('acts', acts, writeCursor(scope, last));
+      if (acts.length === limit) return write.page('acts', acts, writeCursor(scope, last));
       last = Number(cells[EVENT_AT]);
       acts.push(JSON.stringify(Object.fromEntries(columns.map(({ name }, at) => [name, cells[at] ?? null]))));
     }
-    return jsonPage<typeof actsSchema>('acts', acts, null);
+    return write.page('acts', acts, null);
   },
-};
+});
 
 /** Column of the event of an act. */
 const EVENT_AT = 1;

@@ -3,16 +3,20 @@
 import { STATUS_CODES } from 'node:http';
 import type { unexpectedErrorSchema } from '../../contract/errors.ts';
 import type { operatorErrorSchema } from '../../contract/operator.ts';
+import type { Written } from '../../contract/written.ts';
 import { ERRORS, type ErrorCode, type OperatorCode, OperatorRefusal, Refusal } from '../../domain/errors.ts';
 import { json, type Reply } from './reply.ts';
 
 /** Writes the error of unknown routes and unexpected failures. */
 export function unexpectedReply(code: ErrorCode): Reply {
   const { status, meaning } = ERRORS[code];
-  return json<typeof unexpectedErrorSchema>(
-    { statusCode: status, code, error: STATUS_CODES[status]!, message: meaning },
-    status,
-  );
+  const body: Written<typeof unexpectedErrorSchema> = {
+    statusCode: status,
+    code,
+    error: STATUS_CODES[status]!,
+    message: meaning,
+  };
+  return json(body, status);
 }
 
 /** An error that a route for operators may report: its code has a row in the error table. */
@@ -25,5 +29,7 @@ export const isReported = (error: unknown): error is Reported =>
 export const errorMember = ({ code, message }: Reported) => ({ error: message, code: code as OperatorCode });
 
 /** Writes an error whose message the client may read. The code is stable. */
-export const refusalReply = (error: Reported): Reply =>
-  json<typeof operatorErrorSchema>(errorMember(error), error.status);
+export function refusalReply(error: Reported): Reply {
+  const body: Written<typeof operatorErrorSchema> = errorMember(error);
+  return json(body, error.status);
+}

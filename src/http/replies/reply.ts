@@ -1,8 +1,8 @@
-/** Replies of endpoints, and how each kind is written. */
+/** Replies of routes, and how each kind is written. */
 
 import type { z } from 'zod';
 import type { Written } from '../../contract/written.ts';
-import { writeJson } from '../../domain/json.ts';
+import { type Json, writeJson } from '../../domain/json.ts';
 
 export interface Reply {
   readonly status: number;
@@ -20,9 +20,8 @@ export interface Reply {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Writes a reply. The call must name the schema. */
-export const json = <Schema extends z.ZodType = never>(value: Written<Schema>, status = 200): Reply =>
-  jsonText(writeJson(value), status);
+/** Writes a value whose type the caller has checked. Routes write theirs by `Writers`. */
+export const json = (value: Json, status = 200): Reply => jsonText(writeJson(value), status);
 
 export const jsonText = (text: string, status = 200): Reply => ({ status, contentType: JSON_TYPE, text });
 
@@ -31,20 +30,29 @@ export function jsonForSeveral(text: string): Reply {
   return { ...jsonText(text), bytes: Buffer.from(text) };
 }
 
-/**
- * Writes a page of a list. The call must name the schema.
- * @param name member that holds the list
- * @param items as JSON texts
- */
-export const jsonPage = <Schema extends z.ZodType<{ nextCursor: string | null }> = never>(
-  name: string & Exclude<keyof z.infer<Schema>, 'nextCursor'>,
-  items: readonly string[],
-  nextCursor: string | null,
-): Reply => jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
+/** Writes the replies of a route. A value that does not fit its schema does not compile. */
+export interface Writers<Schema extends z.ZodType> {
+  readonly json: (value: Written<Schema>, status?: number) => Reply;
+  /** Writes a reply that caches may keep. */
+  readonly publicJson: (value: Written<Schema>) => Reply;
+  /**
+   * Writes a page of a list.
+   * @param name member that holds the list
+   * @param items as JSON texts
+   */
+  readonly page: (
+    name: string & Exclude<keyof z.infer<Schema>, 'nextCursor'>,
+    items: readonly string[],
+    nextCursor: string | null,
+  ) => Reply;
+}
 
-/** Writes a public reply. The call must name the schema. */
-export const publicJson = <Schema extends z.ZodType = never>(value: Written<Schema>): Reply =>
-  publicJsonText(writeJson(value));
+export const WRITERS: Writers<z.ZodType> = {
+  json,
+  publicJson: (value) => publicJsonText(writeJson(value)),
+  page: (name, items, nextCursor) =>
+    jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`),
+};
 
 export const publicJsonText = (text: string): Reply => ({ ...jsonText(text), isPublic: true });
 

@@ -2,15 +2,23 @@
  * `GET /v1/market-data/candles`: returns candles of a market, oldest first. The ticker id is in the query or the path.
  */
 
+import { historicalCandlesSchema } from '../../../contract/market-data.ts';
 import { candlesRequest } from '../../../contract/requests.ts';
 import { checked } from '../../checked.ts';
-import type { Endpoint } from '../../endpoint.ts';
 import { candlesReply } from '../../replies/market-data.ts';
 import { publicJsonText } from '../../replies/reply.ts';
-import { findMarketByTicker } from './ticker.ts';
+import { marketDataRoute } from '../../route.ts';
+import { findMarketByTicker, withTickerInPath } from './ticker.ts';
 import { checkTimeRange } from './time-range.ts';
 
-export const getCandles: Endpoint = {
+export const getCandles = marketDataRoute({
+  path: '/v1/market-data/candles',
+  id: 'getCandles',
+  summary: 'Returns candles of a market, oldest first',
+  description:
+    'Returns the newest `limit` candles of the range, with the current one. An interval without executions has no candle.',
+  reply: historicalCandlesSchema,
+  codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
   request: candlesRequest,
   async handle({ services: { engine, marketData }, query, params }) {
     const asked = checked(candlesRequest, { ...query, ...params });
@@ -25,4 +33,6 @@ export const getCandles: Endpoint = {
     });
     return publicJsonText(candlesReply(market, tf, candles));
   },
-};
+});
+
+export const getCandlesOf = withTickerInPath(getCandles);

@@ -1,14 +1,20 @@
 /** `GET /v1/market-data/trades`: returns executions of a market, newest first. The ticker id is in the query or the path. */
 
+import { historicalTradesSchema } from '../../../contract/market-data.ts';
 import { historicalTradesRequest } from '../../../contract/requests.ts';
 import { checked } from '../../checked.ts';
-import type { Endpoint } from '../../endpoint.ts';
 import { historicalTradesReply } from '../../replies/market-data.ts';
 import { publicJsonText } from '../../replies/reply.ts';
-import { findMarketByTicker } from './ticker.ts';
+import { marketDataRoute } from '../../route.ts';
+import { findMarketByTicker, withTickerInPath } from './ticker.ts';
 import { checkTimeRange } from './time-range.ts';
 
-export const getHistoricalTrades: Endpoint = {
+export const getHistoricalTrades = marketDataRoute({
+  path: '/v1/market-data/trades',
+  id: 'getHistoricalTrades',
+  summary: 'Returns executions of a market, newest first',
+  reply: historicalTradesSchema,
+  codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
   request: historicalTradesRequest,
   async handle({ services: { engine, marketData }, query, params }) {
     const asked = checked(historicalTradesRequest, { ...query, ...params });
@@ -25,4 +31,6 @@ export const getHistoricalTrades: Endpoint = {
     });
     return publicJsonText(historicalTradesReply(market, trades));
   },
-};
+});
+
+export const getHistoricalTradesOf = withTickerInPath(getHistoricalTrades);

@@ -1,13 +1,17 @@
 /** `GET /v1/market-data/pairs`: returns the markets that can be traded. */
 
-import type { pairsSchema } from '../../../contract/market-data.ts';
-import type { Endpoint } from '../../endpoint.ts';
+import { pairsSchema } from '../../../contract/market-data.ts';
 import { pairsReply } from '../../replies/market-data.ts';
-import { publicJson, sharedReply } from '../../replies/reply.ts';
+import { sharedReply } from '../../replies/reply.ts';
+import { marketDataRoute } from '../../route.ts';
 
-export const getPairs: Endpoint = {
-  async handle({ services: { marketData, settings } }) {
+export const getPairs = marketDataRoute({
+  path: '/v1/market-data/pairs',
+  id: 'getPairs',
+  summary: 'Returns the markets that can be traded',
+  reply: pairsSchema,
+  async handle({ services: { marketData, settings } }, write) {
     const markets = await marketData.markets();
-    return sharedReply(markets, 'pairs', () => publicJson<typeof pairsSchema>(pairsReply(markets, settings)));
+    return sharedReply(markets, 'pairs', () => write.publicJson(pairsReply(markets, settings)));
   },
-};
+});

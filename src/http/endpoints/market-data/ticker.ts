@@ -3,6 +3,7 @@
 import { Refusal } from '../../../domain/errors.ts';
 import type { Market } from '../../../domain/market.ts';
 import type { Engine } from '../../../engine/index.ts';
+import type { OpenRoute } from '../../route.ts';
 
 const TICKER_ID = /^([A-Z0-9]{1,16})_([A-Z0-9]{1,16})$/;
 
@@ -13,3 +14,10 @@ export async function findMarketByTicker(engine: Engine, id: string): Promise<Ma
   if (market === undefined) throw new Refusal('NOT_FOUND', 'no market has this ticker_id');
   return market;
 }
+
+/** Returns the same route with the ticker id in its path. */
+export const withTickerInPath = (route: OpenRoute): OpenRoute => ({
+  ...route,
+  path: `${route.path}/:ticker_id`,
+  id: `${route.id}Of`,
+});
