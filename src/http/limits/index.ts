@@ -15,8 +15,6 @@ import { sessionOf } from './client.ts';
 import { addressLog, clientLog } from './keys.ts';
 import { type CountRequest, openRequestLogs } from './request-log.ts';
 
-export type { Bucket } from './buckets.ts';
-
 /** Result of counting a request. `failed` means Redis was unavailable and the request was not counted. */
 type Decision = 'allowed' | 'limited' | 'failed';
 

@@ -48,7 +48,7 @@ interface OperatorRouteOf<Schema extends z.ZodType> extends Described<Schema>, O
 
 export type OperatorRoute = OperatorRouteOf<z.ZodType>;
 
-export const OPERATOR_PREFIX = '/operator/v1';
+const OPERATOR_PREFIX = '/operator/v1';
 
 /** @param route its path without the prefix */
 export const operatorRoute = <Schema extends z.ZodType>(route: OperatorRouteOf<Schema>): OperatorRoute => ({
