@@ -18,6 +18,8 @@ export interface DueCancel {
 
 export interface DueCancels {
   readonly taken: readonly DueCancel[];
+  /** Number of due switches that ended at once, because their wallets had no live order. */
+  readonly ended: number;
   /** Unix milliseconds by the engine's clock, as are the two times below. */
   readonly timeMs: number;
   /** Time at which the next switch that is not taken is due; null when no other is set. */
@@ -65,7 +67,7 @@ export class EngineDueCancels {
     return dueMs;
   }
 
-  /** Takes up to `most` due switches. A switch that is not ended within `leaseMs` is taken again by the next call. */
+  /** Takes up to `max` due switches of wallets with live orders. A switch that is not ended within `leaseMs` is taken again by the next call. */
   async take(max: number, leaseMs: number): Promise<DueCancels> {
     const { taken, ...times } = await this.#core.whileCurrent(() =>
       this.#core.scripts.run(TAKE_DUE_CANCELS, { epoch: this.#core.lifecycle.epoch, max, leaseMs }),

@@ -378,11 +378,12 @@ export const TAKE_DUE_CANCELS = describeScript({
   keys: [],
   args: ['epoch', 'max', 'leaseMs'],
   read: currentOutcomes({
-    taken: ([time, due, lease, taken]: [Buffer, Buffer, Buffer, Buffer[]]) => ({
+    taken: ([time, due, lease, taken, ended]: [Buffer, Buffer, Buffer, Buffer[], number]) => ({
       timeMs: Number(time),
       nextDueMs: timeOrNull(due),
       nextLeaseMs: timeOrNull(lease),
       taken: pairsOf(taken).map(([wallet, cutOff]) => ({ wallet, cutOff })),
+      ended,
     }),
   }),
 });

@@ -19,7 +19,7 @@ interface DueCancelsOptions {
 
 export interface DueCancelsWorker {
   /**
-   * `fired` counts switches that this process finished with all orders cancelled. `failed` counts attempts that could
+   * `fired` counts switches that this process finished with no order left. `failed` counts attempts that could
    * not cancel all orders.
    */
   counts(): { readonly fired: number; readonly failed: number };
@@ -126,6 +126,7 @@ class Worker {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const pauseMs = await this.#lookOnce();
+      if (pauseMs === 0) continue;
       await sleep(pauseMs + Math.random() * MAX_JITTER_MS, undefined, { signal }).catch(() => undefined);
     }
     await Promise.all(this.#pages);
@@ -161,10 +162,16 @@ class Worker {
 
   async #take(max: number): Promise<number> {
     if (max <= 0) return CLOSED_PAUSE_MS;
-    const { taken, timeMs, nextDueMs, nextLeaseMs } = await this.#engine.dueCancels.take(max, this.#leaseMs);
+    const { taken, ended, timeMs, nextDueMs, nextLeaseMs } = await this.#engine.dueCancels.take(
+      max,
+      this.#leaseMs,
+    );
     this.#look = { timeMs, at: performance.now(), nextDueMs };
+    this.fired += ended;
     for (const due of taken) this.#hold(due);
     if (taken.length === max) return MIN_PAUSE_MS;
+    // Switches without orders must not delay the others that are due behind them.
+    if (ended > 0 && nextDueMs !== null && nextDueMs <= timeMs) return 0;
     const nextMs = Math.min(nextDueMs ?? Number.POSITIVE_INFINITY, nextLeaseMs ?? Number.POSITIVE_INFINITY);
     return Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, nextMs - timeMs));
   }

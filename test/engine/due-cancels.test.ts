@@ -96,6 +96,10 @@ describe('engine: dead-man switches', function () {
 
   it('are taken once each by replicas that look at the same time, at most as many as asked for', async () => {
     const wallets = Array.from({ length: 100 }, (_, index) => walletOf(index));
+    for (const wallet of wallets) {
+      await fund(one, wallet, { ETH: 1n });
+      await rest(wallet, M, 1);
+    }
     await Promise.all(wallets.map(makeDue));
     const looks = await Promise.all(
       Array.from({ length: 30 }, (_, index) => [one, other][index % 2]!.dueCancels.take(7, LEASE_MS)),
@@ -105,6 +109,26 @@ describe('engine: dead-man switches', function () {
     expect(taken.sort()).to.deep.equal(wallets);
     expect(await fixture.redis.zcard(KEYS.cancelAfter)).to.equal(0);
     expect(await fixture.redis.zcard(KEYS.cancelAfterLeases)).to.equal(100);
+  });
+
+  it('end without a lease when their wallets have no live order, a thousand in a call', async () => {
+    await rest(ALICE, M, 1);
+    const empty = Array.from({ length: 1_500 }, (_, index) => walletOf(index));
+    await Promise.all(empty.map((wallet) => one.dueCancels.set(wallet, HOUR_MS)));
+    await one.dueCancels.set(ALICE, HOUR_MS);
+    for (const wallet of empty) await age(wallet, HOUR_MS + 2);
+    await age(ALICE, HOUR_MS + 1);
+    const first = await one.dueCancels.take(1, LEASE_MS);
+    expect([first.taken.length, first.ended, first.nextDueMs! <= first.timeMs]).to.deep.equal([
+      0,
+      1_000,
+      true,
+    ]);
+    const second = await other.dueCancels.take(1, LEASE_MS);
+    expect(second.taken.map(({ wallet }) => wallet)).to.deep.equal([ALICE]);
+    expect([second.ended, second.nextDueMs]).to.deep.equal([500, null]);
+    const cutOffs = await fixture.redis.hkeysBuffer(KEYS.cancelAfterCutOffs);
+    expect(cutOffs).to.deep.equal([walletBytes(ALICE)]);
   });
 
   it('cancel the orders of all markets that stood when they were taken, in pages, and no later ones', async () => {
@@ -218,6 +242,8 @@ describe('engine: dead-man switches', function () {
   });
 
   it('are renewed by a call before they are taken, and set anew by a call after it', async () => {
+    await fund(one, CAROL, { ETH: 1n });
+    await rest(CAROL, M, 1);
     for (let round = 0; round < 10; round += 1) {
       await makeDue(CAROL);
       const calls = Array.from({ length: 20 }, (_, index) =>
@@ -290,6 +316,8 @@ describe("engine: dead-man switches while the server's clock steps", function ()
     engine = openEngine({ ...LIMITS, redis, load: loadOnSimulatedClock });
     await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 10n });
+    await place(engine, ALICE, limit(M, 'sell', 10, 1));
   });
   afterEach(() => fixture.close());
 

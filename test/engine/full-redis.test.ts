@@ -81,6 +81,7 @@ describe('engine: a Redis whose memory is full', function () {
     expect(await engine.dueCancels.set(ALICE, 5_000)).to.be.a('number');
     expect(await engine.dueCancels.set(BOB, 5_000)).to.be.a('number');
     await redis.config('SET', 'maxmemory', '0');
+    await place(engine, ALICE, limit(M, 'sell', 10, 1));
     await redis.zincrby(KEYS.cancelAfter, -5_000, walletBytes(ALICE));
     await redis.config('SET', 'maxmemory', '1');
     const { taken } = await engine.dueCancels.take(10, 1_000);

@@ -225,10 +225,37 @@ describe('the worker of dead-man switches', function () {
     await untilNothingIsTaken();
   });
 
-  it('logs orders that cannot be cancelled, and continues with others', async () => {
+  it('is not delayed by 100,000 switches of wallets without orders that are due before', async () => {
+    const count = 100_000;
+    const pipeline = redis.pipeline();
+    for (let index = 0; index < count; index += 1) {
+      const wallet = walletBytes(walletOf(1_000 + index));
+      pipeline.zadd(KEYS.cancelAfter, '1', wallet);
+      pipeline.hset(KEYS.cancelAfterCutOffs, Buffer.concat([wallet, Buffer.from('s')]), '1');
+    }
+    await pipeline.exec();
+    await rest(ALICE, 1);
     await setDueIn(ALICE, -1);
-    await setDueIn(BOB, -1);
-    await rest(BOB, 1);
+    one.scripts.length = 0;
+    const worker = one.start();
+    await untilCancelled(ALICE);
+    // As many calls as these switches take, of a thousand each, and nothing else.
+    const calls = one.scripts.filter((script) => script === 'take_due_cancels').length;
+    expect(calls).to.be.at.most(count / 1_000 + 2);
+    expect(one.scripts.filter((script) => script === 'lease_due_cancel').length).to.be.at.most(1);
+    await untilNothingIsTaken();
+    expect([worker.counts().fired, await redis.exists(KEYS.cancelAfterCutOffs)]).to.deep.equal([
+      count + 1,
+      0,
+    ]);
+    expect(one.lines).to.have.length(1);
+  });
+
+  it('logs orders that cannot be cancelled, and continues with others', async () => {
+    for (const wallet of [ALICE, BOB]) {
+      await rest(wallet, 1);
+      await setDueIn(wallet, -1);
+    }
     const worker = one.start({
       cancelPage: (due, after) => {
         if (due.wallet === ALICE) return Promise.reject(new Error('a reservation is missing'));

@@ -262,8 +262,8 @@ describe('books: rebuild of an engine of another format', function () {
   };
 
   it('replaces it if Postgres has all of its events, and keeps its dead-man switches', async () => {
-    await fixture.engine.dueCancels.set(ALICE, 5_000);
-    await fixture.engine.dueCancels.set(WALLET(2), 1);
+    await fixture.engine.dueCancels.set(ALICE, 1);
+    await fixture.engine.dueCancels.set(WALLET(2), 5_000);
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect((await fixture.engine.dueCancels.take(10, 60_000)).taken).to.have.length(1);
     const before = await contentOf(fixture.redis);
