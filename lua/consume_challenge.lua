@@ -4,22 +4,11 @@ Ends a login. Checks that the answered challenge is the current one of its walle
 that only one of several concurrent replays succeeds. The caller has verified the signature before: a bad signature
 never reaches this script and consumes nothing.
 
-KEYS  challenge   record of one wallet in one flow
+KEYS  challenge   record of one wallet in one flow, which Redis deletes after its lifetime
 ARGV  record      the record that was answered
-      kept_ms     how long a record is kept after its lifetime
       consume     1 to delete a current record, 0 to look only
-Replies  current | expired: the latest record, whose lifetime is over | invalid: never issued, replaced or used
-
-The age comes from the record's own time to live. Redis' clock measures it at both ends, whatever the clocks of the
-replicas say.
+Replies  1 when it is current; 0 when it was never issued, replaced, used or has expired
 ]]
-if redis.call('GET', KEYS.challenge) ~= ARGV.record then
-  return 'invalid'
-end
-if redis.call('PTTL', KEYS.challenge) <= tonumber(ARGV.kept_ms) then
-  return 'expired'
-end
-if ARGV.consume == '1' then
-  redis.call('DEL', KEYS.challenge)
-end
-return 'current'
+if redis.call('GET', KEYS.challenge) ~= ARGV.record then return 0 end
+if ARGV.consume == '1' then redis.call('DEL', KEYS.challenge) end
+return 1

@@ -39,9 +39,6 @@ const LOGIN: LoginField[] = [
   { name: 'issuedAt', type: 'string' },
 ];
 
-/** 32 hex digits: 128 random bits. */
-export const randomNonce = (): string => randomBytes(16).toString('hex');
-
 /** Issues a challenge for a wallet. It replaces any earlier one of this flow. */
 export async function issueChallenge(
   challenges: Challenges,
@@ -49,7 +46,11 @@ export async function issueChallenge(
   wallet: string,
   nowMs: number,
 ): Promise<Challenge> {
-  const message = { address: wallet, nonce: randomNonce(), issuedAt: new Date(nowMs).toISOString() };
+  const message = {
+    address: wallet,
+    nonce: randomBytes(16).toString('hex'),
+    issuedAt: new Date(nowMs).toISOString(),
+  };
   await challenges.issue('eip712', wallet, recordOf(message));
   return { typedData: typedDataOf(serviceName, message), expiresIn: '5m' };
 }
@@ -60,8 +61,6 @@ const NO_RECORD = `${'0'.repeat(32)} 1970-01-01T00:00:00.000Z`;
 const NO_ANSWER =
   'the signature does not answer the current challenge of this address: request a challenge, sign its typedData ' +
   'unchanged with the key of this address, and send the signature within five minutes; each challenge opens one session';
-
-const EXPIRED = 'the challenge is more than five minutes old: request a new one and sign that';
 
 /**
  * A directly called wallet takes the domain's type from the payload. If the type is missing, it signs an empty domain.
@@ -89,8 +88,7 @@ export async function answerChallenge(
     const isEmptyDomain = recoverSigner(digestOf(typedData, {}), signature) === wallet;
     throw new Refusal('BAD_REQUEST', isEmptyDomain ? EMPTY_DOMAIN : NO_ANSWER);
   }
-  const standing = await challenges.consume('eip712', wallet, record);
-  if (standing !== 'current') throw new Refusal('BAD_REQUEST', standing === 'expired' ? EXPIRED : NO_ANSWER);
+  if (!(await challenges.consume('eip712', wallet, record))) throw new Refusal('BAD_REQUEST', NO_ANSWER);
 }
 
 /** Returns the parts of a message that differ between challenges of a wallet. The inverse of `messageOf`. */

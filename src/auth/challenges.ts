@@ -9,15 +9,6 @@ import { challengeKey, type Flow } from './keys.ts';
 export const CHALLENGE_LIFETIME_MS = 5 * 60_000;
 
 /**
- * Time that an expired record is kept, so that a late answer gets `nonce_expired` instead of `nonce_invalid`. An hour
- * covers a user who returns to an open tab. The time is bounded because anybody may request challenges.
- */
-export const EXPIRED_RECORD_KEPT_MS = 60 * 60_000;
-
-/** State of a record, for the wallet and flow that answer it. */
-type Standing = 'current' | 'expired' | 'invalid';
-
-/**
  * Challenges of all wallets. A record is an opaque string that contains the nonce. Every method throws
  * `SERVICE_UNAVAILABLE` if Redis fails. After a failed `consume` the record may or may not be gone; the client requests
  * a new challenge.
@@ -25,18 +16,19 @@ type Standing = 'current' | 'expired' | 'invalid';
 export interface Challenges {
   /** Makes `record` the current one. It replaces any earlier one of this wallet and flow. */
   issue(flow: Flow, wallet: string, record: string): Promise<void>;
-  /** Returns the latest record unless it was used. Expired records are returned for a while. */
+  /** Returns the latest record unless it was used or has expired. */
   find(flow: Flow, wallet: string): Promise<string | null>;
-  look(flow: Flow, wallet: string, record: string): Promise<Standing>;
-  /** Consumes a current record. Only one caller over all replicas gets `current`. */
-  consume(flow: Flow, wallet: string, record: string): Promise<Standing>;
+  /** Returns true if the record is the current one. */
+  look(flow: Flow, wallet: string, record: string): Promise<boolean>;
+  /** Consumes a current record. Only one caller over all replicas gets `true`. */
+  consume(flow: Flow, wallet: string, record: string): Promise<boolean>;
 }
 
 export const CONSUME_CHALLENGE = describeScript({
   name: 'consume_challenge',
   keys: ['challenge'],
-  args: ['record', 'keptMs', 'consume'],
-  read: (reply) => String(reply) as Standing,
+  args: ['record', 'consume'],
+  read: (reply) => reply === 1,
 });
 
 const consumeChallenge = new LoadedCall(CONSUME_CHALLENGE, loadScript(CONSUME_CHALLENGE.name));
@@ -47,15 +39,13 @@ export function openChallenges(redis: Redis): Challenges {
       consumeChallenge.run(redis, {
         challenge: challengeKey(flow, wallet),
         record,
-        keptMs: EXPIRED_RECORD_KEPT_MS,
         consume,
       }),
     );
   return {
     issue: (flow, wallet, record) =>
       reached(async () => {
-        const keptMs = CHALLENGE_LIFETIME_MS + EXPIRED_RECORD_KEPT_MS;
-        await redis.set(challengeKey(flow, wallet), record, 'PX', keptMs);
+        await redis.set(challengeKey(flow, wallet), record, 'PX', CHALLENGE_LIFETIME_MS);
       }),
     find: (flow, wallet) => reached(() => redis.get(challengeKey(flow, wallet))),
     look: (flow, wallet, record) => judge(flow, wallet, record, '0'),

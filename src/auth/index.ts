@@ -3,8 +3,9 @@
 import type { Redis } from 'ioredis';
 import { readAddress } from '../domain/address.ts';
 import { webHostForms } from '../domain/web-hosts.ts';
-import { answerChallenge, type Challenge, issueChallenge, randomNonce } from './challenge.ts';
+import { answerChallenge, type Challenge, issueChallenge } from './challenge.ts';
 import { openChallenges } from './challenges.ts';
+import { openNonces } from './nonce.ts';
 import { openSessions } from './session.ts';
 import { checkSiweLogin } from './siwe.ts';
 
@@ -46,11 +47,13 @@ export interface Auth {
 export function openAuth(options: AuthOptions): Auth {
   const { serviceName, nowMs = Date.now } = options;
   const challenges = openChallenges(options.redis);
+  const { jwtSecret, jwtSecretPrevious } = options;
+  const nonces = openNonces(jwtSecretPrevious === undefined ? [jwtSecret] : [jwtSecret, jwtSecretPrevious]);
   const hosts = webHostForms(options.webHosts);
   const sessions = openSessions({
     issuer: serviceName,
-    secret: options.jwtSecret,
-    previousSecret: options.jwtSecretPrevious,
+    secret: jwtSecret,
+    previousSecret: jwtSecretPrevious,
     nowMs,
   });
 
@@ -64,13 +67,14 @@ export function openAuth(options: AuthOptions): Auth {
       return { verified: true, token: sessions.issue(wallet) };
     },
     async nonce(address) {
-      const nonce = randomNonce();
-      await challenges.issue('siwe', readAddress(address), nonce);
+      const wallet = readAddress(address);
+      const nonce = nonces.issue(wallet, nowMs());
+      await challenges.issue('siwe', wallet, nonce);
       return nonce;
     },
     async verifySiwe(address, message, signature) {
       const wallet = readAddress(address);
-      await checkSiweLogin(challenges, hosts, { wallet, message, signature }, nowMs());
+      await checkSiweLogin(challenges, nonces, hosts, { wallet, message, signature }, nowMs());
       return { sessionToken: sessions.issue(wallet) };
     },
     session: (authorization) => ({ wallet: sessions.read(authorization) }),

@@ -10,6 +10,7 @@
 import { isValidISO8601Date } from 'siwe';
 import { Refusal } from '../domain/errors.ts';
 import type { Challenges } from './challenges.ts';
+import type { Nonces } from './nonce.ts';
 import { recoverMessageSigner, signatureFault } from './signature.ts';
 
 /** Parts of a message that are checked. */
@@ -39,6 +40,7 @@ interface SiweLogin {
  */
 export async function checkSiweLogin(
   challenges: Challenges,
+  nonces: Nonces,
   hosts: ReadonlySet<string>,
   login: SiweLogin,
   nowMs: number,
@@ -55,8 +57,8 @@ export async function checkSiweLogin(
 
   const hasPassed = expiresAtMs !== undefined && expiresAtMs <= nowMs;
   const judge = hasPassed ? challenges.look : challenges.consume;
-  const standing = await judge('siwe', wallet, nonce);
-  if (standing !== 'current') throw new Refusal(standing === 'expired' ? 'nonce_expired' : 'nonce_invalid');
+  if (!(await judge('siwe', wallet, nonce)))
+    throw new Refusal(nonces.hasExpired(nonce, wallet, nowMs) ? 'nonce_expired' : 'nonce_invalid');
   if (hasPassed) throw new Refusal('message_expired');
 }
 

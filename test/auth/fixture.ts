@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { CHALLENGE_LIFETIME_MS, EXPIRED_RECORD_KEPT_MS } from '../../src/auth/challenges.ts';
+import { CHALLENGE_LIFETIME_MS } from '../../src/auth/challenges.ts';
 import { type Auth, type AuthOptions, openAuth } from '../../src/auth/index.ts';
 import { challengeKey, type Flow } from '../../src/auth/keys.ts';
 import { type ErrorCode, Refusal } from '../../src/domain/errors.ts';
@@ -26,7 +26,6 @@ export async function openSignIn(): Promise<AuthFixture> {
   const url = await freshRedis();
   const connections = [openRedis(url)];
   const redis = connections[0]!;
-  const keptMs = CHALLENGE_LIFETIME_MS + EXPIRED_RECORD_KEPT_MS;
   return {
     redis,
     open(options) {
@@ -41,11 +40,14 @@ export async function openSignIn(): Promise<AuthFixture> {
       });
     },
     async age(flow, address, ageMs) {
-      const found = await redis.pexpire(challengeKey(flow, address.toLowerCase()), keptMs - ageMs);
+      const found = await redis.pexpire(
+        challengeKey(flow, address.toLowerCase()),
+        CHALLENGE_LIFETIME_MS - ageMs,
+      );
       expect(found, 'a record to age').to.equal(1);
     },
     async plant(address, nonce) {
-      await redis.set(challengeKey('siwe', address.toLowerCase()), nonce, 'PX', keptMs);
+      await redis.set(challengeKey('siwe', address.toLowerCase()), nonce, 'PX', CHALLENGE_LIFETIME_MS);
     },
     async close() {
       await Promise.all(connections.map((connection) => connection.quit()));

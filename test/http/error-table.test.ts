@@ -2,14 +2,14 @@
 
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
-import { EXPIRED_RECORD_KEPT_MS } from '../../src/auth/challenges.ts';
-import { challengeKey } from '../../src/auth/keys.ts';
+import { CHALLENGE_LIFETIME_MS } from '../../src/auth/challenges.ts';
+import { openNonces } from '../../src/auth/nonce.ts';
 import { ERRORS, type ErrorCode, Refusal } from '../../src/domain/errors.ts';
 import { balancesKey } from '../../src/engine/keys.ts';
 import { ethersSigner, loginText, type SiweFields } from '../auth/signers.ts';
 import { instead } from '../support/instead.ts';
 import { type Attempt, FAULT_SETTINGS, FAULTS, type FaultName, newAttempt, restore, send } from './faults.ts';
-import { type Fixture, openFixture, type Replica } from './fixture.ts';
+import { type Fixture, openFixture, type Replica, SECRET } from './fixture.ts';
 
 /** Documented, but not returned by any route yet. */
 const RESERVED: readonly ErrorCode[] = ['RISK_LIMIT', 'RATE_LIMITED'];
@@ -124,8 +124,7 @@ describe('the error table', () => {
     nonce_expired: async () => {
       const signer = ethersSigner();
       const { address } = signer;
-      const { text: nonce } = await request(fixture.app).get('/api/auth/nonce').query({ address });
-      await fixture.redis.pexpire(challengeKey('siwe', address.toLowerCase()), EXPIRED_RECORD_KEPT_MS - 1);
+      const nonce = openNonces([SECRET]).issue(address.toLowerCase(), Date.now() - CHALLENGE_LIFETIME_MS);
       const message = loginText({ address, nonce });
       const signature = await signer.signText(message);
       return request(fixture.app).post('/api/auth/verify').send({ address, message, signature });
