@@ -5,6 +5,7 @@
 
 import type { Connection } from './connection.ts';
 import { type Answer, replyOf, unreadable } from './exchange.ts';
+import { shownTime } from './own-clock.ts';
 import type { LoginTypedData } from './replies.ts';
 import { loginTypedData, NONCE } from './sign-in-message.ts';
 
@@ -47,8 +48,10 @@ const isName = (name: unknown, expected: string | undefined): name is string =>
  * stands in for it. A hostile service may write any `Date`, and so gets a signature of a time up to a day away; its nonce
  * has to be one that the true service has issued within five minutes all the same.
  */
-function isFresh({ clock }: Connection, issuedAt: string, { header }: Answer): boolean {
-  const [issuedMs, nowMs, dateMs] = [Date.parse(issuedAt), clock.now(), Date.parse(header('Date') ?? '')];
+function isFresh(connection: Connection, issuedAt: string, { header }: Answer): boolean {
+  const issuedMs = Date.parse(issuedAt);
+  const nowMs = shownTime(connection);
+  const dateMs = Date.parse(header('Date') ?? '');
   if (Number.isNaN(issuedMs) || new Date(issuedMs).toISOString() !== issuedAt) return false;
   const isNear = (atMs: number): boolean => Math.abs(issuedMs - atMs) <= FRESH_MS;
   return isNear(nowMs) || (isNear(dateMs) && Math.abs(dateMs - nowMs) <= FURTHEST_MS);

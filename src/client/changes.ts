@@ -5,6 +5,7 @@ import { fraction } from './connection.ts';
 import { RedbookError } from './errors.ts';
 import type { CallOptions } from './exchange.ts';
 import { pause } from './limits.ts';
+import { runningTime } from './own-clock.ts';
 import type { OrderChange, OrderChanges } from './replies.ts';
 import { askAs, type Session } from './session.ts';
 
@@ -124,7 +125,7 @@ class Watching implements OrderWatch {
     let failures = 0;
     const { connection } = this.#session;
     while (!signal.aborted) {
-      const at = connection.clock.now();
+      const askedMs = runningTime(connection);
       // After a failure the service is asked without a wait: it refuses to let more than ten requests of a wallet wait.
       const answer = await this.#read(failures === 0 ? this.#waitSeconds : 0);
       if (signal.aborted) return;
@@ -140,7 +141,7 @@ class Watching implements OrderWatch {
       } else {
         failures = 0;
         await this.#take(answer);
-        const isEarly = answer.changes.length === 0 && connection.clock.now() - at < EARLY_MS;
+        const isEarly = answer.changes.length === 0 && runningTime(connection) - askedMs < EARLY_MS;
         if (isEarly) await pause(connection, EARLY_MS, signal).catch(() => undefined);
       }
     }

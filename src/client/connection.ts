@@ -51,8 +51,10 @@ export interface SocketEvent {
 }
 
 export interface Clock {
-  /** Unix milliseconds. */
+  /** Unix milliseconds. The time may be wrong, and may be set back or ahead. */
   now(): number;
+  /** Milliseconds since some moment, by a clock that nobody can set. Without it, `now` and `sleep` stand in for it. */
+  running?(): number;
   /** Resolves after that many milliseconds; rejects when the signal is aborted before. */
   sleep(ms: number, signal?: AbortSignalLike): Promise<void>;
   /**
@@ -166,6 +168,7 @@ const fillAtRandom = (bytes: Uint8Array): void => {
 
 const systemClock: Clock = {
   now: () => Date.now(),
+  running: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

@@ -3,7 +3,7 @@
 import { type AbortSignalLike, type Connection, logEntry, randomId } from './connection.ts';
 import { invalid, RedbookError } from './errors.ts';
 import { readExactJson } from './exact-json.ts';
-import { noteDate } from './service-clock.ts';
+import { momentOf, noteDate, runningTime, sleep } from './own-clock.ts';
 
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
@@ -58,12 +58,12 @@ function requestsOf(connection: Connection): Set<string> {
  * @throws RedbookError `NETWORK_ERROR`, `TIMEOUT`, `ABORTED` or `UNREADABLE_ANSWER`, each with an unknown outcome
  */
 export async function exchange(connection: Connection, call: Call): Promise<Answer> {
-  const { clock, log } = connection;
-  const at = clock.now();
+  const { log } = connection;
+  const { wallMs: at, runningMs: startedMs } = momentOf(connection);
   const told = (status: number, requestId: string | null, code: string | null): void => {
     const { method, path, query = {} } = call;
     const what = { type: 'request', at, method, path: `${path}${queryText(query)}` } as const;
-    logEntry(connection, { ...what, tookMs: clock.now() - at, status, requestId, code });
+    logEntry(connection, { ...what, tookMs: runningTime(connection) - startedMs, status, requestId, code });
   };
   try {
     const answer = await exchangeUnlogged(connection, call);
@@ -140,7 +140,7 @@ function queryText(values: QueryValues): string {
  * @param named the operation, in errors
  */
 export async function inTime<Result>(
-  { clock }: Connection,
+  connection: Connection,
   named: string,
   { signal, answerWithinMs = ANSWER_WITHIN_MS }: Pick<Call, 'signal' | 'answerWithinMs'>,
   run: (signal: AbortSignalLike) => Promise<Result>,
@@ -157,7 +157,7 @@ export async function inTime<Result>(
   const onAbort = (): void => fail(aborted(signal));
   if (signal?.aborted) throw aborted(signal, 'refused');
   signal?.addEventListener('abort', onAbort);
-  clock.sleep(answerWithinMs, timer.signal).then(
+  sleep(connection, answerWithinMs, timer.signal).then(
     () => fail(failure('TIMEOUT', `${named} was not answered within ${answerWithinMs} ms`)),
     () => undefined,
   );
@@ -186,7 +186,7 @@ class OutOfTime {
 
 /** Runs a call, and aborts its signal when the caller's signal is aborted or the caller's time is over. */
 export async function bounded<Result>(
-  { clock }: Connection,
+  connection: Connection,
   { signal, timeoutMs }: Pick<Call, 'signal' | 'timeoutMs'>,
   run: (signal: AbortSignalLike | undefined) => Promise<Result>,
 ): Promise<Result> {
@@ -195,7 +195,7 @@ export async function bounded<Result>(
   const onAbort = (): void => call.abort(signal?.reason);
   if (signal?.aborted) onAbort();
   signal?.addEventListener('abort', onAbort);
-  clock.sleep(timeoutMs, timer.signal).then(
+  sleep(connection, timeoutMs, timer.signal).then(
     () => call.abort(new OutOfTime(timeoutMs)),
     () => undefined,
   );

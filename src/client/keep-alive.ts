@@ -3,6 +3,7 @@
 import { cancelAfter } from './account.ts';
 import { invalid, RedbookError } from './errors.ts';
 import type { CallOptions } from './exchange.ts';
+import { sleep } from './own-clock.ts';
 import type { Session } from './session.ts';
 
 export interface KeepAliveOptions {
@@ -37,7 +38,6 @@ export interface KeepAlive {
 export async function keepAlive(session: Session, options: KeepAliveOptions): Promise<KeepAlive> {
   const { timeoutMs, everyMs = timeoutMs / 3, onFault } = options;
   if (!(everyMs > 0 && everyMs < timeoutMs)) throw invalid('everyMs must be positive, and below timeoutMs');
-  const { clock } = session.connection;
   const end = new AbortController();
   const { signal } = end;
   const set = async (): Promise<string> =>
@@ -45,7 +45,7 @@ export async function keepAlive(session: Session, options: KeepAliveOptions): Pr
   let cancelAt = await set();
   const renew = async (): Promise<void> => {
     for (;;) {
-      await clock.sleep(everyMs, signal).catch(() => undefined);
+      await sleep(session.connection, everyMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       cancelAt = await set().catch((error: unknown) => {
         if (!(error instanceof RedbookError)) throw error;

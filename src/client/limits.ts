@@ -5,6 +5,7 @@
 
 import type { AbortSignalLike, Connection } from './connection.ts';
 import { type Answer, aborted, untilAborted } from './exchange.ts';
+import { guessedTime, runningTime, sleep } from './own-clock.ts';
 
 /** Routes that the service counts together. */
 export type Bucket = 'challenge' | 'verify' | 'market-data';
@@ -16,7 +17,7 @@ interface BucketCount {
   /** Number of requests that will still be let through, less those under way. */
   remaining: number;
   underWay: number;
-  /** Time of the connection's clock at which the oldest request leaves the window. */
+  /** Running time at which the oldest request leaves the window. */
   resetsAt: number;
   /** Settles when nobody waits for the window any more. */
   queue: Promise<void>;
@@ -55,8 +56,8 @@ export async function withinLimits(
   count.queue = before.then(() => left);
   try {
     await untilAborted(before, signal);
-    while (count.remaining <= 0 && connection.clock.now() < count.resetsAt) {
-      await pause(connection, count.resetsAt - connection.clock.now(), signal);
+    while (count.remaining <= 0 && runningTime(connection) < count.resetsAt) {
+      await pause(connection, count.resetsAt - runningTime(connection), signal);
     }
     return await counted(connection, count, send);
   } finally {
@@ -80,25 +81,23 @@ async function counted(
   }
 }
 
-function observe({ clock }: Connection, count: BucketCount, { header }: Answer): void {
+function observe(connection: Connection, count: BucketCount, { header }: Answer): void {
   const [remaining, reset] = [header('RateLimit-Remaining'), header('RateLimit-Reset')];
   if (remaining === null || reset === null) return;
   // The answered request is among those under way.
   count.remaining = Number(remaining) - (count.underWay - 1);
-  const now = clock.now();
-  const serverNow = Date.parse(header('Date') ?? '');
-  const waitMs = Number(reset) * 1_000 - (Number.isNaN(serverNow) ? now : serverNow);
-  count.resetsAt = now + Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
+  const waitMs = Number(reset) * 1_000 - guessedTime(connection);
+  count.resetsAt = runningTime(connection) + Math.min(Math.max(waitMs, 0), MAX_WAIT_MS);
 }
 
 /** @throws RedbookError `ABORTED` when the signal ends the wait */
 export async function pause(
-  { clock }: Connection,
+  connection: Connection,
   ms: number,
   signal: AbortSignalLike | undefined,
 ): Promise<void> {
   try {
-    await clock.sleep(ms, signal);
+    await sleep(connection, ms, signal);
   } catch {
     throw aborted(signal);
   }

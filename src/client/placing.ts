@@ -1,7 +1,7 @@
 /** Places orders, and reports the outcome honestly when an answer was lost. */
 
 import type { RejectReason } from '../domain/order.ts';
-import { type AbortSignalLike, randomId } from './connection.ts';
+import { type AbortSignalLike, type Connection, randomId } from './connection.ts';
 import { isSameDecimal, isSumWithin } from './decimals.ts';
 import { RedbookError } from './errors.ts';
 import {
@@ -17,8 +17,8 @@ import {
 } from './exchange.ts';
 import { findOrder } from './lookup.ts';
 import type { NewOrder } from './new-order.ts';
+import { guessedTime, runningTime, serviceTimeSeen, sleep } from './own-clock.ts';
 import type { Amount, ClosedOrder, Order } from './replies.ts';
-import { serviceTime } from './service-clock.ts';
 import { exchangeOnce, freshen, renewRefused, type Session } from './session.ts';
 
 /** The service has the order. Its `status` shows if the order rests, was filled or has ended. */
@@ -85,6 +85,7 @@ const LOOKUPS_AT_MS = [500, 1_000, 3_000, 12_000] as const;
 const DEADLINE_MS = 10_000;
 /** Most that the clocks of the service's machines may differ by. */
 const SKEW_MS = 1_000;
+const SECOND_MS = 1_000;
 /** An order is not sent again automatically later than this after its first sending. */
 const RESEND_WITHIN_MS = 5_000;
 
@@ -94,7 +95,8 @@ interface Attempt {
   /** The order that it replaces, if any. */
   readonly target: ReplacedOrder | null;
   readonly body: NewOrder & { readonly clientOrderId: string };
-  readonly firstSentAt: number;
+  /** Tells if the order may still be sent again automatically. */
+  isInTime: () => boolean;
   /** Unix milliseconds by the service's clock, after which no request sent so far can place the order; null: none. */
   deadline: number | null;
   /** Number of requests that were sent and not answered: any of them may still arrive. */
@@ -160,10 +162,12 @@ export const placeMany = (
 ): Promise<Placed[]> =>
   bounded(session.connection, options, async (signal) => {
     const attempts = await begin(session, orders, null, signal);
-    const results = await sendMany(attempts, signal);
-    return await Promise.all(
-      attempts.map((attempt, index) => follow(attempt, results[index]!, signal, options)),
-    );
+    return await inTimeFromNow(attempts, async () => {
+      const results = await sendMany(attempts, signal);
+      return await Promise.all(
+        attempts.map((attempt, index) => follow(attempt, results[index]!, signal, options)),
+      );
+    });
   });
 
 /** Fixes ids and deadlines before anything is sent. */
@@ -180,13 +184,12 @@ async function begin(
   }));
   await freshen(session, { signal }).catch(throwUnsent);
   if (signal?.aborted) throw aborted(signal, 'refused');
-  const firstSentAt = connection.clock.now();
   return bodies.map((body) => ({
     session,
     target,
     body,
-    firstSentAt,
-    deadline: deadlineOf(session, body),
+    isInTime: () => false,
+    deadline: deadlineOf(connection, body),
     unanswered: 0,
   }));
 }
@@ -213,8 +216,20 @@ function batchResult(attempt: Attempt, result: BatchResult, answer: Answer): Res
   }
 }
 
-/** Sends a batch. A token that has ended is renewed by the orders one by one. */
+/** Sends a batch, and once more the orders of it that were refused for a deadline that a wrong clock made. */
 async function sendMany(
+  attempts: readonly Attempt[],
+  signal: AbortSignalLike | undefined,
+): Promise<Result[]> {
+  const results = await sendBatch(attempts, signal);
+  const renewed = attempts.filter((attempt, index) => renewsDeadline(attempt, results[index]!));
+  const again = await sendBatch(renewed, signal);
+  for (const [index, attempt] of renewed.entries()) results[attempts.indexOf(attempt)] = again[index]!;
+  return results;
+}
+
+/** Sends a batch. A token that has ended is renewed by the orders one by one. */
+async function sendBatch(
   attempts: readonly Attempt[],
   signal: AbortSignalLike | undefined,
 ): Promise<Result[]> {
@@ -227,14 +242,10 @@ async function sendMany(
   };
   try {
     const answer = await exchangeOnce(first.session, call);
-    if (answer.status === 401) {
-      const results: Result[] = [];
-      for (const attempt of attempts) results.push(await send(attempt, signal));
-      return results;
-    }
-    const { results } = replyOf<{ results?: readonly BatchResult[] }>(answer);
-    if (results?.length !== attempts.length) throw unreadable('the answer has other results', answer);
-    return attempts.map((attempt, index) => batchResult(attempt, results[index]!, answer));
+    if (answer.status !== 401) return batchResults(attempts, answer);
+    const results: Result[] = [];
+    for (const attempt of attempts) results.push(await send(attempt, signal));
+    return results;
   } catch (error) {
     if (!(error instanceof RedbookError) || error.code === 'INVALID_ARGUMENT') throw error;
     return attempts.map((attempt) => {
@@ -247,17 +258,50 @@ async function sendMany(
   }
 }
 
-const sendAndFollow = async (
+function batchResults(attempts: readonly Attempt[], answer: Answer): Result[] {
+  const { results } = replyOf<{ results?: readonly BatchResult[] }>(answer);
+  if (results?.length !== attempts.length) throw unreadable('the answer has other results', answer);
+  return attempts.map((attempt, index) => batchResult(attempt, results[index]!, answer));
+}
+
+const sendAndFollow = (
   attempt: Attempt,
   signal: AbortSignalLike | undefined,
   options: PlaceOptions,
-): Promise<Placed> => follow(attempt, await send(attempt, signal), signal, options);
+): Promise<Placed> =>
+  inTimeFromNow([attempt], async () => follow(attempt, await send(attempt, signal), signal, options));
 
 /** Returns the deadline of an order that is sent now. */
-function deadlineOf({ connection }: Session, { expiresAfter }: NewOrder): number | null {
-  if (expiresAfter !== undefined) return expiresAfter;
-  return Math.floor(serviceTime(connection) ?? connection.clock.now()) + DEADLINE_MS;
+function deadlineOf(connection: Connection, { expiresAfter }: NewOrder): number | null {
+  return expiresAfter === undefined ? Math.floor(guessedTime(connection)) + DEADLINE_MS : expiresAfter;
 }
+
+/** Moves the deadline of an order that is sent once more. An earlier request may still arrive until its own deadline. */
+function renewDeadline(attempt: Attempt): void {
+  const { session, body, deadline } = attempt;
+  const next = deadlineOf(session.connection, body);
+  attempt.deadline = deadline === null || next === null ? next : Math.max(deadline, next);
+}
+
+/**
+ * Moves the deadline of an order that was refused for a deadline of this client: the clock was wrong, or was set.
+ * @returns true if the order is to be sent once more
+ */
+function renewsDeadline(attempt: Attempt, result: Result): boolean {
+  const { session, body, deadline } = attempt;
+  const seen = serviceTimeSeen(session.connection);
+  if (refusalOf(result)?.code !== 'BAD_REQUEST' || body.expiresAfter !== undefined || !attempt.isInTime())
+    return false;
+  // The `Date` of the answer has whole seconds, rounded down.
+  if (deadline === null || seen === undefined || seen + SECOND_MS + SKEW_MS <= deadline) return false;
+  renewDeadline(attempt);
+  return true;
+}
+
+const refusalOf = (result: Result): RedbookError | null => {
+  if (result instanceof RedbookError) return result;
+  return result.outcome === 'refused' ? result.error : null;
+};
 
 /** Throws when the session could not be renewed: the order was not sent, whatever the cause. */
 function throwUnsent(cause: unknown): never {
@@ -269,23 +313,46 @@ function throwUnsent(cause: unknown): never {
 const canRest = ({ type, timeInForce = 'GTC' }: NewOrder): boolean =>
   type === 'limit' && timeInForce === 'GTC';
 
-const isInTime = ({ session, firstSentAt }: Attempt): boolean =>
-  session.connection.clock.now() - firstSentAt <= RESEND_WITHIN_MS;
+/**
+ * Sends orders and follows them to their outcomes. They are in time until a timer has ended: unlike a clock, nobody can
+ * set it. A timer that is late, as in a tab that stood still, is told by the running time.
+ */
+async function inTimeFromNow<Outcome>(
+  attempts: readonly Attempt[],
+  run: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const [first] = attempts;
+  if (first === undefined) return await run();
+  const { connection } = first.session;
+  const timer = new AbortController();
+  let isOver = false;
+  sleep(connection, RESEND_WITHIN_MS, timer.signal).then(
+    () => {
+      isOver = true;
+    },
+    () => undefined,
+  );
+  const startedAt = runningTime(connection);
+  const isInTime = (): boolean => !isOver && runningTime(connection) - startedAt <= RESEND_WITHIN_MS;
+  for (const attempt of attempts) attempt.isInTime = isInTime;
+  try {
+    return await run();
+  } finally {
+    timer.abort();
+  }
+}
 
 /** Sends the order once, and once more after a 401 that a renewal fixes or a deadline that a wrong clock made. */
 async function send(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result> {
   const { session } = attempt;
-  const { token, connection } = session;
-  const isGuess = attempt.body.expiresAfter === undefined && serviceTime(connection) === undefined;
-  const result = await sendOnce(attempt, signal);
-  const error = result instanceof RedbookError ? result : result.outcome === 'refused' ? result.error : null;
-  if (isGuess && error?.code === 'BAD_REQUEST' && isInTime(attempt)) {
-    attempt.deadline = deadlineOf(session, attempt.body);
-    return await sendOnce(attempt, signal);
+  const { token } = session;
+  let result = await sendOnce(attempt, signal);
+  if (refusalOf(result)?.status === 401) {
+    const isRenewed = await renewRefused(session, token, sending(attempt, signal)).catch(() => false);
+    if (!isRenewed || !attempt.isInTime()) return result;
+    result = await sendOnce(attempt, signal);
   }
-  if (error?.status !== 401) return result;
-  const isRenewed = await renewRefused(session, token, sending(attempt, signal)).catch(() => false);
-  return isRenewed && isInTime(attempt) ? await sendOnce(attempt, signal) : result;
+  return renewsDeadline(attempt, result) ? await sendOnce(attempt, signal) : result;
 }
 
 /** The order as it is sent. An absent deadline is left out. */
@@ -397,8 +464,8 @@ async function follow(
 ): Promise<Placed> {
   if (!(first instanceof RedbookError)) return first;
   const { session, body } = attempt;
-  const { clock } = session.connection;
-  const lostAt = clock.now();
+  const { connection } = session;
+  const lostAt = runningTime(connection);
   const plan = isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS;
   let error = first;
   let notBefore = 0;
@@ -411,15 +478,15 @@ async function follow(
     // An exception in the caller's function must not hide the outcome of the order.
     if (onLookup !== undefined) queueMicrotask(() => onLookup(lookup));
     const dueAt = nextMs === undefined ? lostAt + atMs : Math.max(lostAt + atMs, notBefore);
-    const waitMs = dueAt - clock.now();
+    const waitMs = dueAt - runningTime(connection);
     if (!(await slept(session, waitMs, signal))) return unknown(attempt, aborted(signal));
     const looked = await look(attempt, signal);
     if (looked instanceof RedbookError) {
-      notBefore = clock.now() + (looked.retryAfterMs ?? 0);
+      notBefore = runningTime(connection) + (looked.retryAfterMs ?? 0);
       // The service looks for the id before it says that trading is paused: the order was not there.
       if (!isPaused(error)) error = looked;
     } else if (looked !== null) return looked;
-    else if (canRest(body) && isInTime(attempt) && !isPaused(error)) {
+    else if (canRest(body) && attempt.isInTime() && !isPaused(error)) {
       const result = await send(attempt, signal);
       if (!(result instanceof RedbookError)) return result;
       error = result;
@@ -433,24 +500,27 @@ const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUS
 
 /** @returns false when the signal ended the wait */
 const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | undefined): Promise<boolean> =>
-  connection.clock.sleep(Math.max(0, ms), signal).then(
+  sleep(connection, Math.max(0, ms), signal).then(
     () => true,
     () => false,
   );
 
 /**
- * Looks the order up once. After the deadline, an order that is not found was not placed.
+ * Looks the order up. After the deadline, an order that is not found was not placed: that is so if the service's clock had
+ * passed the deadline before the question was sent. An answer that shows it for the first time is followed by a second
+ * question.
  * @returns null when the service does not know it yet, or the reason why it does not tell
  */
 async function look(attempt: Attempt, signal: AbortSignalLike | undefined): Promise<Result | null> {
-  const { session, body, deadline } = attempt;
-  const askedAt = session.connection.clock.now();
+  const { session, body } = attempt;
   try {
-    const order = await findOrder(session, body.clientOrderId, signal);
+    const wasPassed = isDeadlinePassed(attempt);
+    let order = await findOrder(session, body.clientOrderId, signal);
+    if (order === null && !wasPassed) {
+      if (!isDeadlinePassed(attempt)) return null;
+      order = await findOrder(session, body.clientOrderId, signal);
+    }
     if (order !== null) return outcomeOf(attempt, order, null);
-    // The answer's own date tells when the service was asked, at the earliest.
-    const asked = serviceTime(session.connection, askedAt);
-    if (deadline === null || asked === undefined || asked <= deadline + SKEW_MS) return null;
     const message = 'the order was not found after its deadline, so it was not placed';
     const error = new RedbookError({ code: 'DEADLINE_PASSED', message, outcome: 'refused' });
     return { outcome: 'refused', error, order: null, clientOrderId: body.clientOrderId };
@@ -458,6 +528,12 @@ async function look(attempt: Attempt, signal: AbortSignalLike | undefined): Prom
     if (error instanceof RedbookError) return error;
     throw error;
   }
+}
+
+/** True when an answer has shown that the deadline is over at all machines of the service. */
+function isDeadlinePassed({ session, deadline }: Attempt): boolean {
+  const seen = serviceTimeSeen(session.connection);
+  return deadline !== null && seen !== undefined && seen > deadline + SKEW_MS;
 }
 
 const unknown = (attempt: Attempt, error: RedbookError): OrderUnknown => ({
@@ -471,7 +547,7 @@ const unknown = (attempt: Attempt, error: RedbookError): OrderUnknown => ({
   },
   sendAgain: (options = {}) =>
     bounded(attempt.session.connection, options, (signal) => {
-      attempt.deadline = deadlineOf(attempt.session, attempt.body);
+      renewDeadline(attempt);
       return sendAndFollow(attempt, signal, options);
     }),
 });

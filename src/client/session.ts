@@ -13,6 +13,7 @@ import {
   isSuccess,
   replyOf,
 } from './exchange.ts';
+import { guessedTime, runningTime, shownTime } from './own-clock.ts';
 import {
   type MessageSigner,
   readToken,
@@ -34,7 +35,7 @@ export interface Session {
   readonly wallet: string;
   /** Bearer token; changes with each renewal. */
   readonly token: string;
-  /** Unix milliseconds by the connection's clock. */
+  /** Unix milliseconds by the connection's clock as it is set now. */
   readonly expiresAt: number;
 }
 
@@ -44,7 +45,7 @@ interface Credentials {
   signIn: ((signingIn: SigningIn) => Promise<Token>) | undefined;
   readonly prompts: boolean;
   renewal: Promise<void> | undefined;
-  /** Time of the last signature that no caller asked for, and the time until another one may follow. */
+  /** Running time of the last signature that no caller asked for, and the time until another one may follow. */
   signedAt: number;
   pauseMs: number;
   /** Failure of the last renewal; undefined once one has succeeded. */
@@ -81,7 +82,7 @@ function openSession(
       return credentials.token.text;
     },
     get expiresAt() {
-      return credentials.token.expiresAt;
+      return shownTime(connection) + credentials.token.expiresAt - guessedTime(connection);
     },
   };
   Object.defineProperty(session, 'token', { enumerable: false });
@@ -139,7 +140,7 @@ export function signOut(session: Session): void {
   const credentials = credentialsOf.get(session)!;
   credentials.isSignedOut = true;
   credentials.signIn = undefined;
-  credentials.token = { ...credentials.token, text: '', expiresAt: session.connection.clock.now() };
+  credentials.token = { ...credentials.token, text: '', expiresAt: guessedTime(session.connection) };
 }
 
 const signedOut = (): RedbookError =>
@@ -179,16 +180,14 @@ function renewed(credentials: Credentials, signingIn: SigningIn): Promise<void> 
 }
 
 /** Renews a session that renews itself. @returns undefined when it does not, or when its last signature is too recent */
-function renewedByItself({ clock }: Connection, credentials: Credentials): Promise<void> | undefined {
+function renewedByItself(connection: Connection, credentials: Credentials): Promise<void> | undefined {
   const { signIn, prompts, renewal, signedAt, pauseMs } = credentials;
   if (signIn === undefined || prompts) return undefined;
   if (renewal !== undefined) return renewal;
-  const sinceMs = clock.now() - signedAt;
-  // A clock that is set back does not prolong the pause.
-  if (sinceMs >= 0 && sinceMs < pauseMs) return undefined;
+  if (runningTime(connection) - signedAt < pauseMs) return undefined;
   const nextMs = Math.min(Math.max(2 * pauseMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
   const onSign = (): void => {
-    credentials.signedAt = clock.now();
+    credentials.signedAt = runningTime(connection);
     credentials.pauseMs = nextMs;
   };
   return renewed(credentials, { signal: undefined, onSign });
@@ -207,13 +206,15 @@ export async function freshen(session: Session, wait: Wait): Promise<void> {
   const credentials = credentialsOf.get(session)!;
   assertSignedIn(credentials);
   const { renewsAt, expiresAt } = credentials.token;
-  const now = connection.clock.now();
-  if (now < renewsAt) return;
+  const isOver = (): boolean => guessedTime(connection) >= expiresAt;
+  if (guessedTime(connection) < renewsAt) return;
   const renewal = renewedByItself(connection, credentials);
-  if (now >= expiresAt) {
-    if (renewal === undefined && credentials.failure !== undefined) throw credentials.failure;
-    if (renewal !== undefined) await inTime(connection, RENEWAL, wait, () => renewal);
-  }
+  if (!isOver()) return;
+  if (renewal === undefined && credentials.failure !== undefined) throw credentials.failure;
+  // An answer to the renewal tells the service's time, and then the token may be good after all.
+  await inTime(connection, RENEWAL, wait, async () => renewal).catch((error: unknown) => {
+    if (isOver() || wait.signal?.aborted) throw error;
+  });
 }
 
 /**

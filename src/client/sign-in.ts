@@ -5,6 +5,7 @@ import { readChallenge } from './challenge.ts';
 import type { AbortSignalLike, Connection } from './connection.ts';
 import { invalid, RedbookError } from './errors.ts';
 import { type Call, errorOf, isSuccess, replyOf, unreadable, untilAborted } from './exchange.ts';
+import { guessedTime, noteServiceTime, serviceTime } from './own-clock.ts';
 import type { LoginTypedData } from './replies.ts';
 import { NONCE, type SignInMessageOptions, signInMessage } from './sign-in-message.ts';
 
@@ -39,7 +40,7 @@ const RENEWED_AT = 0.9;
 export interface Token {
   readonly text: string;
   readonly wallet: string;
-  /** Time of renewal by the connection's clock. */
+  /** Times of renewal and of the end, in Unix milliseconds by the service's clock. */
   readonly renewsAt: number;
   readonly expiresAt: number;
 }
@@ -83,7 +84,7 @@ export function tokenByMessage(
     if (!isSuccess(asked)) throw errorOf(asked);
     const nonce = asked.text;
     if (!NONCE.test(nonce)) throw unreadable('the nonce was not signed: it is not 32 hex digits', asked);
-    const issuedAt = new Date(connection.clock.now()).toISOString();
+    const issuedAt = new Date(guessedTime(connection)).toISOString();
     const message = signInMessage({ ...options, address, nonce, issuedAt });
     const signature = await signed(() => signer.signMessage(message), signingIn);
     return { method: 'POST', path: '/api/auth/verify', body: { address, message, signature }, signal };
@@ -160,13 +161,13 @@ interface Claims {
 }
 
 /** @param address address that has just signed in with the token; undefined for a token that was kept */
-export function readToken({ clock }: Connection, text: string, address: string | undefined): Token {
+export function readToken(connection: Connection, text: string, address: string | undefined): Token {
   const { sub, iat, exp } = claimsOf(text);
   if (address !== undefined && sub.toLowerCase() !== address.toLowerCase())
     throw unreadable('the answer has the token of another wallet', { status: 200 });
-  // The clocks of the service and of this machine may disagree; the lifetime of a new token is the same by both.
-  const issuedAt = address === undefined ? iat * 1_000 : clock.now();
+  const issuedAt = iat * 1_000;
   const lifeMs = (exp - iat) * 1_000;
+  if (address !== undefined && serviceTime(connection) === undefined) noteServiceTime(connection, issuedAt);
   const wallet = sub.toLowerCase();
   return { text, wallet, renewsAt: issuedAt + lifeMs * RENEWED_AT, expiresAt: issuedAt + lifeMs };
 }

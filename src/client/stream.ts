@@ -4,6 +4,7 @@ import { type Connection, fraction, logEntry, type WebSocketLike } from './conne
 import { invalid, RedbookError } from './errors.ts';
 import { readExactJson } from './exact-json.ts';
 import { pathPart } from './exchange.ts';
+import { type Moment, momentOf, mostPassed, shownTime, sleep } from './own-clock.ts';
 import type { ErrorFrame, MarketFrame, SnapshotFrame, TickerFrame, Timeframe } from './replies.ts';
 import { UnreadFrames } from './unread-frames.ts';
 
@@ -90,7 +91,7 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
   /** Number of attempts since the last frame. */
   #attempts = 0;
   /** Start of the silence: the last frame, or the beginning of the attempt. */
-  #heardAt = 0;
+  #heard: Moment;
   #isOpen = false;
   /** Ends the watchdog's or the back-off's sleep. */
   #nap = new AbortController();
@@ -101,6 +102,7 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
     this.#connection = connection;
     this.#path = path;
     this.#handlers = handlers;
+    this.#heard = momentOf(connection);
     this.#unfollowWakes = connection.clock.onWake?.(() => this.#wake()) ?? (() => undefined);
     this.#connect();
   }
@@ -138,7 +140,11 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
   }
 
   get #now(): number {
-    return this.#connection.clock.now();
+    return shownTime(this.#connection);
+  }
+
+  get #silentMs(): number {
+    return mostPassed(this.#connection, this.#heard);
   }
 
   #tell(change: Partial<WatchState>): void {
@@ -158,7 +164,7 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
 
   #connect(): void {
     this.#attempts += 1;
-    this.#heardAt = this.#now;
+    this.#heard = momentOf(this.#connection);
     this.#tell({ retryAt: null });
     if (this.#end.signal.aborted) return;
     const socket = new this.#connection.WebSocket!(`${this.#connection.streamUrl}${this.#path}`);
@@ -182,9 +188,7 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
   /** Watches one connection for silence, by the clock: timers of a hidden tab may be a minute late. */
   async #watch(isCurrent: () => boolean): Promise<void> {
     while (isCurrent()) {
-      // A clock that is set back would hide a silence.
-      this.#heardAt = Math.min(this.#heardAt, this.#now);
-      const silentMs = this.#now - this.#heardAt;
+      const silentMs = this.#silentMs;
       if (silentMs > STALE_AFTER_MS) this.#tell({ state: this.#silentState });
       if (silentMs >= SILENT_FOR_MS) {
         this.#reconnect();
@@ -201,14 +205,14 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
 
   /** True for a live watch whose watchdog is late: the page stood still, and frames may have waited here meanwhile. */
   get #hasStoodStill(): boolean {
-    return this.#state.state === 'live' && this.#now - this.#heardAt > STALE_AFTER_MS + LATE_MS;
+    return this.#state.state === 'live' && this.#silentMs > STALE_AFTER_MS + LATE_MS;
   }
 
   /** Sleeps until the time is over or something wakes the watch. */
   async #sleep(ms: number): Promise<void> {
     this.#nap.abort();
     this.#nap = new AbortController();
-    await this.#connection.clock.sleep(ms, this.#nap.signal).catch(() => undefined);
+    await sleep(this.#connection, ms, this.#nap.signal).catch(() => undefined);
   }
 
   /** Called when timers may have stood still: checks the clock again, or tries to connect at once. */
@@ -228,10 +232,10 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
     else if (isErrorFrame(frame)) this.#refuse(frame);
     else {
       this.#attempts = 0;
-      this.#heardAt = this.#now;
+      this.#heard = momentOf(this.#connection);
       for (const reader of this.#readers) reader.add(frame);
       this.#handlers.onFrame?.(frame);
-      this.#tell({ state: 'live', lastFrameAt: this.#heardAt, retryAt: null });
+      this.#tell({ state: 'live', lastFrameAt: this.#heard.wallMs, retryAt: null });
     }
   }
 

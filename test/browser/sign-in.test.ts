@@ -174,6 +174,34 @@ describe('signing in', () => {
     },
   );
 
+  browserTest('leaves the end of a session to the service, whatever its clock is set to', async (open) => {
+    const wallet = createWallet();
+    const { page, tolerate } = await open(url, {
+      wallets: [wallet],
+      prepare: ({ page }) => page.clock.install(),
+    });
+    tolerate(/status of 401/);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('checkbox', { name: /stay signed in/i }).check();
+    await page.getByRole('button', { name: wallet.info.name, exact: true }).click();
+    await signedInAs(page, wallet.addresses[0]!);
+    for (const hours of [9, -9]) {
+      await page.clock.setSystemTime(Date.now() + hours * 3_600_000);
+      await page.clock.runFor(12_000);
+      await signedInAs(page, wallet.addresses[0]!);
+      await page.reload();
+      await signedInAs(page, wallet.addresses[0]!);
+      await page.clock.runFor(12_000);
+      await signedInAs(page, wallet.addresses[0]!);
+    }
+    const over = { status: 401, json: { code: 'UNAUTHORIZED', error: 'expired' } };
+    await page.route('**/v1/orders**', (route) => route.fulfill(over));
+    await page.route('**/v1/portfolio**', (route) => route.fulfill(over));
+    await page.clock.runFor(12_000);
+    await page.getByText(/The session has ended. Sign in again/).waitFor();
+    await expectSignedOut(page);
+  });
+
   browserTest('forgets only the session of its own tab, whatever another tab keeps', async (open) => {
     const [one, other] = [createWallet({ name: 'One' }), createWallet({ name: 'Other' })];
     const { context, page } = await open(url, {

@@ -93,7 +93,7 @@ export class OrderRoute {
   #route(route: string, { token, body = '{}' }: RouteRequest): RouteAnswer {
     if (route === 'POST /v1/auth/challenge') {
       const { address } = JSON.parse(body) as { address: string };
-      return json(200, challengeAt(this.#now(), address));
+      return json(200, challengeAt(this.#serviceNow(), address));
     }
     if (route === 'POST /v1/auth/verify') {
       const { address } = JSON.parse(body) as { address: string };
@@ -101,6 +101,8 @@ export class OrderRoute {
     }
     if (token === undefined || !this.#tokens.has(token)) return refusal(401, 'UNAUTHORIZED');
     if (route === 'POST /v1/orders') return this.#place(JSON.parse(body) as OrderBody);
+    if (route === 'POST /v1/orders/batch')
+      return this.#placeMany(JSON.parse(body) as { orders: OrderBody[] });
     const [, id] = /^GET \/v1\/orders\/by-client-id\/([^/]+)$/.exec(route) ?? [];
     if (id === undefined) return refusal(404, 'NOT_FOUND');
     // `fetch` removes dot segments from the path, so the request reaches another route.
@@ -112,11 +114,19 @@ export class OrderRoute {
   /** Returns a token that is valid for eight hours. */
   signIn(address: string): string {
     this.#signIns += 1;
-    const iat = Math.floor(this.#now() / 1_000);
+    const iat = Math.floor(this.#serviceNow() / 1_000);
     const claims = { sub: address.toLowerCase(), iat, exp: iat + 8 * 3_600, jti: this.#signIns };
     const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
     this.#tokens.add(token);
     return token;
+  }
+
+  #placeMany({ orders }: { orders: readonly OrderBody[] }): RouteAnswer {
+    const results = orders.map((order) => {
+      const { status, text } = this.#place(order);
+      return { ...(JSON.parse(text) as object), status: String(status) };
+    });
+    return json(200, { results });
   }
 
   #place(body: OrderBody): RouteAnswer {

@@ -4,13 +4,14 @@
  */
 
 import { expect } from 'chai';
-import { openConnection, place, restoreSession } from '../../src/client/index.ts';
+import { openConnection, place, RedbookError, restoreSession } from '../../src/client/index.ts';
 import { drawFate, FAULT_COUNT, type FateKind } from '../support/fates.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { type DrawnOrder, drawOrder } from './drawn-orders.ts';
-import { FaultyNetwork } from './faulty-network.ts';
+import { FaultyNetwork, type Sighting } from './faulty-network.ts';
 import { judge, type Report } from './judging.ts';
 import { OrderRoute } from './order-route.ts';
+import { setClock } from './set-clock.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const CASES = Number(process.env.MODEL_CASES ?? 1_000);
@@ -30,6 +31,13 @@ const count = (tally: Map<string, number>, name: string): void => {
   tally.set(name, (tally.get(name) ?? 0) + 1);
 };
 
+const isSending = ({ request }: Sighting): boolean => request.body?.includes('"market"') ?? false;
+
+function errorBeforeSending(error: unknown): RedbookError {
+  if (error instanceof RedbookError && error.outcome === 'refused') return error;
+  throw error;
+}
+
 /** Runs one case: places an order and finally compares the books with the reported outcome. */
 async function playCase(number: number, tally: Tally): Promise<void> {
   const draw = random(Math.imul(runSeed(), 10_007) + Math.imul(number, 0x9e3779b1));
@@ -47,7 +55,11 @@ async function playCase(number: number, tally: Tally): Promise<void> {
   const fill = (bytes: Uint8Array): void => {
     for (let at = 0; at < bytes.length; at += 1) bytes[at] = draw.below(256);
   };
-  const connection = openConnection({ baseUrl: 'http://model', fetch: network.fetch, clock, random: fill });
+  const [isSet, isRunning] = [draw.chance(0.3), draw.chance(0.5)];
+  const shown = isSet ? setClock(clock, draw, isRunning) : clock;
+  const connection = openConnection({
+    ...{ baseUrl: 'http://model', fetch: network.fetch, clock: shown, random: fill },
+  });
   const signer = { address: ADDRESS, prompts, signTypedData: async () => '0x' };
   const session = restoreSession(connection, route.signIn(ADDRESS), signer);
 
@@ -67,12 +79,30 @@ async function playCase(number: number, tally: Tally): Promise<void> {
     const onLookup = (): void => {
       tally.looked += 1;
     };
-    const placed = await clock.until(place(session, order, { onLookup }));
+    const placed = await clock.until(place(session, order, { onLookup }).catch(errorBeforeSending));
+    if (placed instanceof RedbookError) {
+      // A wrong clock makes a session renew itself before the first answer.
+      expect([isSet, network.sightings.slice(from).some(isSending)]).to.deep.equal([true, false]);
+      continue;
+    }
     const seen = network.sightings.slice(from);
     const sendings = seen
-      .filter(({ request }) => request.body?.includes('"market"'))
+      .filter(isSending)
       .map(({ atMs, answeredStatus }) => ({ atMs, ...(answeredStatus !== undefined && { answeredStatus }) }));
     reports.push({ order, placed, sendings, isUsed });
+    if (placed.outcome === 'refused' && placed.error.code === 'BAD_REQUEST')
+      console.log(
+        number,
+        isSet,
+        isRunning,
+        aheadMs,
+        clock.now(),
+        JSON.stringify(seen.map((s) => [s.atMs, s.fate, s.answeredStatus, s.request.body])),
+      );
+    if (placed.outcome === 'refused')
+      expect(placed.error.code, 'no deadline refuses an order that the service had in time').to.not.equal(
+        'BAD_REQUEST',
+      );
     if (faultiness === 0 && !isDoubled && !seen.some(({ answeredStatus }) => answeredStatus === 503))
       expect(placed.outcome, 'nothing went wrong').to.not.equal('unknown');
     const recordedAt = route.recordedAt.get(order.clientOrderId);
@@ -84,6 +114,7 @@ async function playCase(number: number, tally: Tally): Promise<void> {
     );
     const mustBeFound =
       isMended &&
+      !isSet &&
       endings < 2 &&
       isSignedIn &&
       !prompts &&

@@ -186,7 +186,8 @@ async function loadOrders(asked: Session): Promise<void> {
 
 let reading: Promise<void> | null = null;
 let isStale = false;
-let lastReadAt = 0;
+/** By `performance.now()`. */
+let lastReadAt = Number.NEGATIVE_INFINITY;
 
 /**
  * Reads orders, fills and balances. A call during a read causes one more read after it, so that the result always
@@ -207,7 +208,7 @@ async function readUntilFresh(): Promise<void> {
     isStale = false;
     await readAll(asked);
     void loadOrders(asked);
-    lastReadAt = Date.now();
+    lastReadAt = performance.now();
   }
 }
 
@@ -302,10 +303,10 @@ let willRefresh = false;
 
 /** Reads after a change of an order: at once, unless many follow each other or nobody sees the page. */
 export function refreshSoon(): void {
-  if (!visible.peek()) lastReadAt = 0;
+  if (!visible.peek()) lastReadAt = Number.NEGATIVE_INFINITY;
   if (!visible.peek() || willRefresh) return;
   willRefresh = true;
-  const pauseMs = Math.max(0, lastReadAt + CHANGE_PAUSE_MS - Date.now());
+  const pauseMs = Math.max(0, lastReadAt + CHANGE_PAUSE_MS - performance.now());
   setTimeout(() => {
     willRefresh = false;
     void refreshAccount();
@@ -334,7 +335,7 @@ export function startAccount(): void {
     if (session.value === null) return;
     const pause = visible.value ? SHOWN_PAUSE_MS : HIDDEN_PAUSE_MS;
     const refreshIfOld = (): void => {
-      if (Date.now() - lastReadAt >= pause) void refreshAccount();
+      if (performance.now() - lastReadAt >= pause) void refreshAccount();
     };
     queueMicrotask(refreshIfOld);
     const timer = setInterval(refreshIfOld, CHECK_MS);

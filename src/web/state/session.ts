@@ -211,9 +211,6 @@ export function burnDemoWallet(): void {
 async function restore({ token, name, origin: from }: KeptSession): Promise<void> {
   const signer = from === 'demo' && readDemoKey() !== null ? demoSigner(await openDemo()) : undefined;
   const restored = restoreSession(connection, token, signer);
-  if (restored.expiresAt <= Date.now() && signer === undefined) {
-    return signOut('The session has ended. Sign in again.');
-  }
   begin(restored, name, from);
   watchWhenFound(restored, from);
 }
@@ -231,15 +228,15 @@ function rewatch(opened: Session, wallet: DiscoveredWallet): void {
   watchWallet(opened, wallet);
 }
 
-/** Ends an expired session, and warns ten minutes before a session ends. */
+/** Warns ten minutes before a session ends. Only the service ends it: the clock here may be wrong. */
 function checkTime(): void {
   const { value: opened } = session;
   if (opened === null) return;
   keepRenewed(keptOf(opened));
   if (isDemoSession.value) return;
   const leftMs = opened.expiresAt - Date.now();
-  if (leftMs <= 0) signOut('The session has ended. Sign in again; the order form is kept.');
-  else if (leftMs <= WARNED_MINUTES * MINUTE_MS) warn(Math.ceil(leftMs / MINUTE_MS));
+  if (leftMs <= WARNED_MINUTES * MINUTE_MS) warn(Math.max(0, Math.ceil(leftMs / MINUTE_MS)));
+  else minutesLeft.value = null;
 }
 
 function warn(minutes: number): void {
