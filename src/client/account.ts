@@ -30,24 +30,34 @@ const ERROR_OF_ID = 'there is no order with such an id';
 export const getPortfolio = (session: Session, options: CallOptions = {}): Promise<Portfolio> =>
   askAs(session, { ...options, method: 'GET', path: `/v1/portfolio/${session.wallet}` }, true);
 
-export interface OrdersQuery {
+/** For programs that read a list forward. Times are those of `createdAt`. */
+interface ReadForward {
+  /** ISO 8601 or Unix milliseconds, inclusive. */
+  readonly since?: string | number;
+  /** ISO 8601 or Unix milliseconds, exclusive. */
+  readonly until?: string | number;
+  /** `desc`: the newest first; `asc`: the oldest first. `desc` unless given. */
+  readonly order?: 'desc' | 'asc';
+}
+
+export interface OrdersQuery extends ReadForward {
   /** Symbol; orders of every market unless given. */
   readonly market?: string;
   /** `live`: orders that can be filled or cancelled. `closed`: all others. Both unless given. */
   readonly status?: 'live' | 'closed';
   /** 1 to 100; 100 unless given. */
   readonly limit?: number;
-  /** `nextCursor` of the previous page, with the same filters. */
+  /** `nextCursor` of the previous page, with the same filters and the same `order`. */
   readonly cursor?: string;
 }
 
-/** Returns a page of the wallet's orders, newest first. */
+/** Returns a page of the wallet's orders. */
 export function getOrders(
   session: Session,
-  { market, status, limit, cursor }: OrdersQuery = {},
+  { market, status, limit, cursor, since, until, order }: OrdersQuery = {},
   options: CallOptions = {},
 ): Promise<OrderPage> {
-  const query = { market, status, limit, cursor };
+  const query = { market, status, limit, cursor, since, until, order };
   return askAs(session, { ...options, method: 'GET', path: '/v1/orders', query }, true);
 }
 
@@ -57,24 +67,24 @@ export async function getOrder(session: Session, orderId: string, options: CallO
   return (await askAs<{ order: Order }>(session, call, true)).order;
 }
 
-export interface WalletTradesQuery {
+export interface WalletTradesQuery extends ReadForward {
   /** Symbol of a market, like `ETH/USDC`: only its trades. */
   readonly market?: string;
   /** Id of an order: only its trades. */
   readonly orderId?: string;
   /** 1 to 500; 100 unless given. */
   readonly limit?: number;
-  /** `nextCursor` of the previous page, with the same filters. */
+  /** `nextCursor` of the previous page, with the same filters and the same `order`. */
   readonly cursor?: string;
 }
 
-/** Returns a page of the wallet's trades as maker or taker, newest first. */
+/** Returns a page of the wallet's trades as maker or taker. */
 export function getTrades(
   session: Session,
-  { market, orderId, limit, cursor }: WalletTradesQuery = {},
+  { market, orderId, limit, cursor, since, until, order }: WalletTradesQuery = {},
   options: CallOptions = {},
 ): Promise<WalletTradePage> {
-  const query = { market, orderId, limit, cursor };
+  const query = { market, orderId, limit, cursor, since, until, order };
   return askAs(session, { ...options, method: 'GET', path: '/v1/trades', query }, true);
 }
 

@@ -76,15 +76,20 @@ export interface HistoricalTradesQuery {
   readonly startTime?: number;
   /** Unix seconds, inclusive. */
   readonly endTime?: number;
+  /** The first executions after this `trade_id`. */
+  readonly afterId?: number;
+  /** The last executions before this `trade_id`; not together with `afterId`. */
+  readonly beforeId?: number;
 }
 
 /** Returns executions, newest first. */
 export async function getHistoricalTrades(
   connection: Connection,
-  { tickerId, type, limit, startTime, endTime }: HistoricalTradesQuery,
+  { tickerId, type, limit, startTime, endTime, afterId, beforeId }: HistoricalTradesQuery,
   options: CallOptions = {},
 ): Promise<HistoricalTrades> {
-  const query = { type, limit, start_time: startTime, end_time: endTime };
+  const range = { start_time: startTime, end_time: endTime, after_id: afterId, before_id: beforeId };
+  const query = { type, limit, ...range };
   return read(connection, `/v1/market-data/trades/${pathPart(tickerId)}`, query, options);
 }
 
@@ -97,16 +102,18 @@ export interface CandlesQuery {
   readonly startTime?: number;
   /** Unix seconds of a candle's start, inclusive. */
   readonly endTime?: number;
-  /** Most candles, the newest of the range: at most 1,000, and 500 unless given. */
+  /** Most candles: at most 1,000, and 500 unless given. */
   readonly limit?: number;
+  /** The candles of a range that has more than `limit`: `newest` unless given. */
+  readonly pick?: 'newest' | 'oldest';
 }
 
 /** Returns candles, oldest first. Intervals without executions have none. */
 export async function getCandles(
   connection: Connection,
-  { tickerId, tf, startTime, endTime, limit }: CandlesQuery,
+  { tickerId, tf, startTime, endTime, limit, pick }: CandlesQuery,
   options: CallOptions = {},
 ): Promise<HistoricalCandles> {
-  const query = { tf, start_time: startTime, end_time: endTime, limit };
+  const query = { tf, start_time: startTime, end_time: endTime, limit, pick };
   return read(connection, `/v1/market-data/candles/${pathPart(tickerId)}`, query, options);
 }

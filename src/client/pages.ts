@@ -24,7 +24,7 @@ export async function* pages<Item>(
 }
 
 /**
- * Yields the wallet's orders, newest first, over all pages. `limit` is the size of a page, and `timeoutMs` bounds the
+ * Yields the wallet's orders over all pages, in the direction of `order`. `limit` is the size of a page, and `timeoutMs` bounds the
  * reading of one page.
  */
 export const orders = (

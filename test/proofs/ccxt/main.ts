@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Wallet } from 'ethers';
+import { openConnection, restoreSession, trades } from '../../../src/client/index.ts';
 import { openFixture } from '../../http/fixture.ts';
 import { ROOT } from '../../support/program.ts';
 import { words } from '../../support/words.ts';
@@ -128,6 +129,120 @@ async function prove(open: () => Any, other: Any): Promise<void> {
   expect(lost.constructor.name).to.equal('OrderNotFound');
 }
 
+/** Returns the name of the class of CCXT that a call fails with. */
+const failure = async (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'no failure',
+    (error: Error) => error.constructor.name,
+  );
+
+const idsOf = (rows: readonly Any[]): string[] => rows.map(({ id }) => id).sort();
+
+/** Proves the methods that need no other order than their own. */
+async function proveCalls(exchange: Any): Promise<void> {
+  expect(await exchange.fetchTime()).to.be.closeTo(Date.now(), 60_000);
+  expect((await exchange.fetchStatus()).status).to.equal('ok');
+  expect(await exchange.fetchTradingFee(SYMBOL)).to.deep.include({
+    symbol: SYMBOL,
+    maker: 0,
+    percentage: true,
+  });
+  const clientOrderId = 'an id of the caller';
+  const named = await exchange.createOrder(SYMBOL, 'limit', 'buy', '0.1', '10', { clientOrderId });
+  checkOrder(named, { clientOrderId, status: 'open' });
+  expect((await exchange.createOrder(SYMBOL, 'limit', 'buy', '0.1', '10', { clientOrderId })).id).to.equal(
+    named.id,
+  );
+  const other = exchange.createOrder(SYMBOL, 'limit', 'buy', '0.2', '10', { clientOrderId });
+  expect(await failure(other)).to.equal('DuplicateOrderId');
+  expect((await exchange.fetchOrder('', SYMBOL, { clientOrderId })).id).to.equal(named.id);
+  const moved = await exchange.editOrderWithClientOrderId(clientOrderId, SYMBOL, 'limit', 'buy', '0.1', '11');
+  checkOrder(moved, { price: 11, status: 'open' });
+  const orders = [1, 2].map((price) => ({ symbol: SYMBOL, type: 'limit', side: 'buy', amount: 0.1, price }));
+  const placed = await exchange.createOrders([...orders, { ...orders[0], amount: 5_000 }]);
+  expect(placed.map(({ status }: Any) => status)).to.deep.equal(['open', 'open', 'rejected']);
+  expect(idsOf(await exchange.cancelAllOrders(SYMBOL))).to.deep.equal(idsOf([moved, placed[0], placed[1]]));
+  expect(await exchange.fetchOpenOrders(SYMBOL)).to.deep.equal([]);
+  const cancelled = await exchange.fetchCanceledOrders(SYMBOL, 0, 2);
+  expect(idsOf(cancelled), 'the oldest').to.deep.equal(idsOf([named, moved]));
+  expect(await failure(exchange.createOrder(SYMBOL, 'limit', 'buy', '0.001', '10'))).to.equal('InvalidOrder');
+  expect(
+    await failure(exchange.createOrder(SYMBOL, 'limit', 'buy', '1', '10', { timeInForce: 'FOK' })),
+  ).to.equal('OrderNotFillable');
+  expect(await failure(exchange.createOrder(SYMBOL, 'limit', 'buy', '900', '900'))).to.equal(
+    'InsufficientFunds',
+  );
+  expect(await failure(exchange.createMarketBuyOrderWithCost(SYMBOL, 10))).to.equal('OrderNotFillable');
+  expect(await failure(exchange.fetchOrder('none'))).to.equal('OrderNotFound');
+  expect(await failure(exchange.fetchOrderBook('NONE/USDC'))).to.equal('BadSymbol');
+  exchange.setSandboxMode(true);
+  expect((await exchange.fetchStatus()).status).to.equal('ok');
+  exchange.token = 'ended';
+  expect(await exchange.fetchOpenOrders(SYMBOL)).to.deep.equal([]);
+}
+
+const MANY = 2_000;
+/** Most makers that one order meets. */
+const SWEEP = 1_000;
+
+/** Makes 2,000 trades by two orders that each take a thousand. @returns their ids, and a time before their first second */
+async function sweep(maker: Any, taker: Any): Promise<{ since: number; orderIds: string[] }> {
+  const since = Math.ceil(Date.now() / 1_000) * 1_000;
+  const ask = { symbol: SYMBOL, type: 'limit', side: 'sell', amount: 0.002, price: 5_000 };
+  await maker.createOrders(Array.from({ length: MANY }, () => ask));
+  while (Date.now() < since) await taker.fetchTime();
+  const size = (0.002 * SWEEP).toFixed(3);
+  const orderIds: string[] = [];
+  for (let order = 0; order < MANY / SWEEP; order += 1) {
+    const taken = await taker.createOrder(SYMBOL, 'limit', 'buy', size, '5000', { timeInForce: 'IOC' });
+    expect(taken.status).to.equal('closed');
+    orderIds.push(taken.id);
+  }
+  await taker.createOrder(SYMBOL, 'limit', 'buy', '0.1', '2');
+  const crossing = taker.createPostOnlyOrder(SYMBOL, 'limit', 'sell', '0.1', '1');
+  expect(await failure(crossing)).to.equal('OrderImmediatelyFillable');
+  await taker.cancelAllOrders();
+  return { since, orderIds };
+}
+
+async function collected<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
+  const all: Row[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
+}
+
+/** Goes on from the millisecond after the last row, as programs do that keep a time only. */
+async function forward(since: number, read: (since: number) => Promise<Any[]>): Promise<Any[]> {
+  const rows: Any[] = [];
+  for (let from = since; ; from = rows.at(-1).timestamp + 1) {
+    const page = await read(from);
+    if (page.length === 0) return rows;
+    rows.push(...page);
+  }
+}
+
+/** Proves that each way of reading 2,000 own trades tells the same ones. */
+async function proveReading(taker: Any, since: number, orderIds: readonly string[]): Promise<void> {
+  const session = restoreSession(openConnection({ baseUrl: taker.urls.api }), taker.token);
+  const { symbol } = taker.market(SYMBOL);
+  const all = idsOf(await taker.fetchMyTrades(symbol, since, MANY));
+  expect(new Set(all).size).to.equal(MANY);
+  const ways: Record<string, () => Promise<Any[]>> = {
+    'own trades, paginated': () => taker.fetchMyTrades(symbol, since, undefined, { paginate: true }),
+    'own trades, newest first': () => taker.fetchMyTrades(symbol, undefined, MANY),
+    'own trades by time': () => forward(since, (from) => taker.fetchMyTrades(symbol, from, 50)),
+    'trades of the orders': async () =>
+      (await Promise.all(orderIds.map((id) => taker.fetchOrderTrades(id)))).flat(),
+    'the client, oldest first': () => collected(trades(session, { since, order: 'asc' })),
+    'the client, newest first': () => collected(trades(session, { since, limit: 50 })),
+    'public trades': () => taker.fetchTrades(symbol, since, MANY),
+    'public trades, newest first': () => taker.fetchTrades(symbol, undefined, MANY),
+    'public trades by time': () => forward(since, (from) => taker.fetchTrades(symbol, from, 50)),
+  };
+  for (const [way, read] of Object.entries(ways)) expect(idsOf(await read()), way).to.deep.equal(all);
+  expect(await taker.fetchMyTrades(symbol, since, 10)).to.have.length(SWEEP);
+}
+
 const folder = temporaryFolder('ccxt');
 writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
 execFileSync('npm', words(`install --ignore-scripts --no-audit --no-fund --silent ccxt@${VERSION}`), {
@@ -148,7 +263,17 @@ await withServers(async () => {
   await fixture.credit(buyer.address.toLowerCase(), { USDC: '1000' });
   await fixture.credit(seller.address.toLowerCase(), { ETH: '1' });
   await prove(() => open(buyer.privateKey), open(seller.privateKey));
-  console.log(`ccxt ${VERSION}: every method returned the structures of CCXT`);
+  const [third, maker, taker] = [Wallet.createRandom(), Wallet.createRandom(), Wallet.createRandom()];
+  await fixture.credit(third.address.toLowerCase(), { USDC: '1000' });
+  await fixture.credit(maker.address.toLowerCase(), { ETH: '4' });
+  await fixture.credit(taker.address.toLowerCase(), { USDC: '30000' });
+  await proveCalls(open(third.privateKey));
+  const taking = open(taker.privateKey);
+  const { since, orderIds } = await sweep(open(maker.privateKey), taking);
+  await proveReading(taking, since, orderIds);
+  await fixture.settle();
+  await proveReading(taking, since, orderIds);
+  console.log(`ccxt ${VERSION}: every method returned the structures of CCXT, and no reader lost a row`);
   server.closeAllConnections();
   server.close();
   await fixture.close();
