@@ -7,6 +7,8 @@ const MIB = 1024 * 1024;
 export const UNREAD_REPLIES: BoundRule = { ofHolder: 8 * MIB, inAll: 128 * MIB };
 /** The first reads of a wallet's lists and orders that wait for a turn. */
 export const WAITING_READS: BoundRule = { ofHolder: 64, inAll: 4_096 };
+/** Orders and cancels that wait for the engine. */
+export const WAITING_COMMANDS: BoundRule = { ofHolder: 256, inAll: 16_384 };
 /** Requests that wait for changes. Each holds a timer and its connection. */
 export const WAITS: BoundRule = { ofHolder: 10, inAll: 20_000 };
 /** Reports of finance. Each holds a connection to Postgres for as long as its reader takes. */

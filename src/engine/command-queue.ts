@@ -3,7 +3,7 @@
  *
  * Commands are sent at the end of the turn in which they came. While a call for a market is in flight, new commands for
  * that market wait and form the next call. Wallets take turns, so that a wallet with many commands delays only itself. A
- * command that has waited for longer than its sender waits is refused and never sent.
+ * command that has waited for longer than its sender waits, or that was given up, is refused and never sent.
  */
 
 import type { Market } from '../domain/market.ts';
@@ -27,6 +27,8 @@ export class Ticket {
   readonly wallet: string;
   /** Number of the command in order of arrival; undefined until the command was queued. */
   arrival: number | undefined;
+  /** True when the command must not be sent any more, if it still waits. */
+  isGivenUp = false;
 
   constructor(wallet: string) {
     this.wallet = wallet;
@@ -155,7 +157,7 @@ export class CommandQueue<Command, Outcome> {
 
   #refuseLate(queue: Queue<Command, Outcome>): void {
     const oldest = this.#options.now() - PATIENCE_MS;
-    const late = queue.turns.removeFront(({ since }) => since < oldest);
+    const late = queue.turns.removeFront(({ since, ticket }) => since < oldest || ticket.isGivenUp);
     if (queue.head.some(({ since }) => since < oldest)) {
       late.push(...queue.head.filter(({ since }) => since < oldest));
       queue.head = queue.head.filter(({ since }) => since >= oldest);

@@ -78,10 +78,13 @@ export class EngineOrders {
    * leaves the outcome unknown: placing again under the same client order id finds it
    */
   place(command: PlaceOrder): Promise<Placement> {
-    return this.#waiting.admit(command.wallet, () => {
-      const { ticket = new Ticket(command.wallet) } = command;
+    const { wallet, ticket = new Ticket(wallet) } = command;
+    const place = () => {
       const asked = { command, claim: claimOf(command), ticket };
       return this.#core.whileCurrent(() => this.#place(asked), this.#refreshMarkets);
+    };
+    return this.#waiting.admit(wallet, place, () => {
+      ticket.isGivenUp = true;
     });
   }
 
@@ -130,12 +133,12 @@ export class EngineOrders {
 
   /** @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet */
   cancel(wallet: string, orderId: string): Promise<ClosedOrder> {
-    return this.#waiting.admit(wallet, () => this.#cancels.closeOne(wallet, orderId, 'user_cancelled'));
+    return this.#waiting.admitCancel(wallet, () => this.#cancels.closeOne(wallet, orderId, 'user_cancelled'));
   }
 
   /** Cancels those of the named orders that are live orders of the wallet. */
   cancelNamed(wallet: string, orderIds: readonly string[]): Promise<ClosedOrder[]> {
-    return this.#waiting.admit(wallet, () => this.#cancels.cancelNamed(wallet, orderIds));
+    return this.#waiting.admitCancel(wallet, () => this.#cancels.cancelNamed(wallet, orderIds));
   }
 
   /**
@@ -143,7 +146,7 @@ export class EngineOrders {
    * a wallet runs at a time; those that wait for the same scope share the next one.
    */
   cancelAll(wallet: string, symbol: string | null): Promise<ClosedOrder[]> {
-    return this.#waiting.admit(wallet, () =>
+    return this.#waiting.admitCancel(wallet, () =>
       this.#cancelling.run(wallet, symbol ?? '', () =>
         this.#cancels.closeAll(wallet, symbol, 'user_cancelled'),
       ),

@@ -1,35 +1,57 @@
-/** Limits how many commands of one wallet may wait in this process. */
+/** Limits how many commands wait in this process, in all and of one wallet. */
 
+import { Bound } from '../domain/bound.ts';
+import { WAITING_COMMANDS } from '../domain/bounds.ts';
 import { Refusal } from '../domain/errors.ts';
+import { neverSent } from './failures.ts';
 
-/** Most orders and cancels of one wallet that may wait. */
-const MAX_WAITING = 256;
 const RETRY_AFTER_SECONDS = 1;
 
 export class WaitingCommands {
-  readonly #counts = new Map<string, number>();
+  readonly #bound: Bound;
+  readonly #ofWallet: number;
+
+  constructor(rule = WAITING_COMMANDS) {
+    this.#bound = new Bound(rule);
+    this.#ofWallet = rule.ofHolder;
+  }
 
   /**
-   * Runs a command of a wallet unless too many others wait.
-   * @throws Refusal SERVICE_UNAVAILABLE when too many wait; the command was not begun
+   * Runs an order of a wallet unless too many of its commands wait.
+   * @param giveUp called when the order should end unless it was sent, because this wallet has most commands of too many
+   * @throws Refusal SERVICE_UNAVAILABLE when too many wait; the order was not begun
    */
-  async admit<T>(wallet: string, command: () => Promise<T>): Promise<T> {
-    const count = this.#counts.get(wallet) ?? 0;
-    if (count >= MAX_WAITING) throw tooMany();
-    this.#counts.set(wallet, count + 1);
+  async admit<T>(wallet: string, order: () => Promise<T>, giveUp: () => void): Promise<T> {
+    this.#checkShare(wallet);
+    const place = this.#bound.take(wallet, 1, giveUp);
+    if (place === undefined) throw neverSent();
     try {
-      return await command();
+      return await order();
     } finally {
-      const left = this.#counts.get(wallet)! - 1;
-      if (left > 0) this.#counts.set(wallet, left);
-      else this.#counts.delete(wallet);
+      place.giveBack();
     }
   }
-}
 
-const tooMany = (): Refusal =>
-  new Refusal(
-    'SERVICE_UNAVAILABLE',
-    `${MAX_WAITING} orders and cancels of this wallet wait already, and nothing was done: try again`,
-    { retryAfterSeconds: RETRY_AFTER_SECONDS },
-  );
+  /**
+   * Runs a cancel of a wallet unless too many of its commands wait. Those of other wallets never refuse or end it.
+   * @throws Refusal SERVICE_UNAVAILABLE when too many wait; the cancel was not begun
+   */
+  async admitCancel<T>(wallet: string, cancel: () => Promise<T>): Promise<T> {
+    this.#checkShare(wallet);
+    const place = this.#bound.take(wallet, 1, () => undefined);
+    try {
+      return await cancel();
+    } finally {
+      place?.giveBack();
+    }
+  }
+
+  #checkShare(wallet: string): void {
+    if (!this.#bound.isFull(wallet)) return;
+    throw new Refusal(
+      'SERVICE_UNAVAILABLE',
+      `${this.#ofWallet} orders and cancels of this wallet wait already, and nothing was done: try again`,
+      { retryAfterSeconds: RETRY_AFTER_SECONDS },
+    );
+  }
+}

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
 import { CommandQueue, Ticket, UNTOUCHED } from '../../src/engine/command-queue.ts';
+import { WaitingCommands } from '../../src/engine/waiting-commands.ts';
 import { random, runSeed } from '../support/seed.ts';
 
 /** Exports of the source, unchanged or with one mutation. */
@@ -264,6 +265,42 @@ describe('the queue of a market', () => {
       'left out': 'left out',
       'in time': 'in time',
     });
+  });
+
+  it('never sends an order that was given up while it waited, and answers one that was sent', async () => {
+    const waiting = new WaitingCommands({ ofHolder: 4, inAll: 4 });
+    const steps = new Steps((command) => command);
+    const codes: string[] = [];
+    const order = (wallet: string, number: number): Promise<void> => {
+      const ticket = new Ticket(wallet);
+      const command = `${wallet} ${number}`;
+      const put = async (): Promise<void> => steps.put(command, ticket);
+      const held = new Promise<void>(() => undefined);
+      const giveUp = (): void => {
+        ticket.isGivenUp = true;
+      };
+      return waiting
+        .admit(wallet, () => put().then(() => held), giveUp)
+        .catch(({ code }) => void codes.push(`${command} ${code}`));
+    };
+    void order('greedy', 1);
+    await turn();
+    for (const number of [2, 3, 4, 5]) void order('greedy', number);
+    await turn();
+    expect(codes, 'beyond its share').to.deep.equal(['greedy 5 SERVICE_UNAVAILABLE']);
+    void order('honest', 1);
+    void order('honest', 2);
+    let cancels = 0;
+    for (const wallet of ['greedy', 'honest', 'other'])
+      await waiting.admitCancel(wallet, async () => {
+        cancels += 1;
+      });
+    await steps.finish();
+    await steps.finish();
+    await turn();
+    expect(cancels).to.equal(3);
+    expect(steps.outcomes).to.include({ 'greedy 1': 'greedy 1', 'greedy 2': 'late' });
+    expect(steps.calls.flat()).to.include.members(['honest 1', 'honest 2']).and.not.include('greedy 2');
   });
 
   it('takes at most 16 commands of a wallet in a call', async () => {

@@ -6,7 +6,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openSessions } from '../../src/auth/session.ts';
-import { createApp } from '../../src/http/app.ts';
+import { createApp, newApp } from '../../src/http/app.ts';
+import { sendChunks } from '../../src/http/response/index.ts';
+import { beginReply } from '../../src/http/response/state.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { isUnread, UnreadReplies } from '../../src/http/unread-replies.ts';
 import { limit } from '../engine/fixture.ts';
@@ -67,6 +69,36 @@ describe('a bound over all callers', function () {
     readers = [];
     server.closeAllConnections();
     server.close();
+  });
+
+  describe('of reports', () => {
+    /** Serves endless reports to the key that the path names. */
+    const serveReports = async (): Promise<void> => {
+      const app = newApp().get('/:key', async (request, response) => {
+        beginReply(response, 'a request', { headers: [], lines: '' });
+        async function* lines(): AsyncGenerator<string> {
+          for (;;) yield 'x'.repeat(MIB);
+        }
+        const report = { contentType: 'text/csv', chunks: lines() };
+        await sendChunks(response, request.params.key, report).catch(() => response.status(503).end());
+      });
+      server = await listening(createServer(app));
+    };
+
+    it('ends the oldest report of a key that reads none of its reports when another key asks', async () => {
+      await serveReports();
+      const first = read(get('/greedy'));
+      await first.take(1);
+      const second = read(get('/greedy'));
+      await second.take(1);
+      const refused = read(get('/greedy'));
+      await refused.take(1);
+      expect(refused.readBytes, 'a short refusal').to.be.below(MIB);
+      const honest = read(get('/honest'));
+      await honest.take(3 * MIB);
+      expect(honest.readBytes).to.be.at.least(3 * MIB);
+      expect([first.isEnded, second.isEnded]).to.deep.equal([true, false]);
+    });
   });
 
   describe('of unread replies', () => {
