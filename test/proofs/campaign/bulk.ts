@@ -58,7 +58,8 @@ export async function openFlood(cluster: Cluster): Promise<Flood> {
   const placeOne = async (): Promise<void> => {
     serial += 1;
     const isSell = serial % 2 === 0;
-    const wallet = walletOf(isSell ? 0 : 1);
+    // Few orders of one wallet may wait, and wallets of even numbers sell.
+    const wallet = walletOf(serial);
     const request: OrderRequest = {
       ...usual,
       side: isSell ? 'sell' : 'buy',
@@ -102,11 +103,14 @@ export async function openFlood(cluster: Cluster): Promise<Flood> {
         );
     },
     async place(count) {
+      const before = counts.placed;
       for (let sent = 0; sent < count; sent += 1) {
         await untilRoom();
         void placeOne();
       }
       await untilAnswered();
+      const placed = counts.placed - before;
+      if (placed < count) throw new Error(`${placed} of ${count} orders of the flood were placed`);
     },
     begin(perSecond) {
       isStopping = false;
