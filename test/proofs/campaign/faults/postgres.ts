@@ -268,7 +268,7 @@ const locked = administered(
 const STRICT = [
   ['default_transaction_isolation', 'serializable'],
   ['lock_timeout', '1ms'],
-  ['idle_session_timeout', '50ms'],
+  ['idle_session_timeout', '1s'],
   ['default_transaction_read_only', 'on'],
 ] as const;
 
