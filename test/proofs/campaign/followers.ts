@@ -101,6 +101,8 @@ export function openFollowers(
       PATIENCE_MS,
     );
   const drain = async (): Promise<boolean> => {
+    // An answer that came after the loss may have brought a cursor from before it, which the service refuses.
+    if (isLossy) for (const follower of all) follower.cursor = '';
     await Promise.all(all.map(drainOne));
     // Only a loss may leave a cursor of events that are gone.
     if (!isLossy) for (const refusal of new Set(refusals)) onViolation('changes', refusal);
