@@ -100,6 +100,7 @@ const WORK: Record<string, readonly Work[]> = {
     {
       scripts: words(`
         set_asset set_market set_switch move_funds cancel_orders find_live_orders find_unsettled read_balances
+        read_head
       `),
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'zrange', 'client|list'],
     },

@@ -101,6 +101,11 @@ describe('the role operator-api', () => {
       }
       const other = await Promise.all(names.map((name, at) => steps[1]!(name, at + 1)));
       expect(other.map(({ status }) => status)).to.deep.equal(names.map(() => 409));
+      const confirmed = await fetch(`${url}/operator/v1/withdrawals?state=confirmed`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      const listed = (await confirmed.json()) as { withdrawals: { reference: string }[] };
+      expect(listed.withdrawals.map(({ reference }) => reference)).to.have.members(['w-1', 'w-3', 'w-5']);
       const shown = (await operate(settings, 'account', 'show', wallet)) as { balances: object[] };
       expect(shown.balances[0]).to.include({ total: '42.5', available: '42.5' });
       const books = (await operate(settings, 'ledger', 'reconcile')) as { holds: boolean };
