@@ -36,6 +36,8 @@ export {
   compareHistory,
   follow,
   foreignFormat,
+  isLeaving,
+  letGo,
   lookAt,
   noteVerified,
   promote,

@@ -45,6 +45,9 @@ export const KEYS = {
 
 export const STREAM_KEY = KEYS.events;
 
+/** Channel of a copy that is about to stop. Its own start script listens there until the copy may go. */
+export const LEAVING_CHANNEL = key('leaving');
+
 /** String: part of a claim filter. The name of the first part is the one that releases with a single string used. */
 export const claimFilterKey = (generation: number, part: number): string =>
   generation === 0 && part === 0 ? key('claim-filter') : key('claim-filter', `${generation}`, `${part}`);

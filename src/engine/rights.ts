@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { loadScript } from '../redis/lua.ts';
 import { LoadedCall } from '../redis/script-call.ts';
-import { KEYS } from './keys.ts';
+import { KEYS, LEAVING_CHANNEL } from './keys.ts';
 import { CHECK_RIGHTS } from './scripts.ts';
 
 const USERS = 'k8s/shared/users.acl';
@@ -45,7 +45,7 @@ export class MissingRights extends OperatorRefusal {
 export async function checkRights(redis: Redis, user: string, hasCopies = false): Promise<void> {
   const line = usersFile.split('\n').find((one) => one.startsWith(`user ${user} `));
   if (line === undefined) return;
-  const groups = hasCopies ? groupsOf(line) : groupsOf(line).map(withoutCopies);
+  const groups = hasCopies ? groupsOf(line) : groupsOf(line).flatMap(withoutCopies);
   const asked = line.includes(' +eval ') ? askScript(redis, groups) : tryReads(redis, groups);
   const refused = await asked.catch((error) => {
     throw namedRight(error);
@@ -75,11 +75,16 @@ const groupsOf = (line: string): RightsGroup[] =>
       channels: [...group.matchAll(/ &(\S+)/g)].map(([, channel]) => channel!),
     }));
 
-const withoutCopies = ({ granted, keys, channels }: RightsGroup): RightsGroup => ({
-  granted: granted.filter((name) => !OF_COPIES.includes(name)),
-  keys: keys.filter(({ key }) => key !== KEYS.copies && key !== KEYS.rounds),
-  channels,
-});
+const withoutCopies = ({ granted, keys, channels }: RightsGroup): RightsGroup[] =>
+  channels.includes(LEAVING_CHANNEL)
+    ? []
+    : [
+        {
+          granted: granted.filter((name) => !OF_COPIES.includes(name)),
+          keys: keys.filter(({ key }) => key !== KEYS.copies && key !== KEYS.rounds),
+          channels,
+        },
+      ];
 
 async function askScript(redis: Redis, groups: readonly RightsGroup[]): Promise<string[]> {
   const script = new LoadedCall(CHECK_RIGHTS, loadScript(CHECK_RIGHTS.name));

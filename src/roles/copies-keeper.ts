@@ -12,6 +12,8 @@ import {
   compareHistory,
   follow,
   giveList,
+  isLeaving,
+  letGo,
   lookAt,
   noteVerified,
   promote,
@@ -54,6 +56,7 @@ interface Server {
   inStepAs: string | undefined;
   seen: SeenServer | undefined;
   isSilent: boolean;
+  isLeaving: boolean;
   /** The reason why it was not seen. */
   trouble: string | undefined;
   /** Milliseconds by which its clock is ahead of this process. */
@@ -76,9 +79,19 @@ export class CopiesKeeper {
     this.#options = options;
     this.#servers = options.servers.map((endpoint) => {
       const redis = options.connect(endpoint);
-      const unseen = { heardAt: 0, inStepAt: 0, inStepAs: undefined, seen: undefined, isSilent: false };
-      const name = serverName(endpoint);
-      const server: Server = { name, endpoint, redis, ...unseen, trouble: undefined, aheadMs: 0 };
+      const server: Server = {
+        name: serverName(endpoint),
+        endpoint,
+        redis,
+        heardAt: 0,
+        inStepAt: 0,
+        inStepAs: undefined,
+        seen: undefined,
+        isSilent: false,
+        isLeaving: false,
+        trouble: undefined,
+        aheadMs: 0,
+      };
       redis.on('error', ({ message }: Error) => {
         server.trouble = message;
       });
@@ -125,6 +138,7 @@ export class CopiesKeeper {
     if (row === undefined) return this.#begin();
     this.#isBlocked = this.#isOlder(row);
     if (this.#isBlocked) return;
+    await this.#letGo(row);
     const primary = this.#named(row.server);
     if (primary === undefined)
       return this.#tell('the named primary of the engine is not in REDIS_URL', { server: row.server });
@@ -154,10 +168,13 @@ export class CopiesKeeper {
     const hasSlept = begun - this.#lastTickAt > SLEPT_MS;
     await Promise.all(
       this.#servers.map(async (server) => {
-        server.seen = await lookAt(server.redis).catch(({ message }: Error) => {
+        const looked = Promise.all([lookAt(server.redis), isLeaving(server.redis)]);
+        const [seen, leaves = false] = await looked.catch(({ message }: Error) => {
           server.trouble ??= message;
-          return undefined;
+          return [];
         });
+        server.seen = seen;
+        server.isLeaving = leaves;
         if (server.seen !== undefined) server.trouble = undefined;
         const now = performance.now();
         if (server.seen !== undefined || hasSlept) server.heardAt = now;
@@ -246,6 +263,13 @@ export class CopiesKeeper {
     }
   }
 
+  /** Lets servers stop that are neither the primary nor copies any more. */
+  async #letGo(row: CopiesRow): Promise<void> {
+    const counts = [row.server, ...listOf(row).names];
+    for (const { name, redis, isLeaving } of this.#servers)
+      if (isLeaving && !counts.includes(name)) await letGo(redis).catch(() => undefined);
+  }
+
   /** Notes that every listed copy has in its own file what was copied to it whole. */
   async #verify(row: CopiesRow, primary: SeenServer): Promise<void> {
     if (primary.verified === `${primary.runId} ${primary.fullCopies}`) return;
@@ -277,7 +301,8 @@ export class CopiesKeeper {
     if (await this.#letLeave(row, others, now)) return;
     if (row.joining.length > 0) return this.#letJoin(row);
     const fresh = others.find(
-      ({ name, inStepAt }) => inStepAt === now && before.offset > 0 && !row.members.includes(name),
+      ({ name, inStepAt, isLeaving }) =>
+        inStepAt === now && before.offset > 0 && !row.members.includes(name) && !isLeaving,
     );
     if (fresh?.seen === undefined) return;
     const skewMs = Math.abs(fresh.aheadMs - leader.aheadMs);
@@ -302,7 +327,7 @@ export class CopiesKeeper {
     const members = others.filter(({ name }) => row.members.includes(name));
     const unfit = members.find(({ seen }) => seen?.unfit !== undefined);
     if (unfit !== undefined) this.#tell(`the copy ${unfit.name} is set wrongly`, { why: unfit.seen!.unfit });
-    const late = unfit ?? members.find(({ inStepAt }) => now - inStepAt > copyLateMs);
+    const late = unfit ?? members.find(({ inStepAt, isLeaving }) => isLeaving || now - inStepAt > copyLateMs);
     if (late === undefined || row.members.length <= minCopies) return false;
     await this.#changed(row, 'left', late.name, register.leave(row, late.name));
     return true;
@@ -321,8 +346,8 @@ export class CopiesKeeper {
     // No note covers a whole copy from before the server was listed. A later one changes the note that rounds ask for.
     if (isProved && !(await lookAt(this.#named(name!)!.redis)).isFileBehind)
       return this.#changed(row, 'joined', name!, register.join(row, name!));
-    const inStepAt = this.#named(name!)?.inStepAt ?? 0;
-    if (performance.now() - inStepAt > copyLateMs)
+    const { inStepAt = 0, isLeaving } = this.#named(name!) ?? {};
+    if (isLeaving || performance.now() - inStepAt > copyLateMs)
       await this.#changed(row, 'left', name!, register.leave(row, name!));
   }
 

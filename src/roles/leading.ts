@@ -16,6 +16,8 @@ interface KnownServer {
   readonly inStepAs: string | undefined;
   /** True once it has not answered for so long that nobody waits for it. */
   readonly isSilent: boolean;
+  /** True while it waits for its place to be given away, to stop then. */
+  readonly isLeaving: boolean;
 }
 
 type Row = Pick<CopiesRow, 'server' | 'runId' | 'epoch' | 'members' | 'former'>;
@@ -42,9 +44,10 @@ export function whyNotLead(
   if (seen === undefined) return 'it does not answer';
   if (!mayBeNamed(row, one.name)) return 'it left, and may lack answered orders';
   if (seen.unfit !== undefined) return seen.unfit;
+  if (one.isLeaving) return 'it is about to stop';
   if (isInStep(row, one)) return undefined;
   const candidates = all.filter(({ name }) => mayBeNamed(row, name));
-  if (candidates.some((other) => isInStep(row, other) && other.seen?.unfit === undefined))
+  if (candidates.some((other) => isInStep(row, other) && other.seen?.unfit === undefined && !other.isLeaving))
     return 'it was started again, and another one is in step';
   if (seen.epoch === 0 && row.epoch > 0) return 'it has no engine';
   const heard = candidates.flatMap((other) => other.seen ?? []);

@@ -14,6 +14,7 @@ export type Proof =
   | 'hostile'
   | 'copies'
   | 'keepers'
+  | 'leaving'
   | 'late-keeper'
   | 'order-routes'
   | 'costs'

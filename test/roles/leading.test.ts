@@ -16,13 +16,13 @@ type Known = Asked[1];
 
 /** A server that runs on since it was in step, unless told otherwise. */
 function server(name: string, given: Partial<SeenServer> & Partial<Omit<Known, 'name'>> = {}): Known {
-  const { inStepAs = `${name}1`, isSilent = false, ...told } = given;
+  const { inStepAs = `${name}1`, isSilent = false, isLeaving = false, ...told } = given;
   const seen = { runId: `${name}1`, epoch: 3, sequence: 10, unfit: undefined, ...told } as SeenServer;
-  return { name, inStepAs, isSilent, seen };
+  return { name, inStepAs, isSilent, isLeaving, seen };
 }
 
 const away = (name: string, isSilent: boolean): Known => ({
-  ...{ name, inStepAs: undefined, isSilent },
+  ...{ name, inStepAs: undefined, isSilent, isLeaving: false },
   seen: undefined,
 });
 /** It was started again since it was in step. */
@@ -57,6 +57,12 @@ describe('the servers that may lead the copies of an engine', () => {
 
   it('do not wait for one in step whose settings are wrong', () =>
     expect(why(again('p'), [server('a', { unfit: 'wrong' }), again('b')])).to.equal(undefined));
+
+  it('leave out one that is about to stop, and do not wait for it', () => {
+    expect(why(server('p', { isLeaving: true }), [server('a')])).to.contain('about to stop');
+    const others = [server('a', { isLeaving: true }), again('b')];
+    expect(why(again('p'), others)).to.equal(undefined);
+  });
 
   it('leave out one without an engine where an epoch has begun', () => {
     expect(why(again('a', { epoch: 0, sequence: 0 }), [again('p'), again('b')])).to.contain('no engine');

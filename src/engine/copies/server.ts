@@ -2,7 +2,7 @@
 
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { HostPort } from '../../redis/address.ts';
-import { KEYS } from '../keys.ts';
+import { KEYS, LEAVING_CHANNEL } from '../keys.ts';
 import { OF_COPIES, wrongSettings } from '../server-settings.ts';
 import { ENGINE_FORMAT, readState } from '../state.ts';
 import { LIST_FIELDS, readList } from './list.ts';
@@ -61,7 +61,7 @@ export interface SeenServer extends ReplicationRole {
   readonly fullCopies: string;
   /** True while what the server acknowledges may be missing from its file. */
   readonly isFileBehind: boolean;
-  /** The reason why its settings do not let it be a copy; undefined where they do. */
+  /** The reason why it may not be a copy; undefined where it may. */
   readonly unfit: string | undefined;
   /** Unix milliseconds by its clock. */
   readonly timeMs: number;
@@ -95,6 +95,17 @@ export async function lookAt(redis: Redis): Promise<SeenServer> {
     unfit: wrong === undefined ? 'it does not show its settings' : wrong.join('; ') || undefined,
     timeMs: Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000),
   };
+}
+
+/** Returns true for a server that was asked to stop, and waits until it is no copy any more. */
+export async function isLeaving(redis: Redis): Promise<boolean> {
+  const [, listeners] = (await redis.pubsub('NUMSUB', LEAVING_CHANNEL)) as [string, number];
+  return Number(listeners) > 0;
+}
+
+/** Tells a server that is leaving to stop now. */
+export async function letGo(redis: Redis): Promise<void> {
+  await redis.publish(LEAVING_CHANNEL, 'go');
 }
 
 /** Returns the format of an engine that another release wrote; undefined without one. */

@@ -148,13 +148,14 @@ describe('docker-compose.yml', () => {
 
     it('runs copies as docker-compose.yml runs the engine, each with its own name and disk', () => {
       expect(copies).to.deep.equal(['redis', 'redis-1', 'redis-2']);
-      const { command: own, volumes: ofEngine, ...engine } = compose.services.redis!;
+      const { command: own, entrypoint: _, volumes: ofEngine, ...engine } = compose.services.redis!;
       for (const name of copies) {
-        const { command, volumes, ...copy } = { ...ha.services[name]! };
+        const { command, entrypoint, volumes, ...copy } = { ...ha.services[name]! };
         expect(command).to.deep.equal([
           ...own!,
           ...words(`--include /run/secrets/copy.conf --replica-announce-ip ${name}`),
         ]);
+        expect(entrypoint).to.deep.equal(['sh', '/settings/run-copy.sh', '/settings/redis.conf']);
         if (name === 'redis') continue;
         expect(copy).to.deep.equal(engine);
         expect(volumes).to.deep.equal(

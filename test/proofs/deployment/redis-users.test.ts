@@ -50,7 +50,9 @@ const OPEN: Work = {
 };
 /** Commands of those that keep the copies of an engine. */
 const KEEP: Work = {
-  commands: ['replicaof', 'watch', 'unwatch', 'multi', 'exec', 'client|kill', 'time', 'hget', 'hset'],
+  commands: words(`
+    replicaof watch unwatch multi exec client|kill time hget hset pubsub|numsub publish
+  `),
 };
 const MARKETS = ['hget', 'hvals'];
 const ADD_JOBS = ['addStandardJob'];
@@ -231,6 +233,9 @@ describe('the users of Redis', () => {
     ['backup', 'GET', '{redbook}:engine'],
     ['backup', 'PSYNC', '?', '-1'],
     ['replica', 'GET', '{redbook}:engine'],
+    ['replica', 'SUBSCRIBE', '{redbook}:feed:general'],
+    ['replica', 'PUBLISH', '{redbook}:leaving', 'go'],
+    ['engine-settlement', 'PUBLISH', '{redbook}:feed:general', 'forged'],
   ];
   for (const [user, name, ...args] of refused)
     it(`refuse ${user} ${name} ${args.join(' ')}`, async () => {

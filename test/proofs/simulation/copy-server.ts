@@ -55,6 +55,8 @@ export class CopyServer implements SimulatedServer {
   isPaused = false;
   /** Keepers do not reach it, while all others do. */
   isHidden = false;
+  /** It waits for its place to be given away. */
+  isLeaving = false;
   /** It neither sends nor receives replication. */
   isCut = false;
   isPrimary = false;
@@ -106,6 +108,7 @@ export class CopyServer implements SimulatedServer {
   end(): void {
     this.isUp = false;
     this.isPaused = false;
+    this.isLeaving = false;
     this.data = this.disk;
     this.#host.breakClients(this);
     this.#host.endStreams(this);
@@ -119,6 +122,7 @@ export class CopyServer implements SimulatedServer {
     this.#starts = 0;
     this.isPaused = false;
     this.isHidden = false;
+    this.isLeaving = false;
     this.isCut = false;
     this.knowsHistory = true;
     this.replicas.clear();
@@ -195,6 +199,10 @@ export class CopyServer implements SimulatedServer {
         return command.args[0] === 'NO'
           ? this.#become(true, '')
           : this.#become(false, command.args.map(String).join(':'));
+      case 'pubsub':
+        return { value: [command.args[1], this.isLeaving ? 1 : 0] };
+      case 'publish':
+        return { value: this.isLeaving ? 1 : 0 };
       case 'client':
         this.#host.breakClients(this, session);
         return { value: 1 };

@@ -11,7 +11,7 @@ import type { Session } from './simulated-redis.ts';
 const VERSIONS = ['7.0.15', '7.4.1'] as const;
 /** Faults of machines. Each is rare or frequent in a history. */
 const FAULTS = [
-  ...(['kill', 'start empty', 'snapshot', 'start old', 'pause', 'cut', 'hide'] as const),
+  ...(['kill', 'start empty', 'snapshot', 'start old', 'pause', 'cut', 'hide', 'leave'] as const),
 ] satisfies CopyStep[];
 const FAULT_WEIGHTS = [0, 0.1, 0.1, 0.5];
 
@@ -33,6 +33,9 @@ export type CopyStep =
   /** Keepers do not reach it. */
   | 'hide'
   | 'show'
+  /** It was asked to stop, and gives its place away. */
+  | 'leave'
+  | 'stay'
   /** A replica begins to follow its primary: where its log fits, or by a whole copy. */
   | 'follow'
   | 'copy whole'
@@ -157,6 +160,7 @@ export class Replication implements CopiesHost {
       if (isUp) add(1, isPaused ? 'go on' : 'pause', name);
       add(1, server.isCut ? 'mend' : 'cut', name);
       add(1, server.isHidden ? 'show' : 'hide', name);
+      if (isUp) add(1, server.isLeaving ? 'stay' : 'leave', name);
       if (server.isFileBehind && isUp) add(1, 'rewrite', name);
       this.#possibleReplication(add, server);
     }
@@ -228,6 +232,10 @@ export class Replication implements CopiesHost {
       case 'show':
         server.isHidden = step === 'hide';
         break;
+      case 'leave':
+      case 'stay':
+        server.isLeaving = step === 'leave';
+        break;
       case 'rewrite':
         server.isFileBehind = false;
         server.flush();
@@ -296,7 +304,7 @@ export class Replication implements CopiesHost {
   /** All machines run and reach each other again. */
   mend(): void {
     for (const { name } of this.servers)
-      for (const step of ['start', 'go on', 'mend', 'show'] as const) this.step(step, name);
+      for (const step of ['start', 'go on', 'mend', 'show', 'stay'] as const) this.step(step, name);
   }
 
   /** Replicates as far as it goes. @returns whether anything happened */

@@ -151,7 +151,7 @@ class Succession implements Plot {
     this.#parts = parts;
     this.#replication = replication;
     this.#lost = replication.inForce;
-    this.#fault = parts.dice.pick(['kill', 'pause', 'hide']);
+    this.#fault = parts.dice.pick(['kill', 'pause', 'hide', 'leave']);
     this.#losesNamed = parts.dice.chance(0.4);
     this.#left = 10 + parts.dice.below(40);
   }
@@ -172,14 +172,14 @@ class Succession implements Plot {
   }
 
   urge(add: Add): void {
-    const { name, isHidden } = this.#lost;
+    const { name, isHidden, isLeaving } = this.#lost;
     if (this.#phase === 'silence') {
-      if (this.#lost.mayRun() && !isHidden) add(10, 'copy', this.#fault, name);
+      if (this.#lost.mayRun() && !isHidden && !isLeaving) add(10, 'copy', this.#fault, name);
       else add(12, 'pass', this.#parts.dice.pick([210, 500]));
       if (this.#losesNamed) this.#urgeLoss(add);
     } else if (this.#phase === 'return') {
       if (this.#parts.world.hasSnapshot && !this.#replication.hasLost) add(3, 'put postgres back');
-      for (const step of ['start', 'go on', 'show', 'mend'] as const)
+      for (const step of ['start', 'go on', 'show', 'mend', 'stay'] as const)
         if (this.#replication.allows(step, name)) add(3, 'copy', step, name);
     }
   }
