@@ -48,6 +48,7 @@ export const MAY_USE = {
       'queue',
       'redis',
       'process',
+      'terminal',
       'domain',
     ],
     types: ['operator'],

@@ -87,6 +87,11 @@ async function runUntilSignal(
  */
 async function main(argv: readonly string[]): Promise<void> {
   const [name = ''] = argv;
+  // It examines settings that are wrong, too.
+  if (name === 'doctor') {
+    const { tellDoctor } = await import('./roles/doctor.ts');
+    return process.exit(await tellDoctor(process.env, argv.slice(1), print));
+  }
   const config = readConfig(process.env);
   switch (name) {
     case 'api':

@@ -62,7 +62,7 @@ export type { Placement, PlaceOrder } from './placing.ts';
 export type { BookLevels, EnginePosition, Level, Quotes } from './reads.ts';
 export type { Rebuilt } from './rebuild.ts';
 export { checkRights, MissingRights, namedRight } from './rights.ts';
-export { EngineMisconfigured } from './server-settings.ts';
+export { checkNoCopies, checkServerSettings, checkService, EngineMisconfigured } from './server-settings.ts';
 export { ENGINE_FORMAT, MAX_EPOCH } from './state.ts';
 
 /**

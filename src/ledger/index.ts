@@ -16,7 +16,7 @@ import { type CapRegister, capRegister, type KeyRegister, keyRegister } from './
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
 import { askOnce, inSnapshot } from './queries.ts';
-import { type PostgresFigures, readPostgresFigures } from './server-figures.ts';
+import { lookAtServer, type PostgresFigures, readPostgresFigures } from './server-figures.ts';
 import { checkSessions } from './sessions.ts';
 import { type Settlement, settlement } from './settlement.ts';
 import { type StateQueries, stateQueries } from './state.ts';
@@ -91,6 +91,8 @@ export interface Ledger {
   audit<Result>(work: (audit: Audit) => Promise<Result>): Promise<Result>;
   /** Resolves when Postgres answers. Rejects with `Refusal` SERVICE_UNAVAILABLE when it is unavailable. */
   ping(): Promise<void>;
+  /** Returns Unix milliseconds by the clock of Postgres, and whether it has the tables. Rejects as `ping` does. */
+  look(): Promise<{ readonly timeMs: number; readonly hasTables: boolean }>;
   /** Returns figures of the server. Rejects as `ping` does. */
   serverFigures(): Promise<PostgresFigures>;
   /** Rejects with `DatabaseRefused` behind a pooler that shares sessions. `migrate` does so as well. */
@@ -132,6 +134,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     async ping() {
       await askOnce(pools.public, 'select 1');
     },
+    look: () => lookAtServer(pools),
     serverFigures: () => readPostgresFigures(pools),
     checkSessions: () => checkSessions(options.databaseUrl),
     checkDurability: () => inSnapshot(pools.public, checkDurability),

@@ -39,3 +39,15 @@ export async function readPostgresFigures({ public: pool }: Pick<Pools, 'public'
   const [figures] = await askOnce<PostgresFigures>(pool, READ);
   return figures!;
 }
+
+/** Works before the migrations have run. Errors as in `askOnce`. */
+export async function lookAtServer({
+  public: pool,
+}: Pick<Pools, 'public'>): Promise<{ readonly timeMs: number; readonly hasTables: boolean }> {
+  const [seen] = await askOnce<{ timeMs: number; hasTables: boolean }>(
+    pool,
+    `select (extract(epoch from clock_timestamp()) * 1000)::float8 as "timeMs",
+      to_regclass('public.engine_cursor') is not null as "hasTables"`,
+  );
+  return seen!;
+}

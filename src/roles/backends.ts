@@ -73,7 +73,8 @@ export interface Backends extends Connections {
 
 /** Where the engine is. */
 export const engineAt = ({ redisUrl, redisCa }: RedisConfig): RedisServer => ({ url: redisUrl, ca: redisCa });
-const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): RedisServer => ({
+/** Where the queues are. */
+export const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): RedisServer => ({
   url: queueRedisUrl ?? redisUrl,
   ca: redisCa,
 });

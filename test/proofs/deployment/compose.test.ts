@@ -60,7 +60,8 @@ const [compose] = readYaml(join(ROOT, 'docker-compose.yml')) as [
 ];
 const services = Object.entries(compose.services);
 const processes = services.filter(
-  ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator', 'checkpoint'].includes(name),
+  ([name, { image }]) =>
+    isOurs(image) && !['settings', 'keys', 'operator', 'checkpoint', 'doctor'].includes(name),
 );
 
 /** They end by themselves. `up --wait` with such a name alone ends with 1, because it waits for a running container. */
@@ -87,7 +88,7 @@ describe('docker-compose.yml', () => {
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members(
       words(`
-      settings keys operator checkpoint redis users admin backup-engine postgres postgres-users balancer prometheus alertmanager grafana
+      settings keys operator checkpoint doctor redis users admin backup-engine postgres postgres-users balancer prometheus alertmanager grafana
     `),
     );
   });
@@ -117,12 +118,16 @@ describe('docker-compose.yml', () => {
     makeKeys(keys);
     expect(read()).to.deep.equal(before);
     const mounted = services
-      .filter(([name]) => !['settings', 'keys'].includes(name))
+      .filter(([name]) => !['settings', 'keys', 'doctor'].includes(name))
       .map(([name, { volumes = [] }]) => [name, volumes.filter((volume) => /-keys:/.test(volume))]);
     for (const [name, volumes] of mounted)
       expect(volumes, String(name)).to.have.length(
         ['balancer', 'prometheus', 'alertmanager'].includes(String(name)) ? 0 : 1,
       );
+    const examined = [...processes.map(([role]) => role), 'operator'];
+    expect(compose.services.doctor!.volumes).to.have.members(
+      examined.map((role) => `${role}-keys:/keys/${role}:ro`),
+    );
     expect(compose.services.checkpoint!.volumes).to.include('operator-keys:/run/secrets:ro');
     expect(compose.services.users!.volumes).to.include('admin-keys:/run/secrets:ro');
     expect(compose.services['backup-engine']!.volumes).to.include('backup-keys:/run/secrets:ro');

@@ -43,6 +43,16 @@ const hasKubectl = (): boolean => {
 /** Ports of DNS and of OpenShift's DNS, over UDP and TCP. */
 const NAMES = [53, 53, 5353, 5353];
 
+interface Item {
+  readonly key: string;
+  readonly path: string;
+}
+const secretsOf = (one: Resource): Resource['spec'] =>
+  podOf(one).volumes.find((volume: { name: string }) => volume.name === 'secrets');
+const itemsOf = (one: Resource): Item[] => secretsOf(one).secret.items;
+/** It asks as every role does. */
+const isDoctor = ({ metadata }: Resource): boolean => metadata.name === 'doctor';
+
 const titleOf = ({ kind, metadata }: Resource): string => `${kind} ${metadata.name}`;
 const podOf = (one: Resource): Resource['spec'] => templateOf(one).spec;
 
@@ -166,13 +176,13 @@ for (const [name, made] of Object.entries(installations))
 
     it('have every role, and no name twice', () => {
       expect(processes.map(({ metadata }) => metadata.name).sort()).to.deep.equal(
-        [...ROLES, 'migrate', 'reconcile', 'checkpoint', 'operator'].sort(),
+        [...ROLES, 'migrate', 'reconcile', 'checkpoint', 'operator', 'doctor'].sort(),
       );
       expect(new Set(all.map(titleOf)).size).to.equal(all.length);
     });
 
     it('give each process what its role requires, and nothing that the configuration does not know', () => {
-      for (const one of processes) {
+      for (const one of processes.filter((one) => !isDoctor(one))) {
         const [container] = containersOf(one);
         // An operator's command needs both servers, as settlement does.
         const [first = 'operator'] = container!.args ?? [];
@@ -187,13 +197,25 @@ for (const [name, made] of Object.entries(installations))
       }
     });
 
+    it('give the doctor what each role reads, in a folder of the role', () => {
+      const read = [...ROLES, 'migrate', 'operator'].flatMap((role) => {
+        const one = processes.find(({ metadata }) => metadata.name === role)!;
+        return itemsOf(one).map(({ key }) => `redbook-${role} ${key} ${role}/${key}`);
+      });
+      const { projected } = secretsOf(processes.find(isDoctor)!);
+      const given = projected.sources.flatMap(({ secret }: { secret: { name: string; items: Item[] } }) =>
+        secret.items.map(({ key, path }) => `${secret.name} ${key} ${path}`),
+      );
+      expect(given).to.have.members(read);
+    });
+
     it('mount each secret that a process reads, and no other', () => {
-      for (const one of processes) {
+      for (const one of processes.filter((one) => !isDoctor(one))) {
         const read = Object.entries(environmentOf(containersOf(one)[0]!))
           .filter(([variable]) => variable.endsWith('_FILE'))
           .map(([, path]) => path.replace('/run/secrets/', ''));
-        const { secret } = podOf(one).volumes.find((volume: { name: string }) => volume.name === 'secrets');
-        const items = secret.items.map(({ key, path }: { key: string; path: string }) => {
+        const { secret } = secretsOf(one);
+        const items = itemsOf(one).map(({ key, path }) => {
           expect(key).to.equal(path);
           return path;
         });
