@@ -11,7 +11,7 @@ import { PLAIN } from '../terminal/paint.ts';
 import { column, renderTable } from '../terminal/table.ts';
 import { Examination, type Finding } from './doctor-checks.ts';
 
-export const DOCTOR_HELP = `redbook doctor [--role ROLE] [--keys FOLDER] [--json]
+const DOCTOR_HELP = `redbook doctor [--role ROLE] [--keys FOLDER] [--json]
 
 Asks every server, setting, right, clock, disk and address that a process needs, and changes nothing.
   --role ROLE     as which role, with the settings of this process; by default operator
