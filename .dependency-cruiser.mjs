@@ -57,6 +57,7 @@ export const MAY_USE = {
   embedded: { runs: ['domain'] },
   http: {
     runs: [
+      'operator',
       'books',
       'history',
       'market-data',
@@ -74,9 +75,9 @@ export const MAY_USE = {
   stream: { runs: ['feed', 'edge', 'domain'], types: ['contract'] },
   workers: { runs: ['books', 'ledger', 'feed', 'contract', 'domain'], types: ['engine', 'market-data'] },
   demo: { runs: ['client', 'books', 'terminal', 'domain'] },
-  web: { runs: ['client', 'domain'] },
+  web: { runs: ['client', 'domain'], types: ['contract'] },
   client: { runs: ['domain'], types: ['order', 'contract'] },
-  operator: { runs: ['books', 'statements', 'engine', 'ledger', 'terminal', 'domain'] },
+  operator: { runs: ['books', 'statements', 'engine', 'ledger', 'terminal', 'contract', 'domain'] },
   books: { runs: ['engine', 'ledger', 'terminal', 'domain'] },
   history: { runs: ['contract', 'domain'], types: ['engine', 'ledger'] },
   'market-data': { runs: ['domain'], types: ['engine', 'ledger'] },

@@ -1,52 +1,26 @@
 /** Credits, debits, shows, holds and releases a wallet's account. */
 
 import type { Command } from 'commander';
-import { readAccount } from '../books/accounts.ts';
 import { type AskedMovement, moveFundsOnce, scaledMovement } from '../books/movements.ts';
 import type { Act } from '../domain/act.ts';
 import { Refusal } from '../domain/errors.ts';
 import { type Decimal, formatScaled } from '../domain/units.ts';
 import { EventRefused } from '../engine/index.ts';
-import { column, renderFacts, renderTable, shown } from '../terminal/table.ts';
-import { type ActOptions, actOf, withAct } from './acts.ts';
-import { readDecimal, readWallet } from './arguments.ts';
-import { closedOrders } from './closed-orders.ts';
+import { shown } from '../terminal/table.ts';
+import { type ActOptions, actOf, withAct } from './act-options.ts';
+import { readDecimal, readWallet, WALLET } from './arguments.ts';
 import { bookFile } from './movement-file.ts';
+import { addOperation } from './operation.ts';
+import { getWallet, holdWallet, releaseWallet } from './operations/wallets.ts';
 import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
-
-export const WALLET = 'address: 0x and 40 hex digits, in any case';
 
 export function addAccountCommands(program: Command, perform: RunCommand): void {
   const account = addNoun(program, 'account', 'manage balances, deposits, withdrawals and holds of wallets');
   addMovement(account, perform, 'credited');
   addMovement(account, perform, 'debited');
 
-  account
-    .command('show')
-    .argument('<wallet>', WALLET, readWallet)
-    .description('show the balances, live orders, hold and terms of a wallet')
-    .action((wallet: string) => perform((services) => show(services, wallet)));
-
-  withAct(account.command('hold'))
-    .argument('<wallet>', WALLET, readWallet)
-    .description('put a wallet on hold: cancel its live orders, and refuse its orders and withdrawals')
-    .action((wallet: string, options: ActOptions) =>
-      perform(async ({ engine }) => {
-        const closed = await engine.switches.hold(wallet, actOf(options));
-        return closedOrders(`${wallet} is on hold`, closed, { wallet, held: true });
-      }),
-    );
-
-  withAct(account.command('release'))
-    .argument('<wallet>', WALLET, readWallet)
-    .description('release a wallet from hold')
-    .action((wallet: string, options: ActOptions) =>
-      perform(async ({ engine }) => {
-        await engine.switches.release(wallet, actOf(options));
-        return shortResult(`${wallet} is not on hold`, { wallet, held: false });
-      }),
-    );
+  for (const one of [getWallet, holdWallet, releaseWallet]) addOperation(account, perform, one);
 }
 
 const MOVEMENTS = {
@@ -138,66 +112,4 @@ async function move(
       { cause: error },
     );
   }
-}
-
-async function show(services: OperatorServices, wallet: string): Promise<CommandResult> {
-  const document = await readAccount(services, wallet);
-  const { held, terms, balances, liveOrders } = document;
-  return {
-    document,
-    text: (paint) =>
-      [
-        renderFacts(
-          [
-            ['wallet', wallet],
-            ['custody hold', held ? 'yes: orders and withdrawals are refused' : 'no'],
-            ['terms', termsInWords(terms)],
-          ],
-          paint,
-        ),
-        renderTable(
-          BALANCES,
-          balances.map((balance) => [balance.asset, balance.total, balance.available, balance.reserved]),
-          paint,
-          '(no balances)',
-        ),
-        renderTable(
-          LIVE_ORDERS,
-          liveOrders.map((order) => [
-            order.id,
-            order.market,
-            order.side,
-            order.price,
-            order.size,
-            order.remaining,
-            order.clientOrderId ?? '-',
-          ]),
-          paint,
-          '(no live orders)',
-        ),
-      ].join('\n'),
-  };
-}
-
-const BALANCES = [
-  column('ASSET'),
-  column('TOTAL', 'point'),
-  column('AVAILABLE', 'point'),
-  column('RESERVED', 'point'),
-];
-
-const LIVE_ORDERS = [
-  column('ORDER'),
-  column('MARKET'),
-  column('SIDE'),
-  column('PRICE', 'point'),
-  column('SIZE', 'point'),
-  column('REMAINING', 'point'),
-  column('CLIENT ORDER ID'),
-];
-
-function termsInWords({ accepted, required }: { accepted: string | null; required: string | null }): string {
-  if (required === null) return accepted === null ? 'none required' : `none required; accepted ${accepted}`;
-  if (accepted === required) return `accepted ${accepted}, the required version`;
-  return `accepted ${accepted ?? 'none'}; ${required} is required: it cannot place orders`;
 }

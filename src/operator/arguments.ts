@@ -3,7 +3,6 @@
  * well-formed values are checked where the rules are defined.
  */
 
-import { InvalidArgumentError } from 'commander';
 import { MAX_BY, MAX_REASON } from '../domain/act.ts';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
 import { parseMoment } from '../domain/moment.ts';
@@ -11,6 +10,14 @@ import { isMonth } from '../domain/months.ts';
 import { isTextUpTo } from '../domain/text.ts';
 import { type Decimal, isWhole, parseDecimal, toInteger } from '../domain/units.ts';
 import { type Dimension, TURNOVER_DIMENSIONS } from '../ledger/index.ts';
+
+/** An argument that is malformed. commander knows its own such errors by this code. */
+class InvalidArgumentError extends Error {
+  readonly code = 'commander.invalidArgument';
+  readonly exitCode = 1;
+}
+
+export const WALLET = 'address: 0x and 40 hex digits, in any case';
 
 /** Reads a wallet address in any case. The checksum is not enforced, as on the public routes. */
 export function readWallet(text: string): string {

@@ -1,4 +1,5 @@
-import type { ClosedOrder } from '../domain/order.ts';
+import type { endedOrderSchema } from '../contract/operator.ts';
+import type { Plain } from '../contract/written.ts';
 import { column, renderTable } from '../terminal/table.ts';
 import type { CommandResult } from './verb.ts';
 
@@ -10,13 +11,15 @@ const COLUMNS = [
   column('CLIENT ORDER ID'),
 ];
 
+type EndedOrder = Plain<typeof endedOrderSchema>;
+
 /**
  * Returns the answer of a command that took orders off the book.
  * @param sentence result of the command, like `ETH/USDC is clear`
  */
 export const closedOrders = (
   sentence: string,
-  orders: readonly ClosedOrder[],
+  orders: readonly EndedOrder[],
   facts: object,
 ): CommandResult => ({
   document: {

@@ -5,7 +5,7 @@ import { createKey, revokeKey } from '../books/operator-keys.ts';
 import { OPERATOR_RIGHTS, type OperatorKey, type OperatorRight } from '../domain/operator-rights.ts';
 import type { Decimal } from '../domain/units.ts';
 import { column, renderTable } from '../terminal/table.ts';
-import { type ActOptions, actOf, withAct } from './acts.ts';
+import { type ActOptions, actOf, withAct } from './act-options.ts';
 import { readDecimal } from './arguments.ts';
 import { addNoun, type RunCommand, shortResult } from './verb.ts';
 

@@ -10,7 +10,7 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import { decimalOf } from '../statements/amounts.ts';
 import type { Paint } from '../terminal/paint.ts';
 import { column, formatCounted, renderTable } from '../terminal/table.ts';
-import { type ActOptions, actOf, withAct } from './acts.ts';
+import { type ActOptions, actOf, withAct } from './act-options.ts';
 import { readWholeNumber } from './arguments.ts';
 import { addCheckpoint, readCheckpointFile } from './checkpoints.ts';
 import { withProgress } from './progress.ts';

@@ -13,8 +13,7 @@ import {
 } from '../statements/books.ts';
 import type { ReportFormat } from '../statements/report.ts';
 import { statementReport } from '../statements/statement.ts';
-import { column, renderTable } from '../terminal/table.ts';
-import { type ActOptions, actOf, withAct } from './acts.ts';
+import { type ActOptions, actOf, withAct } from './act-options.ts';
 import {
   readDimensions,
   readEntryId,
@@ -24,6 +23,8 @@ import {
   readWholeNumber,
 } from './arguments.ts';
 import { checkpointLine } from './checkpoints.ts';
+import { addOperation } from './operation.ts';
+import { listClosings } from './operations/service.ts';
 import { addReport, CSV_HELP, printReport } from './print-report.ts';
 import { type RunCommand, shortResult } from './verb.ts';
 
@@ -141,8 +142,6 @@ ${CSV_HELP}`,
     );
 }
 
-const CLOSINGS = ['MONTH', 'EVENT', 'BALANCES', 'CLOSED AT', 'DIGEST'].map((title) => column(title));
-
 function addClosings(ledger: Command, perform: RunCommand): void {
   withAct(ledger.command('close'))
     .argument('<month>', 'month like 2026-11 (UTC)', readMonth)
@@ -165,28 +164,5 @@ function addClosings(ledger: Command, perform: RunCommand): void {
         );
       }),
     );
-  ledger
-    .command('closings')
-    .description('list the closed months')
-    .action(() =>
-      perform(async ({ ledger }) => {
-        const closings = (await ledger.balances.closings()).map(closingDocument);
-        return {
-          document: { closings },
-          text: (paint) =>
-            renderTable(
-              CLOSINGS,
-              closings.map(({ month, sequence, balances, closedAt, digest }) => [
-                month,
-                `${sequence}`,
-                `${balances}`,
-                closedAt,
-                digest,
-              ]),
-              paint,
-              '(no closings)',
-            ),
-        };
-      }),
-    );
+  addOperation(ledger, perform, listClosings);
 }

@@ -1,18 +1,14 @@
 /** Shows the state of the service as far as its servers answer: the command is useful while some are unavailable. */
 
 import type { Command } from 'commander';
-import { ifKnown, readStatus, type ServiceStatus, unlessAway } from '../books/status.ts';
+import { ifKnown, readStatus, unlessAway } from '../books/status.ts';
+import { serviceStatusSchema } from '../contract/operator.ts';
+import type { Plain } from '../contract/written.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { formatCounted, renderFacts } from '../terminal/table.ts';
+import { addOperation, operation } from './operation.ts';
 import type { OperatorServices } from './services.ts';
 import type { CommandResult, RunCommand } from './verb.ts';
-
-export function addStatusCommand(program: Command, perform: RunCommand): void {
-  program
-    .command('status')
-    .description('show settlement lag, last reconcile, snapshot age, replicas, copies, queue depth and pause')
-    .action(() => perform(status));
-}
 
 interface CopiesNow {
   readonly primary: string;
@@ -37,8 +33,11 @@ function copiesInWords(now: CopiesNow | null): string {
   return `${members.length}, primary ${primary}${away.length === 0 ? '' : `; away: ${away.join(', ')}`}`;
 }
 
-async function status(services: OperatorServices): Promise<CommandResult> {
-  const [state, copies] = await Promise.all([readStatus(services), ifKnown(() => copiesNow(services))]);
+async function told(
+  state: Plain<typeof serviceStatusSchema>,
+  services: OperatorServices,
+): Promise<CommandResult> {
+  const copies = await ifKnown(() => copiesNow(services));
   const document = { ...state, copies };
   const { engine, settlement, reconciled, markets, queue, replicas, snapshotAgeMs } = document;
   const lag = settlement?.lag ?? null;
@@ -78,7 +77,7 @@ async function status(services: OperatorServices): Promise<CommandResult> {
   };
 }
 
-function reconciledInWords(last: ServiceStatus['reconciled']): string {
+function reconciledInWords(last: Plain<typeof serviceStatusSchema>['reconciled']): string {
   if (last === null) return 'never';
   const { at, sequence, differences, failedChecks } = last;
   const found =
@@ -100,3 +99,27 @@ const countsInWords = (counts: Readonly<Record<string, number>>): string =>
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${formatCounted(count)} ${name}`)
     .join(', ') || 'none';
+
+export const getServiceStatus = operation({
+  id: 'getServiceStatus',
+  tag: 'Service',
+  summary: 'Returns the state of the service as far as its servers answer',
+  method: 'GET',
+  path: '/status',
+  rights: ['read'],
+  reply: serviceStatusSchema,
+  run: async (services) => ({ reply: await readStatus(services) }),
+  verbs: [
+    {
+      verb: 'status',
+      describe: (command) =>
+        command.description(
+          'show settlement lag, last reconcile, snapshot age, replicas, copies, queue depth and pause',
+        ),
+      answer: ({ reply }, { services }) => told(reply, services),
+    },
+  ],
+});
+
+export const addStatusCommand = (program: Command, perform: RunCommand): void =>
+  addOperation(program, perform, getServiceStatus);

@@ -1,19 +1,19 @@
 /** Requests, confirms, returns and lists withdrawals that custody pays later. */
 
 import { type Command, Option } from 'commander';
-import { moveFundsOnce, scaledMovement } from '../books/movements.ts';
-import { endWithdrawal, findWithdrawal, listWithdrawals, type WithdrawalEnd } from '../books/withdrawals.ts';
-import type { Decimal } from '../domain/units.ts';
+import { listWithdrawals } from '../books/withdrawals.ts';
 import { WITHDRAWAL_STATES, type WithdrawalState } from '../domain/withdrawal-states.ts';
 import { column, renderTable, shown } from '../terminal/table.ts';
-import { WALLET } from './account.ts';
-import { type ActOptions, actOf, withAct } from './acts.ts';
-import { readDecimal, readSequence, readWallet } from './arguments.ts';
+import { readSequence } from './arguments.ts';
+import { addOperation } from './operation.ts';
+import {
+  confirmWithdrawal,
+  getWithdrawal,
+  requestWithdrawal,
+  returnWithdrawal,
+} from './operations/withdrawals.ts';
 import type { OperatorServices } from './services.ts';
-import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
-
-const REFERENCE = 'reference of the withdrawal';
-const REPEAT = '\nIf the outcome is unknown, repeat the command: it counts only once.';
+import { addNoun, type CommandResult, type RunCommand } from './verb.ts';
 
 const COLUMNS = [
   ...['REFERENCE', 'WALLET', 'ASSET'].map((title) => column(title)),
@@ -30,42 +30,8 @@ export function addWithdrawalCommands(program: Command, perform: RunCommand): vo
     'withdrawal',
     'manage withdrawals that custody pays after their request',
   );
-  withAct(withdrawal.command('request'))
-    .argument('<wallet>', WALLET, readWallet)
-    .argument('<asset>', 'asset symbol, like USDC')
-    .argument('<amount>', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
-    .requiredOption('--reference <id>', 'unique reference of the withdrawal')
-    .addHelpText('after', REPEAT)
-    .description('take an amount from the available balance; it is pending until it is confirmed or returned')
-    .action((wallet: string, asset: string, amount: Decimal, options: ActOptions & { reference: string }) =>
-      perform(async (services) => {
-        const { reference } = options;
-        const asked = { kind: 'requested', wallet, asset, amount, reference } as const;
-        const { scale, ...movement } = await scaledMovement(services.engine, asked);
-        const { duplicate } = await moveFundsOnce(services, movement, scale, actOf(options));
-        return told(services, reference, duplicate);
-      }),
-    );
-  withAct(withdrawal.command('confirm'))
-    .argument('<reference>', REFERENCE)
-    .requiredOption('--txid <id>', 'transaction that paid the withdrawal')
-    .addHelpText('after', REPEAT)
-    .description('confirm that a transaction paid a withdrawal')
-    .action((reference: string, { txid, ...options }: ActOptions & { txid: string }) =>
-      perform((services) => end(services, reference, { kind: 'confirmed', txid }, options)),
-    );
-  withAct(withdrawal.command('return'))
-    .argument('<reference>', REFERENCE)
-    .addHelpText('after', REPEAT)
-    .description('give the amount of a withdrawal back to the wallet')
-    .action((reference: string, options: ActOptions) =>
-      perform((services) => end(services, reference, { kind: 'returned' }, options)),
-    );
-  withdrawal
-    .command('show')
-    .argument('<reference>', REFERENCE)
-    .description('show a withdrawal and its state')
-    .action((reference: string) => perform((services) => told(services, reference, false)));
+  for (const one of [requestWithdrawal, confirmWithdrawal, returnWithdrawal, getWithdrawal])
+    addOperation(withdrawal, perform, one);
   withdrawal
     .command('list')
     .addOption(
@@ -100,29 +66,4 @@ async function list(
     document: { withdrawals },
     text: (paint) => renderTable(COLUMNS, rows, paint, `(no ${state} withdrawals)`),
   };
-}
-
-async function end(
-  services: OperatorServices,
-  reference: string,
-  how: WithdrawalEnd,
-  options: ActOptions,
-): Promise<CommandResult> {
-  const { duplicate } = await endWithdrawal(services, reference, how, actOf(options));
-  return told(services, reference, duplicate);
-}
-
-async function told(
-  services: OperatorServices,
-  reference: string,
-  duplicate: boolean,
-): Promise<CommandResult> {
-  const withdrawal = await findWithdrawal(services, reference);
-  const { wallet, asset, amount, state, txid } = withdrawal;
-  const paid = txid === null ? '' : ` by ${shown(txid)}`;
-  const earlier = duplicate ? ': known already, nothing moved' : '';
-  return shortResult(
-    `withdrawal ${shown(reference)} of ${amount} ${asset} for ${wallet} is ${state}${paid}${earlier}`,
-    { ...withdrawal, duplicate },
-  );
 }

@@ -4,11 +4,12 @@ import * as contract from '../../contract/operator.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
 import * as reports from '../../contract/reports.ts';
 import { statementSchema, statementText } from '../../contract/statement.ts';
+import { OPERATOR_TAGS } from '../../operator/operation.ts';
 import { HEADERS } from '../openapi/headers.ts';
 import { type JsonObject, nameReplies, nameRequests } from '../openapi/json-schema.ts';
 import { type Documented, pathsPart } from '../openapi/paths.ts';
 import { PROBES } from '../routes.ts';
-import { OPERATOR_TAGS, type OperatorServices } from './route.ts';
+import type { OperatorServices } from './route.ts';
 import { OPERATOR_ROUTES } from './routes.ts';
 
 const replies = nameReplies({

@@ -1,52 +1,64 @@
 /** All routes for operators. Read it as an index. */
 
-import { getMarkets, postAsset, postClear, postMarket, postMarketChange, postVoid } from './markets.ts';
+import {
+  changeMarket,
+  clearOrders,
+  createMarket,
+  getMarkets,
+  setAsset,
+  voidOrder,
+} from '../../operator/operations/markets.ts';
+import {
+  listClosings,
+  pauseTrading,
+  requireTerms,
+  resumeTrading,
+} from '../../operator/operations/service.ts';
+import { getWallet, holdWallet, releaseWallet } from '../../operator/operations/wallets.ts';
+import {
+  confirmWithdrawal,
+  getWithdrawal,
+  requestWithdrawal,
+  returnWithdrawal,
+} from '../../operator/operations/withdrawals.ts';
+import { getServiceStatus } from '../../operator/status.ts';
 import { getMovement, postMovements } from './movements.ts';
 import { getBalances, getEntries, getFees, getMovements, getVolumes } from './reports.ts';
-import type { OperatorRoute } from './route.ts';
-import {
-  getActs,
-  getClosings,
-  getReconcile,
-  getStatus,
-  postClosing,
-  postPause,
-  postResume,
-  postTerms,
-} from './service.ts';
-import { getHolds, getWallet, getWalletStatement, postHold, postRelease } from './wallets.ts';
-import { getWithdrawal, getWithdrawals, postConfirm, postReturn, postWithdrawal } from './withdrawals.ts';
+import { type OperatorRoute, routeOf } from './route.ts';
+import { getActs, getReconcile, postClosing } from './service.ts';
+import { getHolds, getWalletStatement } from './wallets.ts';
+import { getWithdrawals } from './withdrawals.ts';
 
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   postMovements,
   getMovements,
   getMovement,
-  postWithdrawal,
-  postConfirm,
-  postReturn,
+  routeOf(requestWithdrawal),
+  routeOf(confirmWithdrawal),
+  routeOf(returnWithdrawal),
   getWithdrawals,
-  getWithdrawal,
-  getWallet,
+  routeOf(getWithdrawal),
+  routeOf(getWallet),
   getWalletStatement,
   getHolds,
-  postHold,
-  postRelease,
-  getMarkets,
-  postMarket,
-  postMarketChange,
-  postClear,
-  postAsset,
-  postVoid,
-  postPause,
-  postResume,
-  postTerms,
+  routeOf(holdWallet),
+  routeOf(releaseWallet),
+  routeOf(getMarkets),
+  routeOf(createMarket),
+  routeOf(changeMarket),
+  routeOf(clearOrders),
+  routeOf(setAsset),
+  routeOf(voidOrder),
+  routeOf(pauseTrading),
+  routeOf(resumeTrading),
+  routeOf(requireTerms),
   getBalances,
   getFees,
   getVolumes,
-  getStatus,
+  routeOf(getServiceStatus),
   getReconcile,
   getEntries,
-  getClosings,
+  routeOf(listClosings),
   postClosing,
   getActs,
 ];

@@ -1,94 +1,20 @@
 /** `/operator/v1/trading`, `/terms`, `/status`, `/reconcile`, `/closings` and `/acts`: switches of the whole service, and its state. */
 
 import { closeMonth } from '../../books/closing.ts';
-import { readStatus, reconciledDocument } from '../../books/status.ts';
+import { reconciledDocument } from '../../books/status.ts';
 import {
   actsRequest,
   actsSchema,
   closedMonthSchema,
   closeMonthRequest,
-  closingsSchema,
-  reasonRequest,
   reconcileResultsSchema,
-  requiredTermsSchema,
-  requireTermsRequest,
-  serviceStatusSchema,
-  tradingSchema,
 } from '../../contract/operator.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { actsReport } from '../../statements/acts.ts';
 import { closingDocument } from '../../statements/books.ts';
 import { checked } from '../checked.ts';
-import type { Writers } from '../replies/reply.ts';
-import { actBy, type OperatorCall, operatorRoute } from './route.ts';
-
-const switchTrading =
-  (paused: boolean) =>
-  async ({ services, key, body }: OperatorCall, write: Writers<typeof tradingSchema>) => {
-    const act = actBy(key, checked(reasonRequest, body).reason);
-    const { switches } = services.engine;
-    await (paused ? switches.pause(act) : switches.resume(act));
-    services.wakeSettlement();
-    return write.json({ paused });
-  };
-
-export const postPause = operatorRoute({
-  method: 'POST',
-  path: '/trading/pause',
-  rights: ['pause'],
-  id: 'pauseTrading',
-  tag: 'Service',
-  summary: 'Refuses new orders on all markets',
-  description: 'Cancels, deposits and withdrawals continue.',
-  reply: tradingSchema,
-  request: reasonRequest,
-  readsBody: true,
-  handle: switchTrading(true),
-});
-export const postResume = operatorRoute({
-  method: 'POST',
-  path: '/trading/resume',
-  rights: ['pause'],
-  id: 'resumeTrading',
-  tag: 'Service',
-  summary: 'Accepts new orders again',
-  reply: tradingSchema,
-  request: reasonRequest,
-  readsBody: true,
-  handle: switchTrading(false),
-});
-
-export const postTerms = operatorRoute({
-  method: 'POST',
-  path: '/terms',
-  rights: ['market'],
-  id: 'requireTerms',
-  tag: 'Service',
-  summary: 'Requires a version of the terms, or none',
-  reply: requiredTermsSchema,
-  request: requireTermsRequest,
-  readsBody: true,
-  async handle({ services, key, body }, write) {
-    const { version, reason } = checked(requireTermsRequest, body);
-    await services.engine.switches.requireTerms(version, actBy(key, reason));
-    services.wakeSettlement();
-    return write.json({ requiredVersion: version });
-  },
-});
-
-export const getStatus = operatorRoute({
-  method: 'GET',
-  path: '/status',
-  rights: ['read'],
-  id: 'getServiceStatus',
-  tag: 'Service',
-  summary: 'Returns the state of the service as far as its servers answer',
-  reply: serviceStatusSchema,
-  async handle({ services }, write) {
-    return write.json(await readStatus(services));
-  },
-});
+import { actBy, operatorRoute } from './route.ts';
 
 export const getReconcile = operatorRoute({
   method: 'GET',
@@ -103,20 +29,6 @@ export const getReconcile = operatorRoute({
     const last = await services.ledger.checks.lastResults();
     if (last === null) throw new Refusal('NOT_FOUND', 'the books were never reconciled');
     return write.json(reconciledDocument(last));
-  },
-});
-
-export const getClosings = operatorRoute({
-  method: 'GET',
-  path: '/closings',
-  rights: ['read'],
-  id: 'listClosings',
-  tag: 'Finance',
-  summary: 'Lists the closed months',
-  reply: closingsSchema,
-  async handle({ services }, write) {
-    const closings = await services.ledger.balances.closings();
-    return write.json({ closings: closings.map(closingDocument) });
   },
 });
 

@@ -1,7 +1,7 @@
 /** The acts of operators and keys since a day. */
 
 import { signal } from '@preact/signals';
-import type { OperatorAct } from '../answers.ts';
+import type { ActsPage } from '../answers.ts';
 import { useAnswer } from '../use-answer.ts';
 import { Listing, shownTime } from './listing.tsx';
 
@@ -11,12 +11,7 @@ const MOST = 500;
 
 const since = signal(new Date(Date.now() - DAYS * 86_400_000).toISOString().slice(0, 10));
 
-interface ActsPage {
-  readonly acts: readonly OperatorAct[];
-  readonly nextCursor: string | null;
-}
-
-const rowOf = (one: OperatorAct): [number, string[]] => [
+const rowOf = (one: ActsPage['acts'][number]): [number, string[]] => [
   one.event,
   [
     shownTime(one.time),

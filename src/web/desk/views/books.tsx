@@ -1,6 +1,6 @@
 /** The books: the last reconcile and the closed months. */
 
-import type { ClosedMonth, Closing, Reconcile, ReconcileResults, Status } from '../answers.ts';
+import type { ClosedMonth, Closings, Reconcile, ReconcileResults, Status } from '../answers.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct } from './act-dialog.tsx';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
@@ -8,7 +8,7 @@ import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
 export function Books() {
   const { answer, trouble } = useAnswer<Status>('/status');
   const reconcile = useAnswer<ReconcileResults>(answer?.reconciled == null ? null : '/reconcile');
-  const closings = useAnswer<{ readonly closings: readonly Closing[] }>('/closings');
+  const closings = useAnswer<Closings>('/closings');
   return (
     <>
       <Panel title="Last reconcile">

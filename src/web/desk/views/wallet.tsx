@@ -1,7 +1,7 @@
 /** A wallet: balances, live orders, custody hold and its statement of the last days. */
 
 import { signal } from '@preact/signals';
-import type { Account, StatementLine } from '../answers.ts';
+import type { Account, StatementPage } from '../answers.ts';
 import { ask } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct, type Changes } from './act-dialog.tsx';
@@ -117,11 +117,6 @@ function Hold({ account: { wallet, held, terms } }: { readonly account: Account 
       />
     </Panel>
   );
-}
-
-interface StatementPage {
-  readonly lines: readonly StatementLine[];
-  readonly nextCursor: string | null;
 }
 
 function Statement({ address }: { readonly address: string }) {

@@ -1,16 +1,11 @@
 /** Pending withdrawals: confirms and returns them. */
 
-import type { Withdrawal } from '../answers.ts';
+import type { WithdrawalsPage } from '../answers.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct } from './act-dialog.tsx';
 import { Listing, shownTime } from './listing.tsx';
 
 const EVERY_MS = 10_000;
-
-interface WithdrawalsPage {
-  readonly withdrawals: readonly Withdrawal[];
-  readonly nextCursor: string | null;
-}
 
 export function Withdrawals() {
   const { answer, trouble } = useAnswer<WithdrawalsPage>('/withdrawals?state=pending&limit=100', EVERY_MS);
@@ -36,7 +31,7 @@ export function Withdrawals() {
   );
 }
 
-function WithdrawalActions({ withdrawal }: { readonly withdrawal: Withdrawal }) {
+function WithdrawalActions({ withdrawal }: { readonly withdrawal: WithdrawalsPage['withdrawals'][number] }) {
   const { reference, wallet, amount, asset } = withdrawal;
   const path = `/withdrawals/${encodeURIComponent(reference)}`;
   const facts = [
