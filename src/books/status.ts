@@ -45,8 +45,6 @@ const inSeconds = ({ events, ageMs }: Lag): { events: number; seconds: number } 
   seconds: Math.round(ageMs / 100) / 10,
 });
 
-export type ServiceStatus = Awaited<ReturnType<typeof readStatus>>;
-
 /** Returns the state of each part; null for a part whose server is away. */
 export async function readStatus(services: StatusSources) {
   const { engine, ledger } = services;
