@@ -639,7 +639,11 @@ function laterRow(
   );
 }
 
-/** Postgres is put back to the moment of its backup. */
+/**
+ * Postgres is put back to the moment of its backup. A list is given right after the change that it comes from, and a
+ * restore takes longer: no list of a later row is given after it. A process that hangs in between, through the whole
+ * restore, is left out. Its list would let the primary answer without a server that the older row may name again.
+ */
 function putBack(state: State, step: Step): void {
   const { postgres, backup, servers } = state;
   if (state.left.putBacks === 0) return;
@@ -652,7 +656,10 @@ function putBack(state: State, step: Step): void {
     postgres: backup,
     isPutBack: true,
     namings: [...state.namings, { server, epoch, version, isFound, runAnew: 0, isCarriedOut: false }],
-    lists: [...state.lists, { version, server, list: members | joining }],
+    lists: [
+      ...state.lists.filter((list) => list.version <= version),
+      { version, server, list: members | joining },
+    ],
     left: spent(state, 'putBacks'),
   });
 }
