@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { copyingIn } from '../../../src/engine/copies/server.ts';
 import {
   CopyRounds,
   type Engine,
@@ -25,6 +26,8 @@ import { obtainValkey } from '../../support/valkey-binary.ts';
 import { ALICE, codeOf, fund, limit, place, publishPlain } from '../fixture.ts';
 
 const M = 'ETH/USD';
+/** A server of some ten keys is copied for some seconds. */
+const SLOW_KEY_MICROS = 200_000;
 /** Within the time that a round may take. */
 const NOTED_AFTER_MS = 150;
 
@@ -257,6 +260,33 @@ for (const { of, obtain } of SERVERS)
       await sleep(NOTED_AFTER_MS);
       await verify();
       await waiting;
+    });
+
+    it('wait for no note while a server that the list does not name is copied whole', async () => {
+      await list(0, 1);
+      await place(engine, ALICE, limit(M, 'sell', 10, 1));
+      const [primary, , stranger] = servers as [Redis, Redis, Redis];
+      const [host, port] = names[0]!.split(':') as [string, string];
+      const look = () => lookAt(primary);
+      const before = await look();
+      // It is under way for seconds.
+      await primary.config('SET', 'rdb-key-save-delay', SLOW_KEY_MICROS);
+      try {
+        await stranger.replicaof('NO', 'ONE');
+        await stranger.replicaof(host, port);
+        const isUnderWay = async (): Promise<boolean> =>
+          copyingIn(await primary.info('replication')).includes(names[2]!);
+        await eventually('it is under way', isUnderWay);
+        for (let orders = 0; orders < 3; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
+        expect(await isUnderWay()).to.equal(true);
+      } finally {
+        await primary.config('SET', 'rdb-key-save-delay', 0);
+      }
+      await eventually('it is there', async () => (await look()).replicas.has(names[2]!), 30_000);
+      await place(engine, ALICE, limit(M, 'sell', 10, 1));
+      const after = await look();
+      expect(Number(after.fullCopies)).to.equal(Number(before.fullCopies) + 1);
+      expect(after.verified).to.equal(before.verified);
     });
 
     it('refuse orders of keepers that know less than the server', async () => {
