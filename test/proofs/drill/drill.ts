@@ -111,16 +111,20 @@ export interface Plan {
   readonly scales: boolean;
   /** True to replace one process of each role at the same time, instead of all processes in turn. */
   readonly hurries: boolean;
-  /** Number of times that the primary of an engine with copies is killed; 0 for an engine of one server. */
+  /** Number of times that each change of the primary is made; 0 for an engine of one server. */
   readonly failovers: number;
 }
 
-/** A primary that was killed. */
+/** The primary is killed and comes back late or at once, or an operator names another one. */
+export const CHANGES = ['killed', 'restarted', 'replaced by name'] as const;
+
+/** A primary that another one followed. */
 export interface Failover {
-  /** Unix milliseconds of the kill, and of the moment when all servers were copies again. */
+  readonly change: (typeof CHANGES)[number];
+  /** Unix milliseconds of the kill or the naming, and of the moment when all servers were copies again. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Milliseconds from the kill until an order was answered that was asked for after it. */
+  /** Milliseconds from then until an order was answered that was asked for after it. */
   readonly nextOrderMs: number;
 }
 
@@ -259,7 +263,10 @@ async function drive(scene: Scene): Promise<Outcome> {
   if (leftMs() > 0) await phase('steady again', () => sleep(leftMs()));
   const failovers: Failover[] = [];
   for (let times = 1; times <= plan.failovers; times += 1)
-    await phase(`primary ${times}`, async () => void failovers.push(await killPrimary(scene)));
+    for (const change of CHANGES)
+      await phase(`primary ${change}, ${times}`, async () => {
+        failovers.push(await changePrimary(scene, change));
+      });
   let victims: Victim[] = [];
   await phase('kill', async () => {
     victims = await killEach(scene);
@@ -296,22 +303,34 @@ async function drive(scene: Scene): Promise<Outcome> {
   return { plan, phases, load, screens, processes, victims, failovers, log, ofUnknown, replies };
 }
 
-/** Kills the primary of the copies, waits for the next answered order, and starts it again as a copy. */
-async function killPrimary({ cluster, load: { driver } }: Scene): Promise<Failover> {
+/** Changes the primary of the copies, waits for the next answered order, and until all servers are copies again. */
+async function changePrimary(
+  { cluster, load: { driver } }: Scene,
+  change: Failover['change'],
+): Promise<Failover> {
   const { model } = driver;
-  const server = cluster.copies!.servers.get((await copiesRowOf(cluster)).server)!;
+  const { server: first, members } = await copiesRowOf(cluster);
+  const server = cluster.copies!.servers.get(first)!;
+  const naming = change === 'replaced by name' ? nameAnother(cluster, first, members) : undefined;
+  const isNamed = async (): Promise<boolean> => (await copiesRowOf(cluster)).server !== first;
+  // The command takes a while to start.
+  if (naming !== undefined) await eventually('another one is named', isNamed, PATIENCE_MS);
   driver.burst();
-  await sleep(INTO_BURST_MS);
+  if (naming === undefined) await sleep(INTO_BURST_MS);
   const [{ lastIntent }, fromMs] = [model, Date.now()];
-  await server.kill();
+  if (naming === undefined) await server.kill();
+  const restarted = change === 'restarted' ? server.start() : undefined;
   await eventually('an order is answered', () => model.lastAccepted > lastIntent, PATIENCE_MS);
   const nextOrderMs = Date.now() - fromMs;
-  await server.start();
+  await (change === 'killed' ? server.start() : (restarted ?? naming));
   await cluster.untilReady();
   const toMs = Date.now();
   await sleep(BETWEEN_FAILOVERS_MS);
-  return { fromMs, toMs, nextOrderMs };
+  return { change, fromMs, toMs, nextOrderMs };
 }
+
+const nameAnother = (cluster: Cluster, first: string, members: readonly string[]): Promise<unknown> =>
+  cluster.operate('copies', 'name', members.find((name) => name !== first)!);
 
 const isBalanced = ({ role }: Slot): boolean => role === 'api' || role === 'stream';
 

@@ -20,7 +20,10 @@ const values = readOptions(
     seed: ['repeats the choices of a run', newSeed()],
     rate: ['requests a second', '240'],
     wallets: ['clients', '80'],
-    copies: ['kills the primary of an engine with copies so often, and replaces nothing', '0'],
+    copies: [
+      'kills, restarts and replaces the primary of an engine with copies so often, and nothing else',
+      '0',
+    ],
     small: ['the smallest drill, on few processes', false],
   },
 );

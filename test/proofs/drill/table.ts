@@ -3,7 +3,7 @@
 import { BEAT_MS } from '../../../src/domain/beat.ts';
 import { PLAIN } from '../../../src/terminal/paint.ts';
 import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
-import type { Failover, Failure, Outcome, Phase } from './drill.ts';
+import { CHANGES, type Failover, type Failure, type Outcome, type Phase } from './drill.ts';
 
 /** A condition that must hold, and the observed figure. */
 export interface Check {
@@ -147,18 +147,18 @@ function phases({ phases, load, victims, ofUnknown, screens, log }: Outcome): st
 }
 
 function failovers({ failovers, load }: Outcome): string {
-  const sorted = failovers.map(({ nextOrderMs }) => nextOrderMs).sort((one, other) => one - other);
-  const at = (share: number): string => formatCounted(sorted[Math.ceil(sorted.length * share) - 1]!);
-  const counts = new Map<string, number>();
-  for (const failure of load.failures.filter((one) => failovers.some(isDuring(one))))
-    counts.set(failure.what, (counts.get(failure.what) ?? 0) + 1);
-  const heads = ['kills', 'next order p50 ms', 'p99', 'max', 'failed requests'];
-  const failed = [...counts].map(([what, count]) => `${formatCounted(count)} ${what}`).join(', ');
-  return renderTable(
-    [column('primary'), ...heads.map((title) => column(title, 'right'))],
-    [['killed', String(sorted.length), at(0.5), at(0.99), at(1), failed]],
-    PLAIN,
-  );
+  const rows = CHANGES.map((change) => {
+    const ofChange = failovers.filter((one) => one.change === change);
+    const sorted = ofChange.map(({ nextOrderMs }) => nextOrderMs).sort((one, other) => one - other);
+    const at = (share: number): string => formatCounted(sorted[Math.ceil(sorted.length * share) - 1]!);
+    const counts = new Map<string, number>();
+    for (const failure of load.failures.filter((one) => ofChange.some(isDuring(one))))
+      counts.set(failure.what, (counts.get(failure.what) ?? 0) + 1);
+    const failed = [...counts].map(([what, count]) => `${formatCounted(count)} ${what}`).join(', ');
+    return [change, String(sorted.length), at(0.5), at(0.99), at(1), failed];
+  });
+  const heads = ['times', 'next order p50 ms', 'p99', 'max', 'failed requests'];
+  return renderTable([column('primary'), ...heads.map((title) => column(title, 'right'))], rows, PLAIN);
 }
 
 function replicas({ replies }: Outcome): string {
