@@ -258,17 +258,25 @@ class Stranger implements Plot {
   }
 }
 
-/** A server is started again on a snapshot of its disk, before or after another one takes its place. */
+/**
+ * A server is started again on a snapshot of its disk, before or after another one takes its place. In some, all servers
+ * are killed, and it is up first.
+ */
 class Relapse implements Plot {
   weights = weighed([[REQUESTS], 8], [SETTLER_NAMES, 1]);
+  readonly #dice: Random;
   readonly #replication: Replication;
   readonly #server: CopyServer;
+  /** The others that are killed with it. */
+  readonly #others: readonly CopyServer[];
   #phase: 'trade' | 'start' | 'return' = 'trade';
   #left: number;
 
   constructor({ dice }: SchedulerParts, replication: Replication, server: CopyServer) {
+    this.#dice = dice;
     this.#replication = replication;
     this.#server = server;
+    this.#others = dice.chance(0.4) ? replication.servers.filter((one) => one !== server) : [];
     this.#left = 10 + dice.below(30);
   }
 
@@ -286,9 +294,16 @@ class Relapse implements Plot {
   }
 
   urge(add: Add): void {
+    const areDown = this.#others.every(({ isUp }) => !isUp);
+    // Keepers find those silent that are down.
+    if (this.#phase === 'return' && this.#others.length > 0 && areDown)
+      add(40, 'pass', this.#dice.pick([210, 500]));
     if (this.#phase !== 'start') return;
-    for (const step of ['kill', 'start old'] as const)
-      if (this.#replication.allows(step, this.#server.name)) add(30, 'copy', step, this.#server.name);
+    const urge = (step: CopyStep, { name }: CopyServer): void => {
+      if (this.#replication.allows(step, name)) add(40, 'copy', step, name);
+    };
+    for (const server of [this.#server, ...this.#others]) urge('kill', server);
+    if (areDown) urge('start old', this.#server);
   }
 }
 
