@@ -300,18 +300,17 @@ export class CopiesKeeper {
       }
     if (await this.#letLeave(row, others, now)) return;
     if (row.joining.length > 0) return this.#letJoin(row);
-    const fresh = others.find(
-      ({ name, inStepAt, isLeaving }) =>
-        inStepAt === now && before.offset > 0 && !row.members.includes(name) && !isLeaving,
-    );
-    if (fresh?.seen === undefined) return;
-    const skewMs = Math.abs(fresh.aheadMs - leader.aheadMs);
-    const unfit =
-      fresh.seen.unfit ??
-      (skewMs > MAX_SKEW_MS ? `its clock is ${Math.round(skewMs)} ms from that of the primary` : undefined);
-    if (unfit !== undefined)
-      return this.#tell('a server may not be a copy', { server: fresh.name, why: unfit });
-    await this.#admit(row, fresh.name, fresh.seen);
+    const isInStepNow = ({ inStepAt }: Server): boolean => inStepAt === now && before.offset > 0;
+    for (const server of others.filter(isInStepNow)) {
+      const { name, seen, isLeaving, aheadMs } = server;
+      if (row.members.includes(name) || isLeaving || seen === undefined) continue;
+      const skewMs = Math.abs(aheadMs - leader.aheadMs);
+      const why =
+        seen.unfit ??
+        (skewMs > MAX_SKEW_MS ? `its clock is ${Math.round(skewMs)} ms from that of the primary` : undefined);
+      if (why === undefined) return this.#admit(row, name, seen);
+      this.#tell('a server may not be a copy', { server: name, why });
+    }
   }
 
   /** A server in step joins. While there are too few for an answer, it lacks nothing that was ever answered. */

@@ -92,6 +92,31 @@ describe('the keepers of the copies', function () {
     await eventually('it is a copy', async () => (await members()).includes(names[2]!), PATIENCE_MS);
   });
 
+  it('let a server join while one that stands before it in REDIS_URL is set wrongly', async () => {
+    await stage.whole();
+    const [wrong, , last] = [...stage.copies.servers.keys()] as [string, string, string];
+    const [{ ledger }] = stage.settling as [Backends];
+    if ((await stage.row()).server !== last) {
+      await ledger.copies.name(await stage.row(), last, null);
+      await eventually('it leads', async () => (await stage.row()).begunOn === last, PATIENCE_MS);
+      await stage.whole();
+    }
+    const flush = (when: string): Promise<unknown> =>
+      asAdmin(stage.copies.servers.get(wrong)!, (redis) => redis.config('SET', 'appendfsync', when));
+    await flush('everysec');
+    try {
+      await untilLeft(wrong);
+      await stage.copies.servers.get(last)!.kill();
+      await eventually('another leads', async () => (await stage.row()).begunOn !== last, PATIENCE_MS);
+      await stage.copies.servers.get(last)!.start();
+      await eventually('orders are answered', () => isAnswered(stage), PATIENCE_MS);
+      expect(await members()).not.to.include(wrong);
+    } finally {
+      await flush('always');
+    }
+    await stage.whole();
+  });
+
   it('answer nothing without a copy before the row says that it left', async () => {
     await stage.whole();
     const { name, pid } = await aCopy();
