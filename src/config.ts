@@ -63,6 +63,9 @@ export interface Config {
   readonly wsMaxClientsPerAddress: number;
   readonly wsMaxLagMs: number;
   readonly replyStallMs: number;
+  /** Absent: no limit. */
+  readonly ordersPerMinute?: number;
+  readonly handshakesPerMinute: number;
   /** Defaults to true if both servers are the all-in-one's own. */
   readonly demoFaucet: boolean;
   readonly dataDir: string;
@@ -438,6 +441,20 @@ const SETTINGS = {
     default: '10000',
     meaning: 'time before a stream client that does not read is closed, in milliseconds',
     ...wholeNumber(0, 600_000),
+  },
+  ordersPerMinute: {
+    name: 'ORDERS_PER_MINUTE',
+    default: null,
+    defaultNote: 'no limit',
+    meaning:
+      'maximum orders of a wallet in any 60 seconds, over all replicas; those of batches and replacements count, cancels do not',
+    ...wholeNumber(50, 1_000_000),
+  },
+  handshakesPerMinute: {
+    name: 'HANDSHAKES_PER_MINUTE',
+    default: '300',
+    meaning: 'maximum stream handshakes a minute from one address, at one process',
+    ...wholeNumber(1, 1_000_000),
   },
   replyStallMs: {
     name: 'REPLY_STALL_MS',

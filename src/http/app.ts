@@ -14,6 +14,7 @@ import { spansInUse } from '../process/spans.ts';
 import { METRICS_PATH } from './endpoints/probes.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
+import { openOrderLimit } from './limits/order-limit.ts';
 import { localCallers } from './local-caller.ts';
 import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
@@ -37,9 +38,9 @@ import {
   stateOf,
   useMessageClasses,
 } from './response/index.ts';
-import type { HistoryReads, Method, Reads, Route } from './route.ts';
+import type { Method, Reads, Route } from './route.ts';
 import { LOCAL_ROUTES, legacyRoutes, PROBES, ROUTES } from './routes.ts';
-import { ServedCall } from './served-call.ts';
+import { ServedCall, type Serving } from './served-call.ts';
 import type { ProbeServices, Readiness, Services } from './services.ts';
 import { isUnread, UnreadReplies } from './unread-replies.ts';
 
@@ -68,9 +69,10 @@ export function createApp(services: Services, classes?: MessageClasses): Request
     unread,
   };
   const repeated = limitRepeatedLines(services.logger);
-  addRoutes(app, services, reads, repeated);
+  const serving = { services, reads, repeated, countOrders: openOrderLimit(services) };
+  addRoutes(app, serving);
   const ceiling = outsideCeiling(services);
-  addDocumentation(app, services, reads, repeated, ceiling);
+  addDocumentation(app, serving, ceiling);
   addPage(app, services, ceiling);
   return closeApp(app, services, [ceiling, unknownRoute]);
 }
@@ -102,7 +104,8 @@ export function newApp(): Express {
   return app;
 }
 
-function addRoutes(app: Express, services: Services, reads: HistoryReads, repeated: RepeatedLines): void {
+function addRoutes(app: Express, serving: Serving): void {
+  const { services } = serving;
   const { webHosts, legacyPrefix, demoFaucet } = services.settings;
   const webOnly = webOrigins(webHosts);
   const corsOf = { anyone: anyOrigin, public: everyOrigin, login: webOnly, wallet: webOnly };
@@ -127,10 +130,7 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads, repeat
   ];
   for (const { route, guards, setHeaders, announced } of routes) {
     const { method, path, bucket } = route;
-    const [entered, serveIt] = [
-      enter(path, ...setHeaders),
-      serve(route, services, reads, isBlocked, repeated),
-    ];
+    const [entered, serveIt] = [enter(path, ...setHeaders), serve(route, serving, isBlocked)];
     const handlers =
       bucket === undefined ? [atOnce(entered, serveIt)] : [entered, limit(bucket, announced), serveIt];
     register(app, method, path, ...guards, ...handlers);
@@ -142,16 +142,10 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads, repeat
   }
 }
 
-function addDocumentation(
-  app: Express,
-  services: Services,
-  reads: HistoryReads,
-  repeated: RepeatedLines,
-  ceiling: RequestHandler,
-): void {
-  for (const [path, handle] of documentation(services.settings)) {
+function addDocumentation(app: Express, serving: Serving, ceiling: RequestHandler): void {
+  for (const [path, handle] of documentation(serving.services.settings)) {
     const setHeaders = path === VIEWER_PATH ? [everyOrigin, allowViewer] : [everyOrigin];
-    const serveIt = serve({ caller: 'public', handle }, services, reads, () => false, repeated);
+    const serveIt = serve({ caller: 'public', handle }, serving, () => false);
     register(app, 'GET', path, enter(path, ...setHeaders), ceiling, serveIt);
   }
 }
@@ -254,15 +248,9 @@ type Served = Pick<Route, 'caller' | 'handle' | 'bucket'> & Pick<Reads, 'readsBo
  * Checks and answers a request in the documented order of precedence. Express passes thrown errors to the error
  * handler.
  */
-function serve(
-  route: Served,
-  services: Services,
-  reads: HistoryReads,
-  isBlocked: (request: Request) => boolean,
-  repeated: RepeatedLines,
-): RequestHandler {
+function serve(route: Served, serving: Serving, isBlocked: (request: Request) => boolean): RequestHandler {
+  const { services, reads } = serving;
   const { caller, readsBody, bodyLimits, bucket } = route;
-  const serving = { services, reads, repeated };
   const addressOf = clientAddresses(services.settings.trustProxyHops);
   return async (request, response) => {
     const restricted = isBlocked(request);

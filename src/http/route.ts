@@ -9,6 +9,7 @@ import { ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.ts';
 import type { WalletReads } from '../history/wallet-reads.ts';
 import type { Caller } from './change-waits.ts';
 import type { Bucket } from './limits/buckets.ts';
+import type { CountOrders, OrderCount } from './limits/order-limit.ts';
 import type { HeaderName } from './openapi/headers.ts';
 import type { Reply, Writers } from './replies/reply.ts';
 import type { RequestClock } from './response/index.ts';
@@ -52,6 +53,10 @@ export interface WalletCall extends PublicCall {
   /** Lower case. */
   readonly wallet: string;
   readonly caller: Caller;
+  /** Counts orders that the wallet asks for; undefined without a limit. */
+  readonly countOrders: CountOrders | undefined;
+  /** Tells the caller a count of its orders in the headers of the reply. */
+  announce(count: OrderCount, isRefused: boolean): void;
   readonly clock: RequestClock;
 }
 
@@ -89,6 +94,8 @@ export interface Described<Reply extends z.ZodType = z.ZodType> {
   /** Shapes of the body by their names in the document, if there is more than one. */
   readonly bodies?: Readonly<Record<string, z.ZodType>>;
   readonly bodyIsOptional?: true;
+  /** True if it places orders, of which an operator may limit how many a wallet asks for in a minute. */
+  readonly countsOrders?: true;
 }
 
 /** The part of a request that its handler checks. */

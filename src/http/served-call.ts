@@ -2,16 +2,19 @@
 
 import type { Request, Response } from 'express';
 import type { RepeatedLines } from '../process/repeated-lines.ts';
+import { announceOrders } from './limits/index.ts';
+import type { CountOrders, OrderCount } from './limits/order-limit.ts';
 import { report } from './middleware/errors.ts';
 import { type ReplyState, stateOf } from './response/index.ts';
 import type { HistoryReads, Query, WalletCall } from './route.ts';
 import type { Services } from './services.ts';
 
 /** Parts that all calls of a route share. */
-interface Serving {
+export interface Serving {
   readonly services: Services;
   readonly reads: HistoryReads;
   readonly repeated: RepeatedLines;
+  readonly countOrders: CountOrders | undefined;
 }
 
 const NO_QUERY: Query = Object.freeze({});
@@ -26,10 +29,11 @@ export class ServedCall implements WalletCall {
   readonly wallet: string;
   readonly restricted: boolean;
   readonly body: unknown;
+  readonly countOrders: CountOrders | undefined;
   readonly #repeated: RepeatedLines;
 
   constructor(
-    { services, reads, repeated }: Serving,
+    { services, reads, repeated, countOrders }: Serving,
     request: Request,
     response: Response,
     { wallet, restricted, body }: Pick<WalletCall, 'wallet' | 'restricted' | 'body'>,
@@ -43,11 +47,16 @@ export class ServedCall implements WalletCall {
     this.wallet = wallet;
     this.restricted = restricted;
     this.body = body;
+    this.countOrders = countOrders;
     this.#repeated = repeated;
   }
 
   get clock(): ReplyState {
     return stateOf(this.caller);
+  }
+
+  announce(count: OrderCount, isRefused: boolean): void {
+    announceOrders(this.caller, count, isRefused);
   }
 
   report(error: unknown): void {

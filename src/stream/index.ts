@@ -8,6 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { Bound } from '../domain/bound.ts';
 import { type ErrorCode, Refusal } from '../domain/errors.ts';
 import { type ClientAddressOf, clientAddresses } from '../edge/client-address.ts';
+import { Handshakes } from '../edge/handshakes.ts';
 import { requestIdOf } from '../edge/request-id.ts';
 import { type FrameFollower, GENERAL, marketChannel } from '../feed/index.ts';
 import { Channel, type FrameCounts } from './channel.ts';
@@ -29,6 +30,7 @@ export const DRAIN_STEP_MS = 20;
 export interface StreamSettings {
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
+  readonly handshakesPerMinute: number;
   /** Maximum time that a client may leave frames unread. */
   readonly wsMaxLagMs: number;
   readonly trustProxyHops: number;
@@ -72,6 +74,7 @@ class StreamServer implements Streams {
     maxPayload: MAX_MESSAGE_BYTES,
   });
   readonly #connections: Bound;
+  readonly #handshakes: Handshakes;
   readonly #addressOf: ClientAddressOf;
   readonly #counts: FrameCounts = { sent: 0, skipped: 0 };
   readonly #general: Channel;
@@ -89,6 +92,7 @@ class StreamServer implements Streams {
       ofHolder: settings.wsMaxClientsPerAddress,
       inAll: settings.wsMaxClients,
     });
+    this.#handshakes = new Handshakes(settings.handshakesPerMinute);
     this.#addressOf = clientAddresses(settings.trustProxyHops);
     this.#general = new Channel(true, settings.wsMaxLagMs, this.#counts);
     this.#wss.on('wsClientError', ({ message: error }, socket, { headers }) => {
@@ -101,6 +105,7 @@ class StreamServer implements Streams {
     });
     this.#heartbeat = setInterval(() => {
       for (const client of this.#clients) client.probe();
+      this.#handshakes.forget();
     }, settings.heartbeatMs ?? HEARTBEAT_MS);
   }
 
@@ -139,6 +144,8 @@ class StreamServer implements Streams {
     const wanted = readRequest(request.url!);
     if (wanted === undefined) return refuse('NOT_FOUND', 'no such stream');
     const address = this.#addressOf(request);
+    if (!this.#handshakes.allows(address))
+      return refuse('RATE_LIMITED', 'too many handshakes from this address in a minute');
     if (this.#connections.isFull(address))
       return refuse('RATE_LIMITED', 'too many connections from this address');
     const place = this.#connections.take(address, 1, () => socket.destroy());

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { CONSUME_CHALLENGE } from '../../src/auth/challenges.ts';
 import * as engineScripts from '../../src/engine/scripts.ts';
 import { CLAIM_TICK } from '../../src/feed/beats.ts';
+import { COUNT_ORDERS } from '../../src/http/limits/order-limit.ts';
 import { COUNT_REQUESTS } from '../../src/http/limits/request-log.ts';
 import { loadScript, scriptOf } from '../../src/redis/lua.ts';
 import { describeScript, type InputOf, LoadedCall, type ScriptCall } from '../../src/redis/script-call.ts';
@@ -15,6 +16,7 @@ const CALLS: readonly ScriptCall<string, string, unknown>[] = [
   ...Object.values(described),
   CLAIM_TICK,
   CONSUME_CHALLENGE,
+  COUNT_ORDERS,
   COUNT_REQUESTS,
 ];
 /** Every engine script shares these keys; other scripts have their own keys. */

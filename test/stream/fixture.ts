@@ -61,6 +61,7 @@ export async function openStreamFixture(queueRedisUrl?: string): Promise<StreamF
     WEB_HOSTS: 'redbook.example',
     LOG_LEVEL: 'warn',
     WS_MAX_CLIENTS_PER_ADDRESS: '10000',
+    HANDSHAKES_PER_MINUTE: '1000000',
     DRAIN_MS: '0',
     ...UNFLUSHED,
   };
@@ -160,6 +161,7 @@ export async function openReplica(
     settings: {
       wsMaxClients: 10_000,
       wsMaxClientsPerAddress: 10_000,
+      handshakesPerMinute: 1_000_000,
       wsMaxLagMs: 10_000,
       trustProxyHops: 0,
       ...settings,

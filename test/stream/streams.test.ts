@@ -318,6 +318,17 @@ describe('the streams', function () {
     await quiet!.until(atLeast(2), 4_300);
   });
 
+  it('limit handshakes of one address, and no connection that is open', async () => {
+    const limited = await exchange.replica({ handshakesPerMinute: 3, trustProxyHops: 1 });
+    const from = (address: string) => see(limited.port, '/ws', { headers: { 'x-forwarded-for': address } });
+    const opened = [from('203.0.113.1'), from('203.0.113.1'), from('203.0.113.1')];
+    await Promise.all(opened.map((one) => one.until(typed('ticker'))));
+    const { code, reason } = await from('203.0.113.1').ended;
+    expect([code, JSON.parse(reason).code]).to.deep.equal([429, 'RATE_LIMITED']);
+    await from('203.0.113.2').until(typed('ticker'));
+    expect(limited.streams.clients().general).to.equal(4);
+  });
+
   it('limit connections, in all and of one address', async () => {
     const limited = await exchange.replica({ wsMaxClients: 4, wsMaxClientsPerAddress: 2, trustProxyHops: 1 });
     const from = (address: string) => see(limited.port, '/ws', { headers: { 'x-forwarded-for': address } });

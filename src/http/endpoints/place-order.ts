@@ -29,6 +29,18 @@ export type Placed = Exclude<Placement, { outcome: 'unchecked' }>;
 export type Asked = Pick<PlaceOrder, 'request' | 'replaces' | 'filledSize'>;
 
 /**
+ * Counts the orders of a request. Those that repeat an earlier one are answered also beyond the limit.
+ * @throws Refusal RATE_LIMITED
+ */
+export async function admitOrders(call: WalletCall, bodies: readonly unknown[]): Promise<void> {
+  const count = await call.countOrders?.(call.wallet, bodies.length);
+  if (count === undefined) return;
+  const isRefused = !count.isCounted && !(await areKnown(call, bodies));
+  call.announce(count, isRefused);
+  if (isRefused) throw new Refusal('RATE_LIMITED', `a wallet may place ${count.limit} orders in a minute`);
+}
+
+/**
  * Places the order of a body. A known client order id takes precedence: the rest of a refused request is then ignored.
  * @param body that of the call, or one of its parts
  * @param read reads the body @throws Refusal if it is no order
@@ -89,6 +101,12 @@ async function place(call: WalletCall, asked: Asked, maxLooks: number): Promise<
     services.metrics.countOrder(status, status === 'rejected' ? reason! : '');
   }
   return placement;
+}
+
+/** True if each body repeats an order. */
+async function areKnown(call: WalletCall, bodies: readonly unknown[]): Promise<boolean> {
+  const ids = await Promise.all(bodies.map((body) => knownOrder(call, body)));
+  return !ids.includes(null);
 }
 
 /** Returns the id of the order that has the body's client order id. */

@@ -15,7 +15,7 @@ import { findMarkets } from '../replies/market.ts';
 import { placingResult } from '../replies/order.ts';
 import { jsonForSeveral } from '../replies/reply.ts';
 import { type WalletCall, walletRoute } from '../route.ts';
-import { type Asked, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
+import { type Asked, admitOrders, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
 
 export const postOrderBatch = walletRoute({
   method: 'POST',
@@ -30,10 +30,12 @@ export const postOrderBatch = walletRoute({
   reply: orderBatchSchema,
   request: orderBatchRequest,
   readsBody: true,
+  countsOrders: true,
   // 50 orders with all their members.
   bodyLimits: { bytes: 64 * 1024, members: 1_024 },
   async handle(call) {
     const { orders } = checked(orderBatchRequest, call.body);
+    if (call.countOrders !== undefined) await admitOrders(call, orders);
     const batch = new Batch(call, orders);
     return jsonForSeveral(`{"results":[${(await batch.run()).join(',')}]}`);
   },

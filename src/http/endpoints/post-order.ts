@@ -9,7 +9,7 @@ import { findMarkets } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';
-import { type Asked, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
+import { type Asked, admitOrders, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
 
 export const postOrder = walletRoute({
   method: 'POST',
@@ -30,7 +30,11 @@ export const postOrder = walletRoute({
   codes: [...codesOf('placing'), 'FORBIDDEN', 'BAD_REQUEST'],
   request: orderRequestSchema,
   readsBody: true,
-  handle: async (call) => placedReply(call, await placeOrder(call, call.body, readAsked)),
+  countsOrders: true,
+  async handle(call) {
+    if (call.countOrders !== undefined) await admitOrders(call, [call.body]);
+    return placedReply(call, await placeOrder(call, call.body, readAsked));
+  },
 });
 
 const readAsked = (body: unknown, { wallet }: WalletCall): Asked => ({ request: readOrder(body, wallet) });

@@ -13,6 +13,7 @@ import type { Services } from '../services.ts';
 import { BUCKETS, type Bucket, type BucketRule, mapBuckets, WINDOW_MS } from './buckets.ts';
 import { sessionOf } from './client.ts';
 import { addressLog, clientLog } from './keys.ts';
+import type { OrderCount } from './order-limit.ts';
 import { type CountRequest, openRequestLogs } from './request-log.ts';
 
 /** Result of counting a request. `failed` means Redis was unavailable and the request was not counted. */
@@ -67,6 +68,14 @@ export function requestLimits({
         next(error);
       });
   };
+}
+
+/** Sets the headers of a request whose orders were counted. */
+export function announceOrders(response: Response, count: OrderCount, isRefused: boolean): void {
+  addHeader(response, 'RateLimit-Limit', String(count.limit));
+  addHeader(response, 'RateLimit-Remaining', String(count.remaining));
+  addHeader(response, 'RateLimit-Reset', String(count.resetsAtSeconds));
+  if (isRefused) addHeader(response, 'Retry-After', String(count.retryAfterSeconds));
 }
 
 /** Returns the keys of the logs that count a request. `keyGenerator` joins them with spaces into one key. */

@@ -43,9 +43,13 @@ export function pathsPart(routes: readonly Documented[], components: Components)
   return paths;
 }
 
+const ORDER_LIMIT =
+  'An operator may limit the orders of a wallet in a minute; the headers then tell how many are left.';
+
 function operationPart(route: Documented, components: Components): JsonObject {
   const { bucket, isDeprecated = false } = route;
   const limit = bucket === undefined || isDeprecated ? [] : [`${BUCKETS[bucket].limit} requests a minute.`];
+  if (route.countsOrders) limit.push(ORDER_LIMIT);
   const description = [...(route.description === undefined ? [] : [route.description]), ...limit];
   return {
     operationId: route.id,
@@ -135,14 +139,21 @@ function responsesPart(route: Documented, components: Components): JsonObject {
 }
 
 /** Returns every error code that a request to the route can get, from earlier checks or from the handler. */
-function codesOf({ earlierCodes, request, readsBody, bucket, codes }: Documented): Set<AnyCode> {
+function codesOf({
+  earlierCodes,
+  request,
+  readsBody,
+  bucket,
+  codes,
+  countsOrders,
+}: Documented): Set<AnyCode> {
   return new Set<AnyCode>([
     'EXPRESS_ERR_INVALID_URL',
     ...earlierCodes,
     ...(readsBody ? BODY_CODES : []),
     ...(request === undefined ? [] : (['VALIDATION_ERROR'] as const)),
     ...(codes ?? []),
-    ...(bucket === undefined ? [] : (['RATE_LIMITED'] as const)),
+    ...(bucket === undefined && !countsOrders ? [] : (['RATE_LIMITED'] as const)),
     'INTERNAL_ERROR',
     'SERVICE_UNAVAILABLE',
   ]);
@@ -168,8 +179,12 @@ function errorPart(route: Documented, codes: readonly AnyCode[], components: Com
   };
 }
 
-function headersPart({ bucket, isDeprecated = false }: Documented, own: readonly HeaderName[]): JsonObject {
-  const limits = bucket === undefined || isDeprecated ? [] : LIMIT_HEADERS;
+function headersPart(
+  { bucket, countsOrders, isDeprecated = false }: Documented,
+  own: readonly HeaderName[],
+): JsonObject {
+  const isLimited = (bucket !== undefined && !isDeprecated) || countsOrders === true;
+  const limits = isLimited ? LIMIT_HEADERS : [];
   const deprecation: readonly HeaderName[] = isDeprecated ? ['Deprecation', 'Link'] : [];
   return headerRefs(['X-Request-Id', ...limits, ...deprecation, ...own]);
 }

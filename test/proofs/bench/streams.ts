@@ -248,7 +248,10 @@ export async function benchStreams(): Promise<Table> {
     for (let index = 0; index < MARKETS; index += 1) await fillMarket(engine, symbolOf(index));
     await exchange.start('settlement');
     await exchange.start('snapshot');
-    const { url } = await exchange.start('stream', { WS_MAX_CLIENTS_PER_ADDRESS: String(CLIENTS) });
+    const { url } = await exchange.start('stream', {
+      WS_MAX_CLIENTS_PER_ADDRESS: String(CLIENTS),
+      HANDSHAKES_PER_MINUTE: '1000000',
+    });
     const stopTrading = trade(engine);
     try {
       return await measure(Number(new URL(url).port));

@@ -221,6 +221,7 @@ export async function startCluster(plan: ClusterPlan): Promise<Cluster> {
     DRAIN_MS: '300',
     LOG_LEVEL: 'warn',
     WS_MAX_CLIENTS_PER_ADDRESS: '1000',
+    HANDSHAKES_PER_MINUTE: '1000000',
     ...(plan.hasCopies ? IMPATIENT : {}),
     ...plan.settings,
   };

@@ -108,7 +108,11 @@ const WORK: Record<string, readonly Work[]> = {
     },
   ],
   'queue-api': [
-    { scripts: ['consume_challenge', 'count_requests'], jobs: ADD_JOBS, commands: ['get', 'set'] },
+    {
+      scripts: ['consume_challenge', 'count_requests', 'count_orders'],
+      jobs: ADD_JOBS,
+      commands: ['get', 'set'],
+    },
   ],
   'queue-stream': [{ commands: ['exists', 'subscribe', 'unsubscribe', 'publish'] }],
   'queue-settlement': [{ jobs: [...ADD_JOBS, ...DO_JOBS], commands: ['bzpopmin'] }],

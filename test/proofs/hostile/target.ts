@@ -124,6 +124,7 @@ export async function startTarget({ folder, replicas, releaseOf }: TargetPlan): 
       COUNTRY_HEADER: 'x-country',
       BLOCKED_COUNTRIES: 'KP',
       WS_MAX_CLIENTS_PER_ADDRESS: String(MAX_SCREENS_OF_ADDRESS),
+      HANDSHAKES_PER_MINUTE: '1000000',
       LOG_LEVEL: 'debug',
     },
     settingsOf: ({ name }) => ({ NODE_OPTIONS: `--inspect=127.0.0.1:${ports.get(name)}` }),
