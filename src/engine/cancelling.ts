@@ -84,6 +84,7 @@ export class OrderCancels {
       // A request costs a turn for each order that it names.
       cost: (request) => (request.length - EMPTY_REQUEST_BYTES) / REFERENCE_BYTES - 1,
       here: core.here,
+      patienceMs: core.patienceMs,
     });
     this.#markets = markets;
   }

@@ -61,6 +61,8 @@ interface BatchOptions<Command, Outcome> {
   cost(command: Command, outcome: Outcome): number;
   /** Returns milliseconds; tests pass a clock of their own. */
   now?(): number;
+  /** Longest wait for a call; a second by default. */
+  readonly patienceMs?: number | undefined;
   /** Keeps the context of a command; undefined while nothing is traced. */
   here?: (() => Resume) | undefined;
 }
@@ -69,6 +71,7 @@ const untraced: Resume = (work) => work();
 
 export class CommandQueue<Command, Outcome> {
   readonly #options: BatchOptions<Command, Outcome> & { now(): number };
+  readonly #patienceMs: number;
   /** Keyed by market record, because a call has one set of rules. */
   readonly #queues = new Map<Market, Queue<Command, Outcome>>();
   /** Markets whose first commands came in this turn. */
@@ -77,6 +80,7 @@ export class CommandQueue<Command, Outcome> {
 
   constructor(options: BatchOptions<Command, Outcome>) {
     this.#options = { now: () => performance.now(), ...options };
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
   }
 
   add(market: Market, command: Command, ticket: Ticket): Promise<Outcome> {
@@ -156,7 +160,7 @@ export class CommandQueue<Command, Outcome> {
   }
 
   #refuseLate(queue: Queue<Command, Outcome>): void {
-    const oldest = this.#options.now() - PATIENCE_MS;
+    const oldest = this.#options.now() - this.#patienceMs;
     const late = queue.turns.removeFront(({ since, ticket }) => since < oldest || ticket.isGivenUp);
     if (queue.head.some(({ since }) => since < oldest)) {
       late.push(...queue.head.filter(({ since }) => since < oldest));

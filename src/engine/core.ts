@@ -24,6 +24,8 @@ export interface CoreOptions {
   readonly load?: (name: string) => Script;
   /** Bytes of the claim filter of a new engine and of a rebuilt filter; a power of two. */
   readonly claimFilterBytes?: number;
+  /** Longest wait of an order or cancel for its call, in milliseconds; a second by default. */
+  readonly patienceMs?: number;
   /** Least time that settled events stay, in milliseconds; default ten seconds. */
   readonly eventsStayMs?: number;
   /** True if a server that hides its settings may hold the engine. */
@@ -45,6 +47,7 @@ export class EngineCore {
   readonly lifecycle: EngineLifecycle;
   readonly memory: EngineMemory;
   readonly here: (() => Resume) | undefined;
+  readonly patienceMs: number | undefined;
   readonly #renewals = new Map<string, Promise<void>>();
 
   constructor({
@@ -54,6 +57,7 @@ export class EngineCore {
     isDurable = false,
     load = loadScript,
     claimFilterBytes,
+    patienceMs,
     trustsServer = false,
     warn = () => undefined,
     observe = () => undefined,
@@ -61,6 +65,7 @@ export class EngineCore {
   }: CoreOptions) {
     this.redis = redis;
     this.here = here;
+    this.patienceMs = patienceMs;
     const holding = rounds && (() => this.#hold(rounds));
     this.scripts = new ScriptRunner(redis, { load, observe, warn, holding });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);

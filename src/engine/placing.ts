@@ -124,6 +124,7 @@ export class PlacingCalls {
       late: neverSent,
       cost: (_order, { metInVain }) => Math.floor(metInVain / MAKERS_OF_A_TURN),
       here: core.here,
+      patienceMs: core.patienceMs,
     });
     this.#limits = limits;
   }

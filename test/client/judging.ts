@@ -7,8 +7,11 @@ import type { NewOrder, Placed } from '../../src/client/index.ts';
 export interface Report {
   readonly order: NewOrder & { readonly clientOrderId: string };
   readonly placed: Placed;
-  /** Times at which the order was sent, each with the status of its answer; undefined if there was no answer. */
-  readonly sendings: readonly { readonly atMs: number; readonly answeredStatus?: number }[];
+  /**
+   * Each time that the order was sent, with the status of its answer; undefined if there was no answer. Milliseconds of
+   * a simulated clock, and undefined for a real one, which a busy machine delays.
+   */
+  readonly sendings: readonly { readonly atMs?: number; readonly answeredStatus?: number }[];
   /** True when the id stood for another order before. */
   readonly isUsed: boolean;
 }
@@ -40,7 +43,7 @@ export function judge({ order, placed, sendings, isUsed }: Report, recorded: str
   const [first] = sendings;
   const canRest = order.type === 'limit' && (order.timeInForce ?? 'GTC') === 'GTC';
   for (const [index, { atMs }] of sendings.entries()) {
-    expect(atMs - first!.atMs, 'sent again in time').to.be.at.most(RESEND_WITHIN_MS);
+    if (atMs !== undefined) expect(atMs - first!.atMs!, 'sent again in time').to.be.at.most(RESEND_WITHIN_MS);
     const before = sendings[index - 1];
     if (before !== undefined && !canRest)
       expect([400, 401], 'sent again only after a refusal').to.include(before.answeredStatus);

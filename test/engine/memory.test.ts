@@ -16,6 +16,8 @@ import {
 
 const M = 'ETH/USD';
 const LIVE = 100;
+/** So much that the last hundredths have room for connections and scripts. */
+const BALLAST_BYTES = 64 * 1024 * 1024;
 
 describe('engine: memory for live orders', () => {
   it('lets a wallet have all its orders below 90 % of the memory, and ten until the last byte', () => {
@@ -31,6 +33,7 @@ describe('engine: memory for live orders', () => {
     let first: string;
     before(async () => {
       fixture = await openEngineFixture();
+      await fixture.redis.setrange('ballast', BALLAST_BYTES - 1, '0');
       await publishPlain(fixture.engine, M);
       for (const wallet of [ALICE, BOB]) await fund(fixture.engine, wallet, { USD: 1_000_000n, ETH: 10n });
       const orders = [];
@@ -40,6 +43,7 @@ describe('engine: memory for live orders', () => {
     });
     after(async () => {
       await fixture.redis.config('SET', 'maxmemory', '0');
+      await fixture.redis.del('ballast');
       fixture.close();
     });
 

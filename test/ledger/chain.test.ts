@@ -10,8 +10,8 @@ import { seededEvents } from '../support/seeded-events.ts';
 /** Heads, and digests of the links, that follow from the seed of the events. */
 const KNOWN = [
   [1, '5ewUA4qvrr/xZZ67ABupBbsg65zHsjikdJbTepZKQHI=', 'e3f8efff312ff292'],
-  [400, 'w5wNKz8WFxKMertb1E07XrNR5KTbAJzUCUkQnb/Eda8=', '58a80e53f938bc02'],
-  [600, 'Et1rf1PrzuUMpVxtciBy1UQfG5IsODsNo/bSjFWQ+N0=', 'be3d5671a46981a9'],
+  [400, 'ZggVbpPe6CeCCCWuPouBLJHSl1+CnoPez/x2cZe0De0=', '86397ed7db015b5a'],
+  [600, 'XYEcG4MROApix17iU3Ty5COKjzL92Y/hSeQ64uzV5Fc=', '5c79703bc59ba778'],
 ] as const;
 const EVENTS = 600;
 
