@@ -417,6 +417,7 @@ create table operator_acts (
   time_ms  bigint not null
 );
 create index operator_acts_wallet on operator_acts (wallet, sequence) where wallet is not null;
+create index operator_acts_listings on operator_acts (sequence) where name = 'asset list';
 comment on table operator_acts is 'Each change that an operator made, by its event.';
 comment on column operator_acts.name is 'The command, like account hold.';
 comment on column operator_acts.operator is 'Name of the person or of the key.';

@@ -132,9 +132,18 @@ export const changeMarketRequest = z.strictObject({
   reason,
 });
 
+const listing = {
+  name: text.optional().describe('name for aggregators'),
+  ucid: text.optional().describe('Unified Cryptoasset ID of CoinMarketCap'),
+  canDeposit: z.boolean().optional(),
+  canWithdraw: z.boolean().optional(),
+  minWithdraw: text.optional().describe('smallest withdrawal, a decimal'),
+};
+
 export const assetRequest = z.strictObject({
   symbol: text,
-  scale: wholeNumber(MAX_SCALE),
+  scale: wholeNumber(MAX_SCALE).optional(),
+  ...listing,
   reason,
 });
 
@@ -226,7 +235,9 @@ export const operatorsMarketSchema = z.strictObject({
 });
 export const operatorsMarketsSchema = z.strictObject({ markets: z.array(operatorsMarketSchema) });
 
-export const assetSchema = z.strictObject({ symbol: assetSymbol, scale: z.int().min(0).max(MAX_SCALE) });
+export const assetSchema = z
+  .strictObject({ symbol: assetSymbol, scale: z.int().min(0).max(MAX_SCALE), ...listing })
+  .describe('the decimals, and what was set');
 
 export const accountSchema = z.strictObject({
   wallet,

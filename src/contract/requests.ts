@@ -192,25 +192,45 @@ const timeRange = (of = '') => ({
 /** Values above any id stand for the greatest one. */
 const tradeId = count.transform((id) => Math.min(id, Number.MAX_SAFE_INTEGER)).optional();
 
+/** Parameters of the public tape. */
+const executions = {
+  type: oneOf(['all', 'buy', 'sell']).default('all').describe('side of the taker'),
+  limit: count
+    .default(MAX_TRADES)
+    .transform((limit) => (limit === 0 ? MAX_TRADES : Math.min(limit, MAX_TRADES)))
+    .meta({
+      default: MAX_TRADES,
+      description: `number of trades of both sides together; 0 and values above ${MAX_TRADES} return ${MAX_TRADES}`,
+    }),
+  ...timeRange(),
+  after_id: tradeId.describe('the first executions after this `trade_id`'),
+  before_id: tradeId.describe('the last executions before this `trade_id`; not together with `after_id`'),
+};
+
+interface Ids {
+  readonly after_id?: number | undefined;
+  readonly before_id?: number | undefined;
+}
+
+const hasOneId = ({ after_id, before_id }: Ids): boolean => after_id === undefined || before_id === undefined;
+const ONE_ID = { path: ['before_id'], message: 'must not be given together with after_id' };
+
 export const historicalTradesRequest = z
-  .object({
-    ticker_id: tickerId,
-    type: oneOf(['all', 'buy', 'sell']).default('all').describe('side of the taker'),
-    limit: count
-      .default(MAX_TRADES)
-      .transform((limit) => (limit === 0 ? MAX_TRADES : Math.min(limit, MAX_TRADES)))
-      .meta({
-        default: MAX_TRADES,
-        description: `number of trades of both sides together; 0 and values above ${MAX_TRADES} return ${MAX_TRADES}`,
-      }),
-    ...timeRange(),
-    after_id: tradeId.describe('the first executions after this `trade_id`'),
-    before_id: tradeId.describe('the last executions before this `trade_id`; not together with `after_id`'),
-  })
-  .refine(({ after_id, before_id }) => after_id === undefined || before_id === undefined, {
-    path: ['before_id'],
-    message: 'must not be given together with after_id',
-  });
+  .object({ ticker_id: tickerId, ...executions })
+  .refine(hasOneId, ONE_ID);
+export const listedTradesRequest = z.object({ pair: tickerId, ...executions }).refine(hasOneId, ONE_ID);
+
+export const listedBookRequest = z.object({
+  pair: tickerId,
+  depth: count.default(0).meta({
+    default: 0,
+    description:
+      'number of levels, half of them on each side; 0 and values from 500 on return 250 levels a side',
+  }),
+  level: oneOf(['1', '2', '3'])
+    .default('2')
+    .describe('`1` returns the best bid and ask; `2` and `3` return the levels of `depth`'),
+});
 
 export const candlesRequest = z.object({
   ticker_id: tickerId,

@@ -1,5 +1,10 @@
 /** All routes of the service. Read it as an index. */
 
+import { getListedAssets } from './endpoints/coinmarketcap/get-assets.ts';
+import { getListedOrderbook } from './endpoints/coinmarketcap/get-orderbook.ts';
+import { getListedSummary } from './endpoints/coinmarketcap/get-summary.ts';
+import { getListedTicker } from './endpoints/coinmarketcap/get-ticker.ts';
+import { getListedTrades } from './endpoints/coinmarketcap/get-trades.ts';
 import { deleteOrder, deleteOrderByClientId } from './endpoints/delete-order.ts';
 import { deleteOrders } from './endpoints/delete-orders.ts';
 import { getMarkets } from './endpoints/get-markets.ts';
@@ -55,6 +60,11 @@ export const ROUTES: readonly Route[] = [
   getHistoricalTradesOf,
   getCandles,
   getCandlesOf,
+  getListedSummary,
+  getListedAssets,
+  getListedTicker,
+  getListedOrderbook,
+  getListedTrades,
   getMarkets,
   getStatus,
   getPortfolio,

@@ -1,8 +1,9 @@
 /** Reads what operators did. */
 
+import type { AssetListing } from '../domain/asset-listing.ts';
 import { firstActAt } from './first-after.ts';
 import type { Pools } from './pools.ts';
-import { inSnapshot } from './queries.ts';
+import { askOnce, inSnapshot, prepared } from './queries.ts';
 import { streamRows } from './stream-rows.ts';
 
 export interface OperatorAct {
@@ -44,10 +45,25 @@ type ActRow = Omit<OperatorAct, 'sequence' | 'timeMs' | 'by'> & {
   operator: string;
 };
 
+/** The command of an act that describes an asset for aggregators; its `after` has what was set. */
+export const LISTING_ACT = 'asset list';
+
+const LISTINGS = prepared(
+  `select subject as asset, after from public.operator_acts where name = '${LISTING_ACT}' order by sequence`,
+);
+
 export type ActQueries = ReturnType<typeof actQueries>;
 
-export function actQueries({ auditing }: Pick<Pools, 'auditing'>) {
+export function actQueries({ auditing, public: pool }: Pick<Pools, 'auditing' | 'public'>) {
   return {
+    /** Returns what operators have set for aggregators, by symbol of the asset. */
+    async listings(): Promise<ReadonlyMap<string, AssetListing>> {
+      const listings = new Map<string, AssetListing>();
+      for (const { asset, after } of await askOnce<{ asset: string; after: string }>(pool, LISTINGS))
+        listings.set(asset, { ...listings.get(asset), ...(JSON.parse(after) as AssetListing) });
+      return listings;
+    },
+
     /** Yields acts in the order of their events. */
     async *list({ sinceMs = 0, by, wallet, market, after = 0 }: ActsFilter): AsyncGenerator<OperatorAct> {
       const first = await inSnapshot(auditing, (ask) => firstActAt(ask, sinceMs));

@@ -25,7 +25,7 @@ import { type TradeQueries, tradeQueries } from './trades.ts';
 import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
 import { type WithdrawalQueries, withdrawalQueries } from './withdrawals.ts';
 
-export type { ActsFilter, OperatorAct } from './acts.ts';
+export { type ActsFilter, LISTING_ACT, type OperatorAct } from './acts.ts';
 export type { Adoption } from './adoption.ts';
 export {
   type Audit,

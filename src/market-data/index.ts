@@ -1,5 +1,6 @@
 /** Public market data: executions and books. It includes unsettled events, and each execution exactly once. */
 
+import type { AssetListing } from '../domain/asset-listing.ts';
 import type { Candle, Timeframe } from '../domain/candle.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
@@ -53,6 +54,13 @@ export interface MarketOverview {
   readonly quotes: ReadonlyMap<string, Quotes>;
 }
 
+/** Data for the lists of assets. */
+export interface ListedAssets {
+  readonly markets: readonly Market[];
+  /** By symbol of the asset. */
+  readonly listings: ReadonlyMap<string, AssetListing>;
+}
+
 /**
  * Symbols must be of existing markets. Every method may throw `Refusal` SERVICE_UNAVAILABLE. `book` and `markets` work
  * while only Postgres is unavailable. Answers are shared between callers, so they must not be changed. The same object
@@ -77,6 +85,7 @@ export interface MarketData {
   candles(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
   markets(): Promise<readonly Market[]>;
   overview(): Promise<MarketOverview>;
+  assets(): Promise<ListedAssets>;
 }
 
 /** Opens the market data. It reads nothing before the first call and needs no closing. */
@@ -100,6 +109,10 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
     candles: (symbol, timeframe, range) => readCandles(unsettled, ledger, symbol, timeframe, range),
     markets: cappedReads(CHEAP_BURST, () => engine.markets.all()),
     overview: cappedReads(DEAR_BURST, overview),
+    assets: cappedReads(CHEAP_BURST, async () => {
+      const [markets, listings] = await Promise.all([engine.markets.all(), ledger.acts.listings()]);
+      return { markets, listings };
+    }),
     async book(symbol, levels = BOOK_LEVELS) {
       if ((await engine.markets.bySymbol(symbol)) === undefined) throw noMarket(symbol);
       const deep = levels > FEW_LEVELS ? BOOK_LEVELS : FEW_LEVELS;

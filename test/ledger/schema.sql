@@ -352,6 +352,7 @@ create table wallet_terms (
 
 CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
 CREATE INDEX movements_steps ON public.movements USING btree (kind, sequence) WHERE (kind = ANY (ARRAY['requested'::text, 'confirmed'::text, 'returned'::text]));
+CREATE INDEX operator_acts_listings ON public.operator_acts USING btree (sequence) WHERE (name = 'asset list'::text);
 CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, sequence) WHERE (wallet IS NOT NULL);
 CREATE INDEX orders_by_time ON public.orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
 CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);

@@ -183,6 +183,16 @@ describe('operator: markets, assets, orders, switches', () => {
     expect(await fixture.refuse('order', 'void', 'nonsense')).to.equal('ORDER_NOT_FOUND');
   });
 
+  it('describes an asset for aggregators, part by part', async () => {
+    const described = ['--name', 'Gas', '--ucid', '7', '--can-deposit', 'true', '--min-withdraw', '0.50'];
+    await fixture.ask('asset', 'set', 'FUEL', '--scale', '3');
+    expect(await fixture.ask('asset', 'set', 'FUEL', ...described)).to.deep.equal({
+      ...{ symbol: 'FUEL', scale: 3, name: 'Gas', ucid: '7', canDeposit: true, minWithdraw: '0.5' },
+    });
+    expect(await fixture.refuse('asset', 'set', 'FUEL', '--ucid', 'seven')).to.equal('INVALID_ASSET');
+    expect(await fixture.refuse('asset', 'set', 'NONE', '--name', 'None')).to.equal('UNKNOWN_ASSET');
+  });
+
   it('sets the scale of an asset before its first use, and not after', async () => {
     expect(await fixture.ask('asset', 'set', 'GAS', '--scale', '3')).to.deep.equal({
       symbol: 'GAS',

@@ -1,5 +1,6 @@
 /** Writes the OpenAPI 3.1 document from the route table and the schemas of requests and replies. */
 
+import * as listing from '../../contract/coinmarketcap.ts';
 import { errorCode, errorSchema, unexpectedErrorSchema } from '../../contract/errors.ts';
 import { faucetCreditSchema } from '../../contract/faucet.ts';
 import * as login from '../../contract/login.ts';
@@ -60,6 +61,11 @@ const replies = nameReplies({
   HistoricalTrades: marketData.historicalTradesSchema,
   HistoricalCandle: marketData.historicalCandleSchema,
   HistoricalCandles: marketData.historicalCandlesSchema,
+  ListedSummary: listing.listedSummarySchema,
+  ListedAssets: listing.listedAssetsSchema,
+  ListedTickers: listing.listedTickersSchema,
+  ListedOrderBook: listing.listedBookSchema,
+  ListedTrades: listing.listedTradesSchema,
   Liveness: livenessSchema,
   Readiness: readinessSchema,
   Statement: statementSchema,

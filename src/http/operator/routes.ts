@@ -5,7 +5,7 @@ import {
   clearOrders,
   createMarket,
   getMarkets,
-  setAsset,
+  setAssetOf,
   voidOrder,
 } from '../../operator/operations/markets.ts';
 import {
@@ -47,7 +47,7 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   routeOf(createMarket),
   routeOf(changeMarket),
   routeOf(clearOrders),
-  routeOf(setAsset),
+  routeOf(setAssetOf),
   routeOf(voidOrder),
   routeOf(pauseTrading),
   routeOf(resumeTrading),

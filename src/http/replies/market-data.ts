@@ -27,18 +27,18 @@ import type { Quotes } from '../../engine/index.ts';
 import type { Book, DayFigures, Level, MarketOverview } from '../../market-data/index.ts';
 import type { HttpSettings } from '../services.ts';
 
-const priceOf = (ticks: Count, market: Market): string => formatCount(ticks, marketGrid(market).tick);
-const sizeOf = (steps: Count, market: Market): string => formatCount(steps, marketGrid(market).step);
-const quoteOf = (atoms: Count, market: Market): string => formatScaled(atoms, market.quote.scale);
+export const priceOf = (ticks: Count, market: Market): string => formatCount(ticks, marketGrid(market).tick);
+export const sizeOf = (steps: Count, market: Market): string => formatCount(steps, marketGrid(market).step);
+export const quoteOf = (atoms: Count, market: Market): string => formatScaled(atoms, market.quote.scale);
 
 /** Returns the JSON string of a text that needs no escapes. */
 const quoted = (plain: string): string => `"${plain}"`;
 
-const priceOrNull = (ticks: bigint | null, market: Market): string | null =>
+export const priceOrNull = (ticks: bigint | null, market: Market): string | null =>
   ticks === null ? null : priceOf(ticks, market);
 
 /** Returns `BASE_QUOTE`, the market's symbol in the form of aggregators. */
-const tickerIdOf = ({ base, quote }: Market): string => `${base.symbol}_${quote.symbol}`;
+export const tickerIdOf = ({ base, quote }: Market): string => `${base.symbol}_${quote.symbol}`;
 
 const tradeUrlOf = (market: Market, { webUrl }: HttpSettings): string =>
   `${webUrl}/trade/${tickerIdOf(market)}`;
@@ -47,18 +47,19 @@ const tradeUrlOf = (market: Market, { webUrl }: HttpSettings): string =>
 const poolIdOf = ({ base, quote }: Market, { serviceName }: HttpSettings): string =>
   `${serviceName}:${base.symbol}-${quote.symbol}`.toLowerCase();
 
-const isOpen = (market: Market): boolean => market.status === 'active' && market.tradingEnabled;
+export const isOpen = (market: Market): boolean => market.status === 'active' && market.tradingEnabled;
 
 /** True if `pairs` lists the market. */
 const isListed = (market: Market): boolean => market.visible && isOpen(market);
 
 /** Figures of a market with executions in the last 24 hours. */
-interface TradedDay extends DayFigures {
+export interface TradedDay extends DayFigures {
   readonly highTicks: bigint;
   readonly lowTicks: bigint;
 }
 
-const hasTraded = (day: DayFigures): day is TradedDay => day.highTicks !== null && day.lowTicks !== null;
+export const hasTraded = (day: DayFigures): day is TradedDay =>
+  day.highTicks !== null && day.lowTicks !== null;
 
 export const pairsReply = (markets: readonly Market[], settings: HttpSettings): Written<typeof pairsSchema> =>
   markets.filter(isListed).map((market) => pairReply(market, settings));
@@ -145,18 +146,18 @@ function tickerReply(
 }
 
 /** @param levels maximum number of levels on each side */
-export function orderBookReply(book: Book, levels: number): Written<typeof orderBookSchema> {
-  const { market } = book;
+export const orderBookReply = (book: Book, levels: number): Written<typeof orderBookSchema> => ({
+  ticker_id: tickerIdOf(book.market),
+  ...levelsReply(book, levels),
+});
+
+/** @param levels maximum number of levels on each side */
+export function levelsReply({ market, timeMs, bids, asks }: Book, levels: number) {
   const side = (all: readonly Level[]) =>
     all
       .slice(0, levels)
       .map(({ priceTicks, sizeSteps }) => [priceOf(priceTicks, market), sizeOf(sizeSteps, market)]);
-  return {
-    ticker_id: tickerIdOf(market),
-    timestamp: String(book.timeMs),
-    bids: side(book.bids),
-    asks: side(book.asks),
-  };
+  return { timestamp: String(timeMs), bids: side(bids), asks: side(asks) };
 }
 
 /**

@@ -393,6 +393,13 @@ export const SCHEMA_OBJECTS: readonly (readonly [string, string, string, string,
     'unique reference text_ops of some rows',
     "(kind = ANY (ARRAY['debited'::text, 'requested'::text]))",
   ],
+  [
+    'index',
+    'operator_acts',
+    'operator_acts_listings',
+    'sequence int8_ops of some rows',
+    "(name = 'asset list'::text)",
+  ],
   ['index', 'operator_acts', 'operator_acts_pkey', 'unique sequence int8_ops', ''],
   [
     'index',

@@ -1,6 +1,7 @@
 /** Publishes markets, changes their rules, lists and clears them; sets assets, and voids single orders. */
 
 import type { Command } from 'commander';
+import { setAsset } from '../../books/assets.ts';
 import { clearMarket, operatorsRecord } from '../../books/markets.ts';
 import {
   assetRequest,
@@ -16,6 +17,7 @@ import {
   symbolRequest,
 } from '../../contract/operator.ts';
 import type { Plain } from '../../contract/written.ts';
+import type { AssetListing } from '../../domain/asset-listing.ts';
 import { type OperatorCode, Refusal } from '../../domain/errors.ts';
 import { MARKET_STATUSES, SELF_TRADE_POLICIES, type SelfTradePolicy } from '../../domain/market.ts';
 import type { MarketChange } from '../../domain/market-rules.ts';
@@ -250,26 +252,40 @@ export const getMarkets = operation({
   ],
 });
 
-export const setAsset = operation({
+interface AssetOptions extends ActOptions, AssetListing {
+  readonly scale?: number;
+}
+
+export const setAssetOf = operation({
   id: 'setAsset',
   tag: 'Markets',
-  summary: 'Sets the decimals of an asset before its first use',
+  summary: 'Sets the decimals of an asset before its first use, or what aggregators are told of it',
+  description: 'Absent members stay as they are.',
   method: 'POST',
   path: '/assets',
   rights: ['market'],
   body: assetRequest,
   reply: assetSchema,
-  codes: ['INVALID_ASSET', 'ASSET_IN_USE'],
-  run: async ({ engine }, asset, { act }) => ({ reply: await engine.assets.set(asset, act) }),
+  codes: ['INVALID_ASSET', 'UNKNOWN_ASSET', 'ASSET_IN_USE'],
+  run: async ({ engine }, change, { act }) => ({ reply: await setAsset({ engine }, change, act) }),
   verbs: [
     {
       verb: 'set',
       describe: (command) =>
         command
-          .argument('<symbol>', 'asset symbol: upper-case letters and digits, like USDC')
-          .requiredOption('--scale <n>', 'decimals of the asset, 0 to 9', readWholeNumber)
-          .description('set the decimals of an asset before its first use (default: 8)'),
-      input: (symbol: string, { scale }: { scale: number }) => ({ symbol, scale }),
+          .argument('<symbol>', 'asset symbol: 1 to 16 upper-case letters and digits, like USDC')
+          .option('--scale <n>', 'decimals, 0 to 9, before the first use (default: 8)', readWholeNumber)
+          .option('--name <text>', 'name for aggregators')
+          .option('--ucid <n>', 'Unified Cryptoasset ID of CoinMarketCap')
+          .option('--can-deposit <bool>', 'tell aggregators if deposits are open', readSwitch)
+          .option('--can-withdraw <bool>', 'tell aggregators if withdrawals are open', readSwitch)
+          .option('--min-withdraw <decimal>', 'smallest withdrawal, for aggregators')
+          .description('set the decimals of an asset, or what aggregators are told of it'),
+      input(symbol: string, options: AssetOptions, command: Command) {
+        const { by: _by, reason: _reason, ...change } = options;
+        if (Object.keys(change).length === 0) command.error('error: no option was given');
+        return { symbol, ...change };
+      },
       answer: ({ reply }) => shortResult(`${reply.symbol} has ${reply.scale} decimals`, reply),
     },
   ],

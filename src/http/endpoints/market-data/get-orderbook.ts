@@ -10,7 +10,7 @@ import { marketDataRoute } from '../../route.ts';
 import { findMarketByTicker, withTickerInPath } from './ticker.ts';
 
 /** Number of levels on each side: half the depth. A depth of 0 means all available levels. */
-const levelsOf = (depth: number): number =>
+export const levelsOf = (depth: number): number =>
   depth === 0 ? BOOK_LEVELS : Math.min(Math.max(Math.floor(depth / 2), 1), BOOK_LEVELS);
 
 export const getOrderbook = marketDataRoute({
