@@ -15,6 +15,7 @@ import {
   snapshotFrameSchema,
   tickerFrameSchema,
 } from '../src/contract/frames.ts';
+import * as bounds from '../src/domain/bounds.ts';
 import { ERRORS } from '../src/domain/errors.ts';
 import { END_REASONS } from '../src/domain/order.ts';
 import { LOCAL_ROUTES, ROUTES } from '../src/http/routes.ts';
@@ -353,6 +354,25 @@ describe('the tables of the documents', () => {
     expect(rows.map((cells) => cells.slice(0, -1))).to.deep.equal(expected);
     const actions = rows.map((cells) => cells.at(-1)!);
     expect(actions.filter((action) => !/^(repeat|look up|mend|wait)\b/.test(action))).to.deep.equal([]);
+  });
+
+  it('list every bound over all callers with its numbers', () => {
+    const numbers = new Intl.NumberFormat('en');
+    const expected = Object.entries(bounds).map(([name, { ofHolder, inAll }]) => [
+      name,
+      numbers.format(ofHolder),
+      numbers.format(inAll),
+    ]);
+    const rows = rowsOf('docs/hostile-input.md', 'Bounds').filter((cells) => cells.length === 7);
+    const shown = rows.map(([name = '', share, inAll]) => [/`(\w+)`/.exec(name)?.[1], share, inAll]);
+    expect(shown).to.have.deep.members(expected);
+    for (const cells of rows) expect(cells.filter((cell) => cell.trim() === '')).to.deep.equal([]);
+    // Streams take theirs from settings, which are rows of the second table.
+    const makers = filesBelow(SRC, /\.ts$/).filter((file) =>
+      readFileSync(file, 'utf8').includes('new Bound('),
+    );
+    const others = makers.filter((file) => !readFileSync(file, 'utf8').includes("domain/bounds.ts'"));
+    expect(others.map((file) => relative(ROOT, file))).to.deep.equal(['src/stream/index.ts']);
   });
 
   it('list every setting of the code', () => {
