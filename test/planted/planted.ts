@@ -13,6 +13,7 @@ export type Proof =
   | 'campaign'
   | 'hostile'
   | 'copies'
+  | 'leading'
   | 'keepers'
   | 'leaving'
   | 'late-keeper'

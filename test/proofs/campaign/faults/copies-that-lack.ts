@@ -156,9 +156,13 @@ const joinsCutOff = faultOf(
 const LATE = 'late';
 const [LATE_KEEPER] = plantedFor('late-keeper');
 
+/** Servers that follow nobody are told by a keeper to follow the primary. */
+const followNobody = (server: RedisServer): Promise<unknown> =>
+  asAdmin(server, (redis) => redis.replicaof('127.0.0.1', 1));
+
 /**
- * A keeper looks at the servers long after it read the row, when the primary of that row is back. Servers that obeyed
- * it would copy that primary, and drop what was answered since.
+ * A keeper is about to tell the copies whom to follow, and sleeps until another one leads, and the primary of before is
+ * back. Servers that obeyed it would copy that primary, and drop what was answered since.
  */
 const lateKeeper: Fault = {
   ...faultOf('copies: a keeper acts on an older row, and the primary of that row is back', async (scene) => {
@@ -166,13 +170,17 @@ const lateKeeper: Fault = {
     const [quick, late] = cluster.of('settlement');
     const file = join(cluster.plan.releaseOf!(late!)!, LATE);
     const way = copies.links.get(first)!;
-    writeFileSync(file, '');
-    await sleep(SOME_LOOKS_MS);
-    way.cut();
-    await nextOrder(scene);
-    // An order changes keys that a keeper watches while it orders, and hinders it.
-    await scene.quiet();
     const pid = cluster.processes.pidOf(quick!);
+    process.kill(pid, 'SIGSTOP');
+    writeFileSync(file, '');
+    for (const name of await othersOf(scene)) await followNobody(scene.serverOf(name));
+    await sleep(SOME_LOOKS_MS);
+    process.kill(pid, 'SIGCONT');
+    await nextOrder(scene);
+    way.cut();
+    await scene.replaced(first);
+    await nextOrder(scene);
+    await scene.quiet();
     process.kill(pid, 'SIGSTOP');
     await way.mend();
     await sleep(SOME_LOOKS_MS);

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cutReplication, hideFromKeepers } from '../../../support/copies.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { APPENDED, copiesRowOf, moment, PATIENCE_MS } from '../cluster.ts';
+import { COPIES_RESTARTED } from './copies-restarted.ts';
 import {
   type CopiesScene,
   CUT_OFF_MS,
@@ -132,4 +133,5 @@ export const COPIES: readonly Fault[] = [
   twice,
   randomBytes,
   ...COPIES_THAT_LACK,
+  ...COPIES_RESTARTED,
 ];

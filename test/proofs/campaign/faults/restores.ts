@@ -35,15 +35,27 @@ async function copyEngine({ redis, engineFolder }: Cluster, to: string): Promise
   await redis.config('SET', 'auto-aof-rewrite-percentage', '100');
 }
 
+const copyOf = (folder: string): string => `${folder}-copy`;
+const filesOf = ({ postgresFolder }: Cluster): string => join(postgresFolder, 'postgres');
+
 /** Copies the files of Postgres as a snapshot of its volume has them. */
-async function copyPostgres({ postgres, postgresFolder }: Cluster, to: string): Promise<void> {
+export async function copyPostgres(cluster: Cluster): Promise<void> {
+  const { postgres, postgresFolder } = cluster;
   await postgres.kill();
-  await copyWhole(join(postgresFolder, 'postgres'), to);
+  await copyWhole(filesOf(cluster), copyOf(postgresFolder));
+  await postgres.start();
+}
+
+/** Postgres goes on with the files that were copied. */
+export async function putPostgresBack(cluster: Cluster): Promise<void> {
+  const { postgres, postgresFolder } = cluster;
+  await postgres.kill();
+  await copyWhole(copyOf(postgresFolder), filesOf(cluster));
   await postgres.start();
 }
 
 /** Settlement that ran through a restore has seen events that nobody has now: the guide says to restart it. */
-async function restartSettlement({ of, processes }: Cluster): Promise<void> {
+export async function restartSettlement({ of, processes }: Cluster): Promise<void> {
   for (const slot of of('settlement')) {
     await processes.end(slot, 'SIGKILL');
     await processes.start(slot);
@@ -75,16 +87,16 @@ const snapshots: Fault = {
   async inject(scene) {
     const { cluster, dice, note } = scene;
     const { engine, engineFolder, postgres, postgresFolder, redis } = cluster;
-    const [postgresCopy, engineCopy] = [`${postgresFolder}-copy`, `${engineFolder}-copy`];
+    const engineCopy = copyOf(engineFolder);
     await copyTogether(async () => {
-      await copyPostgres(cluster, postgresCopy);
+      await copyPostgres(cluster);
       await sleep(dice.below(2_000));
       await copyEngine(cluster, engineCopy);
     });
     await sleep(dice.below(1_500));
     await Promise.all([engine.kill(), postgres.kill()]);
     await copyWhole(engineCopy, join(engineFolder, APPENDED));
-    await copyWhole(postgresCopy, join(postgresFolder, 'postgres'));
+    await copyWhole(copyOf(postgresFolder), filesOf(cluster));
     await scene.quiet();
     await engine.start();
     const sequence = (await engineSequence(redis)) ?? 0;
@@ -148,16 +160,16 @@ const postgresTooOld: Fault = {
   async inject(scene) {
     const { cluster, violation, note } = scene;
     const { postgres, postgresFolder } = cluster;
-    const data = join(postgresFolder, 'postgres');
-    const [copy, aside] = [`${postgresFolder}-copy`, `${postgresFolder}-aside`];
-    await copyPostgres(cluster, copy);
+    const data = filesOf(cluster);
+    const aside = `${postgresFolder}-aside`;
+    await copyPostgres(cluster);
     const copied = await settledIn(cluster);
     await until('the engine trims what is settled', async () => (await firstEvent(cluster)) > copied + 1);
     await scene.quiet();
     await postgres.kill();
     rmSync(aside, { recursive: true, force: true });
     renameSync(data, aside);
-    await copyWhole(copy, data);
+    await copyWhole(copyOf(postgresFolder), data);
     await postgres.start();
     await eventually('settlement stops', cluster.hasDiverged, PATIENCE_MS).catch(() =>
       violation('restore', 'settlement goes on although events are missing'),
