@@ -14,7 +14,6 @@ import {
   requireFor,
   SECRET_NAMES,
 } from '../src/config.ts';
-import { words } from './support/words.ts';
 
 const SECRET = 'x'.repeat(32);
 const OWN = {
@@ -342,11 +341,14 @@ describe('a secret in a file', () => {
   });
 
   it('is possible for every secret, and for nothing else', () => {
-    expect(SECRET_NAMES).to.have.members(
-      words(`
-      REDIS_URL QUEUE_REDIS_URL REDIS_CA DATABASE_URL JWT_SECRET JWT_SECRET_PREVIOUS
-    `),
-    );
+    expect(SECRET_NAMES).to.have.members([
+      'REDIS_URL',
+      'QUEUE_REDIS_URL',
+      'REDIS_CA',
+      'DATABASE_URL',
+      'JWT_SECRET',
+      'JWT_SECRET_PREVIOUS',
+    ]);
     expect(readConfig({ PORT_FILE: fileOf('9000') }).port).to.equal(8080);
   });
 });

@@ -42,10 +42,10 @@ export const EVENT_KINDS = [
 ] as const satisfies (EventBody['kind'] | null)[];
 
 /** Every event begins with it. */
-const HEAD = layout({ kind: u8, time: u48 });
+const HEAD = layout({ kind: u8, time: u48 }, 'HEAD');
 const BODY_AT = 7;
 /** An order's match and terms, then its fills and the closed records of its wallet's own orders. */
-const ORDER_PLACED = layout({ ...MATCH.fields, fills: u16, ...TERMS.fields });
+const ORDER_PLACED = layout({ ...MATCH.fields, fills: u16, ...TERMS.fields }, 'ORDER_PLACED');
 
 /** By market record. A change replaces the record, so every order of a market shares one object. */
 const unitsByMarket = new WeakMap<Market, MarketUnits>();
@@ -181,7 +181,7 @@ export const TERMS_MEMBERS: Members<[sent: SentTerms, placed: PlacedTerms], Orde
   units: (_sent, { market }) => marketUnits(market),
 };
 
-const placedTerms = maker<[sent: SentTerms, placed: PlacedTerms], OrderTerms>(TERMS_MEMBERS);
+const placedTerms = maker<[sent: SentTerms, placed: PlacedTerms], OrderTerms>('placedTerms', TERMS_MEMBERS);
 
 function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlacedEvent {
   const sent = ORDER_PLACED.unpack(bytes, BODY_AT);

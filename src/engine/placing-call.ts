@@ -42,84 +42,96 @@ export const END_CODES = [
 ] as const satisfies (EndReason | null)[];
 
 /** Values shared by the orders of one call. */
-export const PLACING_CALL = layout({
-  epoch: u16,
-  /** Sequence of the last event that the replica knows. The script does nothing on a server with older data. */
-  minSequence: u48,
-  marketNumber: u16,
-  basePerStep: u56,
-  quotePerLot: u56,
-  feeBps: u16,
-  /** Index in `SELF_TRADE_POLICIES`. */
-  selfTrade: u8,
-  minSteps: u56,
-  /** 2^53, which no order reaches, where the market has no limit. 0 is a limit below one step. */
-  maxSteps: u56,
-  hasReference: u8,
-  preOpen: u8,
-  /** Most makers that one order may meet. */
-  maxMakers: u32,
-  /** Number of makers after which the call begins no further order. */
-  maxMakersOfCall: u32,
-  /** Most live orders of a wallet. */
-  maxLive: u32,
-  /** Version and symbol of the rules that the orders were measured by. */
-  rules: text8,
-  /** Layout of the claim filters; the filter offsets of the orders refer to it. */
-  layout: text8,
-});
+export const PLACING_CALL = layout(
+  {
+    epoch: u16,
+    /** Sequence of the last event that the replica knows. The script does nothing on a server with older data. */
+    minSequence: u48,
+    marketNumber: u16,
+    basePerStep: u56,
+    quotePerLot: u56,
+    feeBps: u16,
+    /** Index in `SELF_TRADE_POLICIES`. */
+    selfTrade: u8,
+    minSteps: u56,
+    /** 2^53, which no order reaches, where the market has no limit. 0 is a limit below one step. */
+    maxSteps: u56,
+    hasReference: u8,
+    preOpen: u8,
+    /** Most makers that one order may meet. */
+    maxMakers: u32,
+    /** Number of makers after which the call begins no further order. */
+    maxMakersOfCall: u32,
+    /** Most live orders of a wallet. */
+    maxLive: u32,
+    /** Version and symbol of the rules that the orders were measured by. */
+    rules: text8,
+    /** Layout of the claim filters; the filter offsets of the orders refer to it. */
+    layout: text8,
+  },
+  'PLACING_CALL',
+);
 
 /** Terms of an order, as a call and its event carry them. */
-export const TERMS = layout(SENT);
+export const TERMS = layout(SENT, 'TERMS');
 
 /** One order of a call. */
-export const PLACING_ORDER = layout({
-  ...TERMS.fields,
-  /** Steps, or the quote atoms of a budget. */
-  amount: u56,
-  /** 1 when the caller's country is blocked. */
-  restricted: u8,
-  /** Unix milliseconds after which the order is not begun; 0: none. */
-  expiresAfter: u48,
-  /** Unix milliseconds of the last lookup of the client id in Postgres; 0: none. */
-  checkedAt: u48,
-  /** Index of the filter string that has the claim's block, among the filter keys of the call, counted from 0. */
-  filter: u8,
-  mask: bytesOf(8),
-  digest: bytesOf(14),
-  /** Offsets of the block's first and last byte in its string. They are text because Redis takes text as it is. */
-  first: text8,
-  last: text8,
-  /**
-   * Reference of the live order that this one replaces, 17 bytes, and the steps that the caller believes it has filled, 7
-   * bytes, if it says so; empty: it replaces none.
-   */
-  replaces: bytes8,
-});
+export const PLACING_ORDER = layout(
+  {
+    ...TERMS.fields,
+    /** Steps, or the quote atoms of a budget. */
+    amount: u56,
+    /** 1 when the caller's country is blocked. */
+    restricted: u8,
+    /** Unix milliseconds after which the order is not begun; 0: none. */
+    expiresAfter: u48,
+    /** Unix milliseconds of the last lookup of the client id in Postgres; 0: none. */
+    checkedAt: u48,
+    /** Index of the filter string that has the claim's block, among the filter keys of the call, counted from 0. */
+    filter: u8,
+    mask: bytesOf(8),
+    digest: bytesOf(14),
+    /** Offsets of the block's first and last byte in its string. They are text because Redis takes text as it is. */
+    first: text8,
+    last: text8,
+    /**
+     * Reference of the live order that this one replaces, 17 bytes, and the steps that the caller believes it has filled, 7
+     * bytes, if it says so; empty: it replaces none.
+     */
+    replaces: bytes8,
+  },
+  'PLACING_ORDER',
+);
 
 /** The first item of the reply. A `MET_IN_VAIN` follows for each order that met makers and filled nothing. */
-export const PLACING_REPLY = layout({ epoch: u16, time: u48 });
+export const PLACING_REPLY = layout({ epoch: u16, time: u48 }, 'PLACING_REPLY');
 
-export const MET_IN_VAIN = layout({
-  /** Place of the order in the call, counted from 0. */
-  order: u8,
-  makers: u16,
-});
+export const MET_IN_VAIN = layout(
+  {
+    /** Place of the order in the call, counted from 0. */
+    order: u8,
+    makers: u16,
+  },
+  'MET_IN_VAIN',
+);
 
 const steps = mapped(u56, Number, BigInt);
 
 /** Result of matching an order, as replies and events carry it. */
-export const MATCH = layout({
-  status: codeOf(STATUS_CODES),
-  reason: codeOf(END_CODES),
-  size: steps,
-  filled: steps,
-  /** Trade id of the first fill; 0 without fills. */
-  firstTrade: u56,
-});
+export const MATCH = layout(
+  {
+    status: codeOf(STATUS_CODES),
+    reason: codeOf(END_CODES),
+    size: steps,
+    filled: steps,
+    /** Trade id of the first fill; 0 without fills. */
+    firstTrade: u56,
+  },
+  'MATCH',
+);
 
 /** The outcome of a placed order; its fills follow. */
-export const PLACED = layout({ outcome: u8, sequence: u48, ...MATCH.fields });
+export const PLACED = layout({ outcome: u8, sequence: u48, ...MATCH.fields }, 'PLACED');
 
 export type PlacingCall = RecordOf<typeof PLACING_CALL>;
 

@@ -291,9 +291,9 @@ const SENT_TERMS: Members<[order: MeasuredOrder, market: Market], SentTerms> = {
   priceTicks: ({ amounts }) => amounts.priceTicks,
 };
 
-const sentTerms = maker(SENT_TERMS);
+const sentTerms = maker('sentTerms', SENT_TERMS);
 
-const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLACING_ORDER>>({
+const packedOrder = maker<[order: Packing, market: Market], RecordOf<typeof PLACING_ORDER>>('packedOrder', {
   ...SENT_TERMS,
   amount: ({ amounts }) => exactNumber(amounts.sizeSteps ?? amounts.budgetAtoms!),
   restricted: ({ command }) => (command.restricted ? 1 : 0),
@@ -333,13 +333,16 @@ function replacedBytes({ replaces, filledSize }: PlaceOrder, market: Market): Bu
   return Buffer.concat([reference, uint56Bytes(least(steps, EXACT_LIMIT))]);
 }
 
-const placedOrder = maker<[sent: SentTerms, placed: PlacedTerms, match: RecordOf<typeof PLACED>], Order>({
-  ...TERMS_MEMBERS,
-  status: (_sent, _placed, { status }) => status!,
-  reason: (_sent, _placed, { reason }) => reason,
-  filledSteps: (_sent, _placed, { filled }) => filled,
-  updatedAtMs: (_sent, { timeMs }) => timeMs,
-});
+const placedOrder = maker<[sent: SentTerms, placed: PlacedTerms, match: RecordOf<typeof PLACED>], Order>(
+  'placedOrder',
+  {
+    ...TERMS_MEMBERS,
+    status: (_sent, _placed, { status }) => status!,
+    reason: (_sent, _placed, { reason }) => reason,
+    filledSteps: (_sent, _placed, { filled }) => filled,
+    updatedAtMs: (_sent, { timeMs }) => timeMs,
+  },
+);
 
 function placedOf(market: Market, measured: MeasuredOrder, { bytes, epoch, timeMs }: Outcome): Placement {
   const match = PLACED.unpack(bytes);

@@ -8,18 +8,21 @@ import { layout, type RecordOf, u8, u16, u48, u56 } from '../redis/layout.ts';
  */
 export const ENGINE_FORMAT = 3;
 
-export const STATE = layout({
-  epoch: u16,
-  sequence: u48,
-  /** Unix milliseconds of the last event. */
-  time: u48,
-  /** The last trade id given out. */
-  trade: u56,
-  /** Index of the key of `unsettled` that is written now: 0 or 1. */
-  unsettled: u8,
-  /** Index of the key of `claims` that is written now: 0 or 1. */
-  claims: u8,
-});
+export const STATE = layout(
+  {
+    epoch: u16,
+    sequence: u48,
+    /** Unix milliseconds of the last event. */
+    time: u48,
+    /** The last trade id given out. */
+    trade: u56,
+    /** Index of the key of `unsettled` that is written now: 0 or 1. */
+    unsettled: u8,
+    /** Index of the key of `claims` that is written now: 0 or 1. */
+    claims: u8,
+  },
+  'STATE',
+);
 
 /** The last epoch: stamps of later ones would begin like the end of a prefix (`lua/include/prefix_range.lua`). */
 export const MAX_EPOCH = 65_279;

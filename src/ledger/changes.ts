@@ -86,7 +86,7 @@ const CHANGES = prepared(
       where wallet = $1) as lines`),
 );
 
-const readOrder = maker<[fields: readonly string[]], ListedOrder>(LISTED_MEMBERS);
+const readOrder = maker<[fields: readonly string[]], ListedOrder>('changedOrder', LISTED_MEMBERS);
 
 const readChange = ([, sequence, kind, key, orderId, timeMs, ...fills]: readonly string[]): OrderChange => ({
   sequence: Number(sequence),

@@ -70,12 +70,15 @@ const reasonOf = (progress: Progress): Progress['reason'] =>
 
 /** Returns a function that writes fields with tabs between them. */
 const fieldsText = (
+  text: string,
   names: readonly FieldName[],
   of: 'terms' | 'progress',
   writeOf: (name: FieldName) => (value: never) => string,
 ): ((order: OrderParts) => string) =>
   writer<[order: OrderParts]>(
+    text,
     names.map((name, at) => ({
+      name,
       before: at === 0 ? '' : '\t',
       value: COMPUTED[name] ?? `${of}.${name}`,
       write: writeOf(name),
@@ -100,11 +103,11 @@ const COPIED = FIXED.filter((name) => fieldOf(name).inChain === undefined);
 const OTHERS = FIXED.filter((name) => fieldOf(name).inChain !== undefined);
 
 /** Returns the beginning of a row, which never changes. */
-export const placedText = fieldsText(COPIED, 'terms', copyOf);
-const restOfPlaced = fieldsText(OTHERS, 'terms', copyOf);
-const restInChain = fieldsText(OTHERS, 'terms', () => bitsOf);
+export const placedText = fieldsText('placedText', COPIED, 'terms', copyOf);
+const restOfPlaced = fieldsText('restOfPlaced', OTHERS, 'terms', copyOf);
+const restInChain = fieldsText('restInChain', OTHERS, 'terms', () => bitsOf);
 /** Returns the end of a row, which changes until the order ends. */
-export const progressText = fieldsText(CHANGING, 'progress', copyOf) as (
+export const progressText = fieldsText('progressText', CHANGING, 'progress', copyOf) as (
   order: Pick<OrderParts, 'progress'>,
 ) => string;
 
@@ -154,6 +157,7 @@ function loadedMember(name: FieldName): (row: TextRow) => unknown {
 }
 
 const loadedProgress = maker(
+  'loadedProgress',
   membersOf(LOADED, loadedMember) as Members<[row: TextRow], Progress & { readonly id: string }>,
 );
 

@@ -44,7 +44,7 @@ interface OrdersPage {
   readonly fills?: (FillLimits & { readonly orders: number }) | undefined;
 }
 
-const readOrder = maker<[fields: readonly string[]], SettledOrder>({
+const readOrder = maker<[fields: readonly string[]], SettledOrder>('settledOrder', {
   ...LISTED_MEMBERS,
   fills: (fields) => readFills(fields, LISTED.length),
 });

@@ -240,30 +240,73 @@ export const FIELDS = {
   },
 } as const satisfies Record<keyof OrderTerms | keyof Progress | 'rejectReason' | Unstored, OrderField>;
 
-type WordsOf<Text extends string> = Text extends `${infer First} ${infer Rest}`
-  ? First | WordsOf<Rest>
-  : Text;
-const words = <const Text extends string>(text: Text) => text.split(' ') as WordsOf<Text>[];
-
 /** Members of a request, in the order of their checks. */
-export const REQUESTED = words(
-  'market side type priceTicks sizeSteps quoteAmount clientOrderId timeInForce postOnly reduceOnly leverage account expiresAfter',
-);
+export const REQUESTED = [
+  'market',
+  'side',
+  'type',
+  'priceTicks',
+  'sizeSteps',
+  'quoteAmount',
+  'clientOrderId',
+  'timeInForce',
+  'postOnly',
+  'reduceOnly',
+  'leverage',
+  'account',
+  'expiresAfter',
+] as const satisfies readonly (keyof typeof FIELDS)[];
 
 /** Members of a reply. */
-export const SHOWN = words(
-  'id market side type timeInForce postOnly priceTicks sizeSteps filledSteps remainingSteps status reason clientOrderId createdAtMs updatedAtMs fillCount fills',
-);
+export const SHOWN = [
+  'id',
+  'market',
+  'side',
+  'type',
+  'timeInForce',
+  'postOnly',
+  'priceTicks',
+  'sizeSteps',
+  'filledSteps',
+  'remainingSteps',
+  'status',
+  'reason',
+  'clientOrderId',
+  'createdAtMs',
+  'updatedAtMs',
+  'fillCount',
+  'fills',
+] as const satisfies readonly (keyof typeof FIELDS)[];
 
 /** Fields of a row that never change, in the order of its columns. Those with another text in the chain are last. */
-export const FIXED = words(
-  'id wallet market side type timeInForce postOnly priceTicks sizeSteps createdAtMs sequence units rejectReason clientOrderId leverage',
-);
+export const FIXED = [
+  'id',
+  'wallet',
+  'market',
+  'side',
+  'type',
+  'timeInForce',
+  'postOnly',
+  'priceTicks',
+  'sizeSteps',
+  'createdAtMs',
+  'sequence',
+  'units',
+  'rejectReason',
+  'clientOrderId',
+  'leverage',
+] as const satisfies readonly (keyof typeof FIELDS)[];
 
 /** Fields of a row that change, in the order of its columns. */
-export const CHANGING = words(
-  'filledSteps fillCount status updatedAtMs updatedSequence closedSequence reason',
-);
+export const CHANGING = [
+  'filledSteps',
+  'fillCount',
+  'status',
+  'updatedAtMs',
+  'updatedSequence',
+  'closedSequence',
+  'reason',
+] as const satisfies readonly (keyof typeof FIELDS)[];
 
 /** Fields of a row that a list reads. */
 export const LISTED: readonly FieldName[] = [...SHOWN.filter((name) => 'column' in FIELDS[name]), 'sequence'];

@@ -1,7 +1,6 @@
-/**
- * Functions made from tables of fields. They are generated, because V8 needs the names of members in the code: a loop
- * over names takes twice as long, and an object that is spread and then gets more members takes 30 µs.
- */
+/** Functions made from tables of fields. `src/redis/generated.ts` has their code. */
+
+import { generated } from '../redis/generate.ts';
 
 /** A value that is taken from up to three sources: by a function, or as a member of the first source, as its path. */
 type Taken<Sources extends readonly unknown[], Value> = string | ((...sources: Sources) => Value);
@@ -10,46 +9,62 @@ export type Members<Sources extends readonly unknown[], T> = {
   readonly [Name in keyof T]: Taken<Sources, T[Name]>;
 };
 
-/** Returns a function that makes an object. */
+/** Returns a function that makes an object. @param name of its code */
 export function maker<Sources extends readonly unknown[], T>(
+  name: string,
   members: Members<Sources, T>,
 ): (...sources: Sources) => T {
   const entries = Object.entries<Taken<Sources, unknown>>(members);
-  const texts = entries.map(([name, value], at) => `${name}: ${codeOf(value, at)}`);
-  return generated(
-    `({ ${texts.join(', ')} })`,
-    entries.map(([, value]) => value),
-  );
+  const code = (): string => {
+    const lines = entries.map(([member, value]) => `    ${member}: ${codeOf(member, value)},\n`);
+    return `({ ${namesOf(entries)} }) =>\n  (a: any, b: any, c: any) => ({\n${lines.join('')}  })`;
+  };
+  return generated(name, code, members) ?? missing(name);
 }
 
 /** A part of a text: what comes before the value, and how the value is written. */
 export interface Part<Sources extends readonly unknown[]> {
+  readonly name: string;
   readonly before: string;
   readonly value: Taken<Sources, unknown>;
   /** @param last the third source */
   readonly write: (value: never, last: never) => string;
 }
 
-/** Returns a function that writes a text. */
+/** Returns a function that writes a text. @param name of its code */
 export function writer<Sources extends readonly unknown[]>(
+  name: string,
   parts: readonly Part<Sources>[],
 ): (...sources: Sources) => string {
-  const count = parts.length;
-  const texts = parts.map(
-    ({ before, value }, at) => `${JSON.stringify(before)} + f${count + at}(${codeOf(value, at)}, c)`,
-  );
-  return generated(texts.join(' + '), [
-    ...parts.map(({ value }) => value),
-    ...parts.map(({ write }) => write),
-  ]);
+  const values = Object.fromEntries(parts.map((part) => [part.name, part.value]));
+  const writes = Object.fromEntries(parts.map((part) => [part.name, part.write]));
+  const writeOf = (part: string): string => `write${part.charAt(0).toUpperCase()}${part.slice(1)}`;
+  const code = (): string => {
+    const named = parts.map((part) => `${part.name}: ${writeOf(part.name)}`).join(', ');
+    const lines = parts.map(
+      ({ name: part, before, value }) =>
+        `    ${JSON.stringify(before)} + ${writeOf(part)}(${codeOf(part, value)}, c)`,
+    );
+    const used = namesOf(Object.entries(values));
+    const second = used === '' ? '_b' : 'b';
+    return `({ ${used} }, { ${named} }) =>\n  (a: any, ${second}: any, c: any) =>\n${lines.join(' +\n')}`;
+  };
+  return generated(name, code, values, writes) ?? missing(name);
 }
 
-const codeOf = (value: unknown, at: number): string =>
-  typeof value === 'string' ? `a.${value}` : `f${at}(a, b, c)`;
+const codeOf = (name: string, value: unknown): string =>
+  typeof value === 'string' ? `a.${value}` : `${name}(a, b, c)`;
 
-/** @param used what the code calls `f0`, `f1` and so on */
-const generated = (code: string, used: readonly unknown[]) =>
-  new Function(...used.map((_one, at) => `f${at}`), `return (a, b, c) => ${code}`)(...used);
+/** Names of the functions among the values. */
+const namesOf = (entries: readonly (readonly [string, unknown])[]): string =>
+  entries
+    .filter(([, value]) => typeof value === 'function')
+    .map(([name]) => name)
+    .join(', ');
+
+const missing = (name: string) => (): never => {
+  throw new Error(`${name} is not generated: npm run -s proofs -- order-formats`);
+};
 
 /** Returns a member for each of these names. */
 export const membersOf = <const Names extends readonly string[], Member>(

@@ -3,6 +3,8 @@
  * here. It also gives the format for `struct.unpack` in the script, so both sides use one definition.
  */
 
+import { generated } from './generate.ts';
+
 export interface Field<T> {
   /** Format of the field for `struct` in Redis' Lua. */
   readonly format: string;
@@ -126,34 +128,51 @@ export const bytes16: Field<Buffer> = {
   sizeAt: (buffer, at) => 2 + buffer.readUInt16BE(at),
 };
 
-/**
- * Returns a function from its code, which names the fields `f0`, `f1` and so on. It is generated, because a loop over the
- * names of members takes V8 twice as long as their names in the code.
- */
-const generated = (fields: readonly Field<unknown>[], code: string) =>
-  new Function(...fields.map((_field, index) => `f${index}`), `return ${code}`)(...fields);
-
 /** Buffer larger than any record. Each record is copied out of it at once. */
 const scratch = Buffer.allocUnsafe(128 * 1024);
 
-export function layout<const F extends Record<string, Field<unknown>>>(fields: F): Layout<F> {
+const constantOf = (name: string): string => `${name}Value`;
+
+/** Code of the functions of a layout. */
+const codeOfLayout = (names: readonly string[]) => (): string =>
+  `({ ${names.join(', ')} }) => ({
+  packInto(bytes: any, start: any, record: any) {
+    let at = start;
+${names.map((name) => `    at = ${name}.write(bytes, at, record.${name});\n`).join('')}    return at;
+  },
+  unpack(bytes: any, start: any) {
+    let at = start;
+${names.map((name) => `    const ${constantOf(name)} = ${name}.read(bytes, at);\n    at += ${name}.sizeAt(bytes, at);\n`).join('')}    return {
+${names.map((name) => `      ${name}: ${constantOf(name)},\n`).join('')}    };
+  },
+})`;
+
+/** Functions of a layout that has no generated ones: they loop over the fields. */
+const looped = (entries: readonly (readonly [string, Field<unknown>])[]) => ({
+  packInto(bytes: Buffer, start: number, record: Readonly<Record<string, unknown>>): number {
+    let at = start;
+    for (const [name, field] of entries) at = field.write(bytes, at, record[name]);
+    return at;
+  },
+  unpack(bytes: Buffer, start: number) {
+    const record: Record<string, unknown> = {};
+    let at = start;
+    for (const [name, field] of entries) {
+      record[name] = field.read(bytes, at);
+      at += field.sizeAt(bytes, at);
+    }
+    return record;
+  },
+});
+
+/** @param name of its generated code; a layout without one is slower */
+export function layout<const F extends Record<string, Field<unknown>>>(fields: F, name?: string): Layout<F> {
   const names = Object.keys(fields);
   const types: Field<unknown>[] = Object.values(fields);
-  type Values = { readonly [K in keyof F]: ValueOf<F[K]> };
-  const packInto: Layout<F>['packInto'] = generated(
-    types,
-    `(bytes, at, record) => {
-      ${names.map((name, index) => `at = f${index}.write(bytes, at, record.${name});`).join(' ')}
-      return at;
-    }`,
-  );
-  const unpack: (bytes: Buffer, at: number) => Values = generated(
-    types,
-    `(bytes, at) => {
-      ${names.map((_name, index) => `const v${index} = f${index}.read(bytes, at); at += f${index}.sizeAt(bytes, at);`).join(' ')}
-      return { ${names.map((name, index) => `${name}: v${index}`).join(', ')} };
-    }`,
-  );
+  const made = name === undefined ? undefined : generated(name, codeOfLayout(names), fields);
+  const { packInto, unpack } = (made ?? looped(Object.entries(fields))) as Pick<Layout<F>, 'packInto'> & {
+    unpack(bytes: Buffer, at: number): { readonly [K in keyof F]: ValueOf<F[K]> };
+  };
   return {
     format: types.map(({ format }) => format).join(''),
     names,

@@ -4,7 +4,19 @@ import type { ActsFilter, Ledger, OperatorAct } from '../ledger/index.ts';
 import { decimalOf, isoTime, readScales, type Scales } from './amounts.ts';
 import { mapped, type Report, textColumns } from './report.ts';
 
-const COLUMNS = 'time event act by reason wallet market asset subject before after'.split(' ');
+const COLUMNS = [
+  'time',
+  'event',
+  'act',
+  'by',
+  'reason',
+  'wallet',
+  'market',
+  'asset',
+  'subject',
+  'before',
+  'after',
+];
 const MOVEMENTS = ['account credit', 'account debit'];
 
 /** Returns acts with what each changed: amounts as decimals, and of a market's record only what differs. */

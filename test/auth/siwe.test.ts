@@ -7,7 +7,6 @@ import { expect } from 'chai';
 import { CHALLENGE_LIFETIME_MS } from '../../src/auth/challenges.ts';
 import type { Auth } from '../../src/auth/index.ts';
 import { readSiweMessage } from '../../src/auth/siwe.ts';
-import { words } from '../support/words.ts';
 import { type AuthFixture, openSignIn, outcome, refusalOf } from './fixture.ts';
 import { withV, wrongForms } from './signature-forms.ts';
 import { ethersSigner, loginText, SIGNERS, type Signer, type SiweFields } from './signers.ts';
@@ -112,10 +111,14 @@ describe('sign-in by EIP-4361', () => {
   });
 
   describe('host', () => {
-    for (const domain of words(`
-      redbook.example www.redbook.example localhost:8080 www.localhost:8080 https://redbook.example
-      https://www.redbook.example
-    `)) {
+    for (const domain of [
+      'redbook.example',
+      'www.redbook.example',
+      'localhost:8080',
+      'www.localhost:8080',
+      'https://redbook.example',
+      'https://www.redbook.example',
+    ]) {
       it(`may be ${domain}`, async () => expect(await login({ domain })).to.equal('session'));
     }
     for (const domain of [

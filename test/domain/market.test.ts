@@ -8,10 +8,22 @@ import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts
 import { unitsOf } from '../proofs/equivalence/decimals.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
-import { words } from '../support/words.ts';
 
 const ONE = 10n ** 18n;
-const SIZES = words('1 5 0.5 0.25 0.1 0.02 0.01 0.003 0.0001 0.000001 10 0.000000001');
+const SIZES = [
+  '1',
+  '5',
+  '0.5',
+  '0.25',
+  '0.1',
+  '0.02',
+  '0.01',
+  '0.003',
+  '0.0001',
+  '0.000001',
+  '10',
+  '0.000000001',
+];
 
 interface Drawn {
   readonly spec: MarketSpec;

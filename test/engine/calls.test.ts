@@ -16,6 +16,7 @@ import { runScript, scriptOf } from '../../src/redis/lua.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { sharedRedis } from '../support/servers.ts';
+import { generatedSource } from './generated.ts';
 import { ORDER_READ, orderFormats } from './order-formats.ts';
 
 /** Names in the style of the scripts. An unused name begins with `_`. */
@@ -46,6 +47,11 @@ describe('formats of the scripts', () => {
   it('are those of the layouts', () => {
     const written = readFileSync(new URL('../../lua/include/order_formats.lua', import.meta.url), 'utf8');
     expect(written, 'npm run -s proofs -- order-formats writes them').to.equal(orderFormats());
+  });
+
+  it('have the generated code that their tables ask for', () => {
+    const written = readFileSync(new URL('../../src/redis/generated.ts', import.meta.url), 'utf8');
+    expect(written, 'npm run -s proofs -- order-formats writes it').to.equal(generatedSource());
   });
 
   for (const [file, format, names] of [

@@ -9,7 +9,6 @@ import { JsonText, writeJson } from '../../src/domain/json.ts';
 import { compareWith, parseDecimal } from '../../src/domain/units.ts';
 import { readJson } from '../../src/http/json.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
-import { words } from '../support/words.ts';
 
 const SAMPLES = [
   '{"market":"ETH/USDC","price":2000.05,"size":1e-3,"postOnly":false,"tags":["a",null,true]}',
@@ -66,9 +65,13 @@ const mutated = (dice: Random, text: string): string => {
 
 describe('JSON without doubles', () => {
   it('keeps every number as it is written', () => {
-    const numbers = words(`
-      0.1000000000000000000000000000000000000001 1e400 -0 12345678901234567890 1E-7
-    `);
+    const numbers = [
+      '0.1000000000000000000000000000000000000001',
+      '1e400',
+      '-0',
+      '12345678901234567890',
+      '1E-7',
+    ];
     const read = readJson(`[${numbers.join(',')}]`) as NumberLiteral[];
     expect(read.map(({ text }) => text)).to.deep.equal(numbers);
   });

@@ -7,7 +7,6 @@ import pg from 'pg';
 import request, { type Response } from 'supertest';
 import { ANSWER_WITHIN_MS } from '../../src/domain/time-limit.ts';
 import { stateOf } from '../../src/http/response/index.ts';
-import { words } from '../support/words.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 const PLAIN_DECIMAL = /^(0|[1-9]\d*)(\.\d*[1-9])?$/;
@@ -259,9 +258,16 @@ describe('public market data', () => {
       }
     });
 
-    const refusals = words(`
-      depth=-1 depth=-0 depth=1.5 depth=1e2 depth=x depth= depth=+5 depth=5&depth=5
-    `);
+    const refusals = [
+      'depth=-1',
+      'depth=-0',
+      'depth=1.5',
+      'depth=1e2',
+      'depth=x',
+      'depth=',
+      'depth=+5',
+      'depth=5&depth=5',
+    ];
     for (const depth of refusals) {
       it(`rejects ${depth}`, async () => {
         const { status, body } = await get(`orderbook?ticker_id=ETH_USDC&${depth}`);
@@ -448,7 +454,16 @@ describe('public market data', () => {
       });
 
       it(`is not found by ${route} when it is unknown`, async () => {
-        for (const id of words('NO_NE eth_usdc ETH/USDC ETH %00_%0A __proto__ ETH_USDC_X ☃')) {
+        for (const id of [
+          'NO_NE',
+          'eth_usdc',
+          'ETH/USDC',
+          'ETH',
+          '%00_%0A',
+          '__proto__',
+          'ETH_USDC_X',
+          '☃',
+        ]) {
           for (const path of [
             `${route}?ticker_id=${encodeURIComponent(id)}`,
             `${route}/${encodeURIComponent(id)}`,
@@ -473,7 +488,14 @@ describe('public market data', () => {
   });
 
   describe('replies', () => {
-    const paths = words('pairs summary tickers orderbook/ETH_USDC trades/ETH_USDC candles/ETH_USDC');
+    const paths = [
+      'pairs',
+      'summary',
+      'tickers',
+      'orderbook/ETH_USDC',
+      'trades/ETH_USDC',
+      'candles/ETH_USDC',
+    ];
 
     it('have decimals as strings, and no number but the trade id', async () => {
       for (const path of paths) {

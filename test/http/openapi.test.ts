@@ -17,7 +17,6 @@ import {
   type Reply,
   schemasOf,
 } from '../support/contract.ts';
-import { words } from '../support/words.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
 /** Documented, but not returned yet. */
@@ -315,7 +314,21 @@ describe('the documents', () => {
     const placing = ROUTES.find(({ method, path }) => method === 'POST' && path === '/v1/orders')!.request!;
     const order = { market: '"ETH/USDC"', side: '"buy"', type: '"limit"', price: '2000', size: '1' };
     const market = { ...order, type: '"market"', price: undefined };
-    const amounts = words('1 0.1 1e3 "1" "0.5" ".5" "5." "1e-3" 0 -1 "0" "0e5" "-1"');
+    const amounts = [
+      '1',
+      '0.1',
+      '1e3',
+      '"1"',
+      '"0.5"',
+      '".5"',
+      '"5."',
+      '"1e-3"',
+      '0',
+      '-1',
+      '"0"',
+      '"0e5"',
+      '"-1"',
+    ];
     const wrong = [
       '""',
       '"x"',

@@ -551,7 +551,7 @@ describe('the routes for operators', () => {
       cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
     } while (cursor !== '');
     expect(new Set(acts.map((one) => one.reason))).to.deep.equal(new Set([reason]));
-    const names = 'credit debit hold release'.split(' ').map((name) => `account ${name}`);
+    const names = ['credit', 'debit', 'hold', 'release'].map((name) => `account ${name}`);
     const others = [
       'market create',
       'market set',

@@ -5,14 +5,38 @@ import { type LosslessNumber, parse } from 'lossless-json';
 import type { Response } from 'supertest';
 import { balancesKey } from '../../src/engine/keys.ts';
 import { POISONED_TEXTS } from '../support/seeded-events.ts';
-import { words } from '../support/words.ts';
 import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 
-const ORDER_FIELDS = words(`
-  id market side type timeInForce postOnly price size filledSize remainingSize status reason clientOrderId
-  createdAt updatedAt fillCount fills
-`);
-const FILL_FIELDS = words('id orderId role price size notional feeAmount feeAsset createdAt');
+const ORDER_FIELDS = [
+  'id',
+  'market',
+  'side',
+  'type',
+  'timeInForce',
+  'postOnly',
+  'price',
+  'size',
+  'filledSize',
+  'remainingSize',
+  'status',
+  'reason',
+  'clientOrderId',
+  'createdAt',
+  'updatedAt',
+  'fillCount',
+  'fills',
+];
+const FILL_FIELDS = [
+  'id',
+  'orderId',
+  'role',
+  'price',
+  'size',
+  'notional',
+  'feeAmount',
+  'feeAsset',
+  'createdAt',
+];
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('POST /v1/orders', () => {

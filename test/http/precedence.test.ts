@@ -1,7 +1,6 @@
 /** Proves that a placement with two faults is refused for the fault that the contract checks first. */
 
 import { expect } from 'chai';
-import { words } from '../support/words.ts';
 import { FAULT_SETTINGS, FAULTS, type FaultName, newAttempt, outcomeOf, restore, send } from './faults.ts';
 import { type Fixture, openFixture, type Replica } from './fixture.ts';
 
@@ -49,10 +48,23 @@ const NEIGHBOURS: readonly (readonly [first: FaultName, second: FaultName])[] = 
 ];
 
 /** Faults that a known client order id takes precedence over: all except the bearer and the syntax. */
-const REPLAYED_THROUGH: readonly FaultName[] = words<FaultName>(`
-  schema account paused country terms hold unknownMarket invalid halted disabled reduceOnly offTick
-  belowMin noMark fillOrKill
-`);
+const REPLAYED_THROUGH: readonly FaultName[] = [
+  'schema',
+  'account',
+  'paused',
+  'country',
+  'terms',
+  'hold',
+  'unknownMarket',
+  'invalid',
+  'halted',
+  'disabled',
+  'reduceOnly',
+  'offTick',
+  'belowMin',
+  'noMark',
+  'fillOrKill',
+] as FaultName[];
 
 describe('precedence of refusals', () => {
   let fixture: Fixture;

@@ -2,13 +2,27 @@
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { words } from '../support/words.ts';
 
 /** The tables that settlement writes alike, whatever the batches were. */
-export const TABLES = words(`
-  engine_cursor trading_switches assets markets wallet_terms holds orders trades candles movements
-  ledger_entries market_versions setting_changes operator_acts chain_heads epoch_starts pending_withdrawals
-`);
+export const TABLES = [
+  'engine_cursor',
+  'trading_switches',
+  'assets',
+  'markets',
+  'wallet_terms',
+  'holds',
+  'orders',
+  'trades',
+  'candles',
+  'movements',
+  'ledger_entries',
+  'market_versions',
+  'setting_changes',
+  'operator_acts',
+  'chain_heads',
+  'epoch_starts',
+  'pending_withdrawals',
+];
 /** All tables that settlement writes. */
 export const WRITTEN_TABLES = [...TABLES, 'chain_links'];
 

@@ -5,15 +5,26 @@ import { type Candle, TIMEFRAMES, type Timeframe } from '../../src/domain/candle
 import type { CandleRange } from '../../src/ledger/index.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
-import { words } from '../support/words.ts';
 import { type Replica, restoredReplica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
 
 /** Times at which buckets of many timeframes end together: leap and other Februaries, ends of years, Mondays. */
-const ENDS = words(`
-  2023-02-28T00:00:00Z 2023-03-01T00:00:00Z 2023-03-06T00:00:00Z 2023-12-31T00:00:00Z 2024-01-01T00:00:00Z
-  2024-02-29T00:00:00Z 2024-03-01T00:00:00Z 2024-03-31T01:00:00Z 2024-03-31T04:00:00Z 2024-04-01T00:00:00Z
-  2024-12-30T00:00:00Z 2025-01-01T00:00:00Z 2025-01-01T00:05:00Z 2025-01-01T00:15:00Z 2025-01-01T00:16:00Z
-`).map((time) => Date.parse(time));
+const ENDS = [
+  '2023-02-28T00:00:00Z',
+  '2023-03-01T00:00:00Z',
+  '2023-03-06T00:00:00Z',
+  '2023-12-31T00:00:00Z',
+  '2024-01-01T00:00:00Z',
+  '2024-02-29T00:00:00Z',
+  '2024-03-01T00:00:00Z',
+  '2024-03-31T01:00:00Z',
+  '2024-03-31T04:00:00Z',
+  '2024-04-01T00:00:00Z',
+  '2024-12-30T00:00:00Z',
+  '2025-01-01T00:00:00Z',
+  '2025-01-01T00:05:00Z',
+  '2025-01-01T00:15:00Z',
+  '2025-01-01T00:16:00Z',
+].map((time) => Date.parse(time));
 
 /** SQL for the start of a time's bucket. */
 const START_OF: Readonly<Record<Timeframe, (timeMs: string) => string>> = {

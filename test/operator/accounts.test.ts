@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { instead } from '../support/instead.ts';
-import { words } from '../support/words.ts';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
 
 const ALICE = WALLET('a');
@@ -351,7 +350,7 @@ describe('operator: accounts', () => {
       const late = debit(wallet, 'ETH', '1', '--reference', 'mend late', '--reverses', 'wrong');
       expect(await fixture.refuse(...late)).to.equal('ALREADY_REVERSED');
       const { movements } = await fixture.ask(
-        ...words('ledger movements --from 2020-01-01 --to 2100-01-01 --wallet'),
+        ...['ledger', 'movements', '--from', '2020-01-01', '--to', '2100-01-01', '--wallet'],
         wallet,
       );
       expect(movements.map(({ reverses }: { reverses: string | null }) => reverses)).to.deep.equal([
@@ -362,7 +361,7 @@ describe('operator: accounts', () => {
 
     it('repeats under the same reference, and conflicts without the reversal', async () => {
       const { movements } = await fixture.ask(
-        ...words('ledger movements --from 2020-01-01 --to 2100-01-01 --wallet'),
+        ...['ledger', 'movements', '--from', '2020-01-01', '--to', '2100-01-01', '--wallet'],
         wallet,
       );
       const again = debit(wallet, 'ETH', '2', '--reference', movements[1].reference);
@@ -434,7 +433,7 @@ describe('operator: accounts', () => {
       expect(refused.stderr).to.contain('LINES_REFUSED: 7 of 158 movements were refused');
       expect(refused.answers.slice(150).map(({ code }) => code)).to.deep.equal([
         ...['REFERENCE_CONFLICT', 'INVALID_LINE', 'UNKNOWN_ASSET'],
-        ...words('INVALID_LINE INVALID_LINE INVALID_LINE INVALID_LINE'),
+        ...['INVALID_LINE', 'INVALID_LINE', 'INVALID_LINE', 'INVALID_LINE'],
         undefined,
       ]);
       expect((await fixture.ask('account', 'show', WALLET('8'))).balances[0].total).to.equal('211.5');

@@ -20,8 +20,8 @@ const SMALLEST = [
 
 /** Commands with options of their own. */
 const WITH_OPTIONS = [
-  ...words('campaign simulation hostile drill containers bench'),
-  ...words('equivalence order-routes growth sweeps seed statements versions screenshots').map(
+  ...['campaign', 'simulation', 'hostile', 'drill', 'containers', 'bench'],
+  ...['equivalence', 'order-routes', 'growth', 'sweeps', 'seed', 'statements', 'versions', 'screenshots'].map(
     (name) => `proofs ${name}`,
   ),
 ];

@@ -92,7 +92,7 @@ const PROOFS = {
     run: ['--quiet', 'test/proofs/schema/main.ts'],
   },
   'order-formats': {
-    does: 'writes lua/include/order_formats.lua anew, after a change of the fields of orders',
+    does: 'writes lua/include/order_formats.lua and src/redis/generated.ts anew, after a change of the fields of orders',
     run: ['--quiet', 'test/proofs/order-formats/main.ts'],
   },
   generators: {

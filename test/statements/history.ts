@@ -6,7 +6,6 @@ import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { rowsOfPage, STATEMENT_COLUMNS } from '../../src/statements/statement.ts';
 import { random } from '../support/seed.ts';
 import { ASSETS, seededEvents, WALLETS } from '../support/seeded-events.ts';
-import { words } from '../support/words.ts';
 import { type Figures, Recomputed } from './recomputed.ts';
 
 const DAY_MS = 86_400_000;
@@ -111,7 +110,7 @@ interface Line {
 
 const SEQUENCE_AT = STATEMENT_COLUMNS.findIndex(({ name }) => name === 'sequence');
 /** Lines that change a balance of the wallet. */
-const CHANGES = words('deposit withdrawal withdrawal_requested withdrawal_returned trade fee');
+const CHANGES = ['deposit', 'withdrawal', 'withdrawal_requested', 'withdrawal_returned', 'trade', 'fee'];
 
 /** Reads a wallet's statement to its end, page by page. */
 async function linesOf(

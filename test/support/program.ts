@@ -10,7 +10,6 @@ import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { runFolder } from './servers.ts';
-import { words } from './words.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -24,10 +23,19 @@ const COMPILED = 'dist/src/main.js';
 /** This source loads the migrations, which must be built too. */
 const LOADS_MIGRATIONS = 'src/ledger/migrate.ts';
 /** Drivers of other databases that knex names, and optional accelerators of packages. */
-const NOT_INSTALLED = words(`
-  better-sqlite3 mariadb mysql mysql2 oracledb pg-native pg-query-stream sqlite3 tedious bufferutil
-  utf-8-validate
-`);
+const NOT_INSTALLED = [
+  'better-sqlite3',
+  'mariadb',
+  'mysql',
+  'mysql2',
+  'oracledb',
+  'pg-native',
+  'pg-query-stream',
+  'sqlite3',
+  'tedious',
+  'bufferutil',
+  'utf-8-validate',
+];
 /** CommonJS packages expect these names. */
 const COMMONJS = [
   "import { createRequire as createRequireOfBuild } from 'node:module';",

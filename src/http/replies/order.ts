@@ -104,9 +104,10 @@ function fillsReply(
 
 function partOf(name: (typeof SHOWN)[number], at: number): Part<Source> {
   const before = `${at === 0 ? '' : ','}"${wireOf(name)}":`;
-  if (name === 'fills') return { before, value: fillsReply, write: String };
+  if (name === 'fills') return { name, before, value: fillsReply, write: String };
   const write: (value: never, market: Market) => string = JSON_OF[FIELDS[name].kind];
   return {
+    name,
     before,
     value: OTHERS[name] ?? name,
     write: (value: never, market: Market) => (value === null ? 'null' : write(value, market)),
@@ -114,10 +115,10 @@ function partOf(name: (typeof SHOWN)[number], at: number): Part<Source> {
 }
 
 /** Writes the members without braces, because the placing reply adds more members. */
-const orderMembers = writer(SHOWN.map(partOf));
+const orderMembers = writer('orderMembers', SHOWN.map(partOf));
 
 /** The same without the status. */
-const stillMembers = writer(SHOWN.filter((name) => name !== 'status').map(partOf));
+const stillMembers = writer('stillMembers', SHOWN.filter((name) => name !== 'status').map(partOf));
 
 /** Writes an order as JSON text. */
 export const orderReply = (order: OrderFacts, fills: ShownFills, market: Market): string =>

@@ -11,7 +11,6 @@ import { Refusal } from '../../../src/domain/errors.ts';
 import { type AuthFixture, openSignIn, outcome } from '../../auth/fixture.ts';
 import { ethersSigner, siweText } from '../../auth/signers.ts';
 import { type Random, random } from '../../support/seed.ts';
-import { words } from '../../support/words.ts';
 
 const PIECES = [
   '',
@@ -53,11 +52,13 @@ const address = ethersSigner().address;
 /** Returns a random valid message of the grammar. */
 const validText = (dice: Random): string =>
   siweText({
-    domain: dice.pick(
-      words(`
-      redbook.example https://redbook.example localhost:8080 [::1]:80 user@127.0.0.1
-    `),
-    ),
+    domain: dice.pick([
+      'redbook.example',
+      'https://redbook.example',
+      'localhost:8080',
+      '[::1]:80',
+      'user@127.0.0.1',
+    ]),
     address,
     statement: dice.pick([undefined, 'Sign in.', 'Nonce: 12345678', 'URI: https://evil.example']),
     uri: dice.pick(['https://redbook.example/login', 'urn:x']),
@@ -154,12 +155,17 @@ describe('malicious sign-in messages', () => {
         codes.add(await outcome(auth.verifySiwe(signer.address, text, sent)));
         codes.add(await outcome(auth.verify(signer.address, sent)));
       }
-      expect([...codes].sort()).to.deep.equal(
-        words(`
-        BAD_REQUEST address_mismatch domain_mismatch malformed_message message_expired nonce_invalid
-        nonce_missing session signature_mismatch
-      `),
-      );
+      expect([...codes].sort()).to.deep.equal([
+        'BAD_REQUEST',
+        'address_mismatch',
+        'domain_mismatch',
+        'malformed_message',
+        'message_expired',
+        'nonce_invalid',
+        'nonce_missing',
+        'session',
+        'signature_mismatch',
+      ]);
     });
   });
 });

@@ -10,7 +10,6 @@ import { readState, STATE } from '../../../src/engine/state.ts';
 import { CorruptedBooks, PREFIX } from '../../books/corrupted-books.ts';
 import { query } from '../../ledger/tables.ts';
 import { random } from '../../support/seed.ts';
-import { words } from '../../support/words.ts';
 
 /** The corruption was made, or the server refused it. */
 type Outcome = 'done' | 'refused';
@@ -41,9 +40,16 @@ const UNSEEN: Readonly<Record<string, string>> = {
  * Tables without a row in these books. Those of seams are changed in the test of `ledger adopt`, kept balances in the test of
  * statements.
  */
-const EMPTY = words(
-  'adopted_balances adopted_fills adopted_prices adoptions backups closing_balances daily_balances engine_copies',
-);
+const EMPTY = [
+  'adopted_balances',
+  'adopted_fills',
+  'adopted_prices',
+  'adoptions',
+  'backups',
+  'closing_balances',
+  'daily_balances',
+  'engine_copies',
+];
 
 type Change = (column: string) => string;
 const NULL: Change = () => 'null';

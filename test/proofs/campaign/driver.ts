@@ -6,7 +6,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Broken, type Reply } from '../../support/http-exchange.ts';
 import type { Random } from '../../support/seed.ts';
-import { words } from '../../support/words.ts';
 import type { Intent, Journal, OrderBody, Outcome, Replaces, Shown } from './journal.ts';
 import { isLive, type Model, sequenceOf, type Told } from './model.ts';
 import { type Asked, ask, signIn, type Wallet, walletOf } from './wallet.ts';
@@ -61,11 +60,14 @@ const GONE = 'ORDER_NOT_FOUND';
 /** The refusal of an order whose deadline has passed. */
 const LATE = 'BAD_REQUEST';
 /** Codes of refusals that these clients earn. */
-export const EARNED: ReadonlySet<string> = new Set(
-  words(`
-  INSUFFICIENT_BALANCE ORDER_NOT_FOUND CONFLICT NOT_FOUND NO_REFERENCE_PRICE BAD_REQUEST
-`),
-);
+export const EARNED: ReadonlySet<string> = new Set([
+  'INSUFFICIENT_BALANCE',
+  'ORDER_NOT_FOUND',
+  'CONFLICT',
+  'NOT_FOUND',
+  'NO_REFERENCE_PRICE',
+  'BAD_REQUEST',
+]);
 /** Codes of refusals that a fault may cause. */
 const CAUSED: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'RATE_LIMITED']);
 const DECK = Object.entries(MIX).flatMap(([act, share]) => Array<Act>(share).fill(act as Act));

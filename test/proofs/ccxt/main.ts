@@ -14,7 +14,6 @@ import { Wallet } from 'ethers';
 import { openConnection, restoreSession, trades } from '../../../src/client/index.ts';
 import { openFixture } from '../../http/fixture.ts';
 import { ROOT } from '../../support/program.ts';
-import { words } from '../../support/words.ts';
 import { temporaryFolder, withServers } from '../command.ts';
 
 const VERSION = '4.5.84';
@@ -24,13 +23,84 @@ const SYMBOL = 'ETH/USDC';
 type Any = any;
 
 const MEMBERS = {
-  market: `id symbol base quote baseId quoteId active type spot margin swap future option contract taker maker precision
-    limits info`,
-  ticker: `symbol info timestamp datetime high low bid ask vwap open close last change percentage average quoteVolume
-    baseVolume`,
-  trade: 'info amount datetime id order price timestamp type side symbol takerOrMaker cost fee',
-  order: `id clientOrderId datetime timestamp lastTradeTimestamp status symbol type timeInForce side price average amount
-    filled remaining cost trades fee reduceOnly postOnly info`,
+  market: [
+    'id',
+    'symbol',
+    'base',
+    'quote',
+    'baseId',
+    'quoteId',
+    'active',
+    'type',
+    'spot',
+    'margin',
+    'swap',
+    'future',
+    'option',
+    'contract',
+    'taker',
+    'maker',
+    'precision',
+    'limits',
+    'info',
+  ],
+  ticker: [
+    'symbol',
+    'info',
+    'timestamp',
+    'datetime',
+    'high',
+    'low',
+    'bid',
+    'ask',
+    'vwap',
+    'open',
+    'close',
+    'last',
+    'change',
+    'percentage',
+    'average',
+    'quoteVolume',
+    'baseVolume',
+  ],
+  trade: [
+    'info',
+    'amount',
+    'datetime',
+    'id',
+    'order',
+    'price',
+    'timestamp',
+    'type',
+    'side',
+    'symbol',
+    'takerOrMaker',
+    'cost',
+    'fee',
+  ],
+  order: [
+    'id',
+    'clientOrderId',
+    'datetime',
+    'timestamp',
+    'lastTradeTimestamp',
+    'status',
+    'symbol',
+    'type',
+    'timeInForce',
+    'side',
+    'price',
+    'average',
+    'amount',
+    'filled',
+    'remaining',
+    'cost',
+    'trades',
+    'fee',
+    'reduceOnly',
+    'postOnly',
+    'info',
+  ],
 };
 
 /** Values that CCXT's own checks of structures allow. */
@@ -46,13 +116,25 @@ const [FIRST_MS, LAST_MS] = [1_230_940_800_000, 2_147_483_648_000];
 
 /** Holds a structure against the members, types and bounds that CCXT names. */
 function check(kind: keyof typeof MEMBERS, one: Any): void {
-  expect(one, kind).to.include.all.keys(words(MEMBERS[kind]));
-  for (const name of words('price amount cost filled remaining average last bid ask high low'))
+  expect(one, kind).to.include.all.keys(MEMBERS[kind]);
+  for (const name of [
+    'price',
+    'amount',
+    'cost',
+    'filled',
+    'remaining',
+    'average',
+    'last',
+    'bid',
+    'ask',
+    'high',
+    'low',
+  ])
     if (one[name] !== undefined) expect(one[name], `${kind}: ${name}`).to.be.a('number');
   for (const [name, values] of Object.entries(VALUES))
     if (kind !== 'market' && one[name] !== undefined)
       expect(values, `${kind}: ${name}`).to.include(one[name]);
-  for (const name of words('price amount cost average last bid ask'))
+  for (const name of ['price', 'amount', 'cost', 'average', 'last', 'bid', 'ask'])
     if (one[name] !== undefined && kind !== 'order') expect(one[name], `${kind}: ${name}`).to.be.above(0);
   if (one.timestamp !== undefined) {
     expect(new Date(one.timestamp).toISOString()).to.equal(one.datetime);
@@ -64,8 +146,8 @@ function check(kind: keyof typeof MEMBERS, one: Any): void {
 /** Holds the steps and limits of a market against each other; a limit that is not known is undefined. */
 function checkMarket(market: Any): void {
   check('market', market);
-  for (const name of words('price amount')) expect(market.precision[name], name).to.be.a('number').above(0);
-  for (const name of words('price amount cost')) {
+  for (const name of ['price', 'amount']) expect(market.precision[name], name).to.be.a('number').above(0);
+  for (const name of ['price', 'amount', 'cost']) {
     const { min, max } = market.limits[name];
     expect(min, `smallest ${name}`).to.be.a('number').above(0);
     if (max !== undefined) expect(max, `largest ${name}`).to.be.a('number').at.least(min);
@@ -75,7 +157,7 @@ function checkMarket(market: Any): void {
 function checkOrder(order: Any, expected: object): void {
   check('order', order);
   expect(order).to.include(expected);
-  for (const name of words('filled remaining amount')) expect(order[name], name).to.be.at.least(0);
+  for (const name of ['filled', 'remaining', 'amount']) expect(order[name], name).to.be.at.least(0);
   expect(order.filled + order.remaining).to.be.closeTo(order.amount, 1e-9);
   for (const trade of order.trades) check('trade', trade);
 }
@@ -245,10 +327,14 @@ async function proveReading(taker: Any, since: number, orderIds: readonly string
 
 const folder = temporaryFolder('ccxt');
 writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-execFileSync('npm', words(`install --ignore-scripts --no-audit --no-fund --silent ccxt@${VERSION}`), {
-  cwd: folder,
-  stdio: 'inherit',
-});
+execFileSync(
+  'npm',
+  ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent', `ccxt@${VERSION}`],
+  {
+    cwd: folder,
+    stdio: 'inherit',
+  },
+);
 symlinkSync(join(ROOT, 'node_modules/ethers'), join(folder, 'node_modules/ethers'));
 copyFileSync(join(ROOT, 'docs/examples/ccxt/redbook.js'), join(folder, 'redbook.js'));
 const { default: Redbook }: Any = await import(join(folder, 'redbook.js'));

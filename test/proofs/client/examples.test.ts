@@ -17,7 +17,6 @@ import { ROOT } from '../../support/program.ts';
 import { random, runSeed } from '../../support/seed.ts';
 import { freshDatabase, freshRedis } from '../../support/servers.ts';
 import { operate, type Service, startService } from '../../support/service.ts';
-import { words } from '../../support/words.ts';
 
 const EXAMPLES = join(ROOT, 'docs/examples');
 const NAMES = ['market-maker', 'taker', 'recorder'] as const;
@@ -37,7 +36,10 @@ function succeeds(program: string, ...args: string[]): boolean {
 }
 
 /** Other runtimes of TypeScript, which `npm run proofs -- runtimes` installs, and how they run a program. */
-const RUNTIMES = [words('deno run --allow-all --node-modules-dir=manual'), words('bun run')];
+const RUNTIMES = [
+  ['deno', 'run', '--allow-all', '--node-modules-dir=manual'],
+  ['bun', 'run'],
+];
 
 interface Running {
   readonly child: ChildProcess;
@@ -68,8 +70,17 @@ describe('the examples', function () {
       packed.write(`${name}.ts`, sourceOf(name));
       packed.write(`${name}.js`, (await transform(sourceOf(name), { loader: 'ts', format: 'esm' })).code);
     }
-    const rules = words('--tick-size 0.01 --size-step 0.001 --min-order-size null --max-order-size null');
-    const price = words('--fee-bps 10 --reference-price 2000');
+    const rules = [
+      '--tick-size',
+      '0.01',
+      '--size-step',
+      '0.001',
+      '--min-order-size',
+      'null',
+      '--max-order-size',
+      'null',
+    ];
+    const price = ['--fee-bps', '10', '--reference-price', '2000'];
     await operate(settings, 'market', 'create', 'ETH/USDC', ...rules, ...price);
     await Promise.all(
       (

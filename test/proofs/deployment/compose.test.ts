@@ -65,7 +65,7 @@ const processes = services.filter(
 );
 
 /** They end by themselves. `up --wait` with such a name alone ends with 1, because it waits for a running container. */
-const ENDING = words('settings keys users postgres-users migrate');
+const ENDING = ['settings', 'keys', 'users', 'postgres-users', 'migrate'];
 
 /** Runs the command of the service that makes the keys, with a folder instead of its volumes. */
 function makeKeys(folder: string, ...options: string[]): void {
@@ -86,11 +86,23 @@ describe('docker-compose.yml', () => {
     });
     for (const [name, { command }] of processes) expect(command![0]).to.equal(name);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
-    expect(others).to.have.members(
-      words(`
-      settings keys operator checkpoint doctor redis users admin backup-engine postgres postgres-users balancer prometheus alertmanager grafana
-    `),
-    );
+    expect(others).to.have.members([
+      'settings',
+      'keys',
+      'operator',
+      'checkpoint',
+      'doctor',
+      'redis',
+      'users',
+      'admin',
+      'backup-engine',
+      'postgres',
+      'postgres-users',
+      'balancer',
+      'prometheus',
+      'alertmanager',
+      'grafana',
+    ]);
   });
 
   it('gives each process what its role requires, from files that are made', () => {
@@ -158,7 +170,10 @@ describe('docker-compose.yml', () => {
         const { command, entrypoint, volumes, ...copy } = { ...ha.services[name]! };
         expect(command).to.deep.equal([
           ...own!,
-          ...words(`--include /run/secrets/copy.conf --replica-announce-ip ${name}`),
+          '--include',
+          '/run/secrets/copy.conf',
+          '--replica-announce-ip',
+          name,
         ]);
         expect(entrypoint).to.deep.equal(['sh', '/settings/run-copy.sh', '/settings/redis.conf']);
         if (name === 'redis') continue;
@@ -408,7 +423,14 @@ describe('docker-compose.yml', () => {
         ).to.deep.equal([]);
     const folder = mkdtempSync(join(tmpdir(), 'redbook-settings-'));
     writeSettings(folder);
-    for (const file of words('redis.conf haproxy.cfg prometheus.yml alerts.yml make-keys.mjs users.acl'))
+    for (const file of [
+      'redis.conf',
+      'haproxy.cfg',
+      'prometheus.yml',
+      'alerts.yml',
+      'make-keys.mjs',
+      'users.acl',
+    ])
       expect(statSync(join(folder, file)).mode & 0o777, file).to.equal(0o644);
     const [{ providers }] = readYaml(join(folder, 'provisioning/dashboards/redbook.yml')) as [
       { providers: { options: { path: string } }[] },
@@ -445,7 +467,7 @@ describe('docker-compose.yml', () => {
     const users = readFileSync(join(ROOT, 'k8s/components/postgres-users/users.sql'), 'utf8');
     const set = readFileSync(join(keys, 'postgres/passwords.sql'), 'utf8');
     const given = Object.fromEntries(
-      words('migrate settlement operator api snapshot operator-api').map((role) => [
+      ['migrate', 'settlement', 'operator', 'api', 'snapshot', 'operator-api'].map((role) => [
         role,
         new URL(readFileSync(join(keys, role, 'database-url'), 'utf8').trim()),
       ]),
@@ -703,7 +725,7 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
       const replies = await repliesUnder(haproxy, file, port, paths.map(get));
       expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal([
         ...Array.from({ length: 5 }, () => backend),
-        ...words('stream stream'),
+        ...['stream', 'stream'],
       ]);
     }
   });

@@ -7,12 +7,20 @@ import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/ports.ts';
 import { freshLedgerDatabase, freshRedis } from '../../support/servers.ts';
 import { operate, type Service, signIn, startService } from '../../support/service.ts';
-import { words } from '../../support/words.ts';
 
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
 export type Role = (typeof ROLES)[number];
 
-const RULES = words('--tick-size 0.01 --size-step 0.001 --min-order-size null --max-order-size null');
+const RULES = [
+  '--tick-size',
+  '0.01',
+  '--size-step',
+  '0.001',
+  '--min-order-size',
+  'null',
+  '--max-order-size',
+  'null',
+];
 
 /** The text of `/metrics` by role. */
 export async function metricsOfEveryRole(): Promise<Readonly<Record<Role, string>>> {

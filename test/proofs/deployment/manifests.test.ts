@@ -13,7 +13,6 @@ import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { CONFIG_TABLE, type Role, readConfig, requireFor, SECRET_NAMES } from '../../../src/config.ts';
 import { obtainHaproxy } from '../../support/haproxy-binary.ts';
-import { words } from '../../support/words.ts';
 import { problemsOf } from './api-schema.ts';
 import { type Reply, repliesOf } from './balancer-replies.ts';
 import { build, type Container, containersOf, type Resource, readYaml, templateOf } from './kustomize.ts';
@@ -386,9 +385,12 @@ for (const [name, made] of Object.entries(installations))
         expect(find('PodDisruptionBudget', 'redis')!.spec.maxUnavailable).to.equal(1);
         // A copy tells the primary its name in REDIS_URL.
         const [{ args }] = containersOf(copies) as [Container];
-        expect(args.slice(args.indexOf('--include'))).to.deep.equal(
-          words('--include /run/secrets/copy.conf --replica-announce-ip $(POD_NAME)'),
-        );
+        expect(args.slice(args.indexOf('--include'))).to.deep.equal([
+          '--include',
+          '/run/secrets/copy.conf',
+          '--replica-announce-ip',
+          '$(POD_NAME)',
+        ]);
       });
 
     it('keep the namespace, and so the disks and the Secrets, in a separate file', () => {

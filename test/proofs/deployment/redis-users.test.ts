@@ -12,7 +12,6 @@ import { freePort } from '../../support/ports.ts';
 import { ADMIN, openRedis } from '../../support/redis-server.ts';
 import { freshDatabase, loneRedis } from '../../support/servers.ts';
 import { isReady, launchService, operate } from '../../support/service.ts';
-import { words } from '../../support/words.ts';
 
 const FILE = new URL('../../../k8s/shared/users.acl', import.meta.url);
 
@@ -50,25 +49,54 @@ const OPEN: Work = {
 };
 /** Commands of those that keep the copies of an engine. */
 const KEEP: Work = {
-  commands: words(`
-    replicaof watch unwatch multi exec client|kill time hget hset pubsub|numsub publish
-  `),
+  commands: [
+    'replicaof',
+    'watch',
+    'unwatch',
+    'multi',
+    'exec',
+    'client|kill',
+    'time',
+    'hget',
+    'hset',
+    'pubsub|numsub',
+    'publish',
+  ],
 };
 const MARKETS = ['hget', 'hvals'];
 const ADD_JOBS = ['addStandardJob'];
-const DO_JOBS = words(`
-  addJobScheduler updateJobScheduler addDelayedJob moveToActive moveToFinished extendLock extendLocks
-  releaseLock moveStalledJobsToWait getCounts
-`);
+const DO_JOBS = [
+  'addJobScheduler',
+  'updateJobScheduler',
+  'addDelayedJob',
+  'moveToActive',
+  'moveToFinished',
+  'extendLock',
+  'extendLocks',
+  'releaseLock',
+  'moveStalledJobsToWait',
+  'getCounts',
+];
 
 const WORK: Record<string, readonly Work[]> = {
   'engine-api': [
     OPEN,
     {
-      scripts: words(`
-        place_orders admit_order cancel_orders find_claim find_live_orders find_unsettled read_balances
-        read_book read_quotes set_switch set_cancel_after take_due_cancels lease_due_cancel
-      `),
+      scripts: [
+        'place_orders',
+        'admit_order',
+        'cancel_orders',
+        'find_claim',
+        'find_live_orders',
+        'find_unsettled',
+        'read_balances',
+        'read_book',
+        'read_quotes',
+        'set_switch',
+        'set_cancel_after',
+        'take_due_cancels',
+        'lease_due_cancel',
+      ],
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'xread', 'zrange', 'time'],
     },
   ],
@@ -88,11 +116,25 @@ const WORK: Record<string, readonly Work[]> = {
   'engine-operator': [
     OPEN,
     {
-      scripts: words(`
-        set_asset set_market set_switch move_funds cancel_orders find_live_orders find_unsettled
-        read_balances scan_fields scan_members scan_switches find_indexed read_fields read_head
-        begin_rebuild fill_rebuild end_rebuild
-      `),
+      scripts: [
+        'set_asset',
+        'set_market',
+        'set_switch',
+        'move_funds',
+        'cancel_orders',
+        'find_live_orders',
+        'find_unsettled',
+        'read_balances',
+        'scan_fields',
+        'scan_members',
+        'scan_switches',
+        'find_indexed',
+        'read_fields',
+        'read_head',
+        'begin_rebuild',
+        'fill_rebuild',
+        'end_rebuild',
+      ],
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'getrange', 'client|list', 'scan'],
     },
     { commands: ['exists', 'unlink'] },
@@ -100,10 +142,17 @@ const WORK: Record<string, readonly Work[]> = {
   'engine-operator-api': [
     OPEN,
     {
-      scripts: words(`
-        set_asset set_market set_switch move_funds cancel_orders find_live_orders find_unsettled read_balances
-        read_head
-      `),
+      scripts: [
+        'set_asset',
+        'set_market',
+        'set_switch',
+        'move_funds',
+        'cancel_orders',
+        'find_live_orders',
+        'find_unsettled',
+        'read_balances',
+        'read_head',
+      ],
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'zrange', 'client|list'],
     },
   ],

@@ -1,7 +1,6 @@
 /** Requests that are whole HTTP messages and hostile in what they say: paths, queries, headers, bodies. */
 
 import type { Random } from '../../support/seed.ts';
-import { words } from '../../support/words.ts';
 import { drawBody } from './bodies.ts';
 import { HEADER_VALUES, NUMBERS, TEXTS } from './literals.ts';
 import type { Operation } from './operations.ts';
@@ -64,17 +63,54 @@ const OUTSIDE: readonly string[] = [
   `/v1/markets?${'['.repeat(5_000)}`,
 ];
 
-const METHODS: readonly string[] = words(`
-  GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND MKCOL LOCK SEARCH M-SEARCH PURGE REPORT QUERY
-`);
+const METHODS: readonly string[] = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'MKCOL',
+  'LOCK',
+  'SEARCH',
+  'M-SEARCH',
+  'PURGE',
+  'REPORT',
+  'QUERY',
+];
 
 /** Headers that the service or Node reads. */
-const READ_HEADERS: readonly string[] = words(`
-  Accept Accept-Encoding Accept-Language Cookie Forwarded If-Modified-Since If-None-Match Origin Range
-  Referer TE User-Agent Via X-Country X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto
-  X-HTTP-Method-Override X-Original-URL X-Request-Id Keep-Alive Max-Forwards Access-Control-Request-Method
-  Access-Control-Request-Headers __proto__ constructor
-`);
+const READ_HEADERS: readonly string[] = [
+  'Accept',
+  'Accept-Encoding',
+  'Accept-Language',
+  'Cookie',
+  'Forwarded',
+  'If-Modified-Since',
+  'If-None-Match',
+  'Origin',
+  'Range',
+  'Referer',
+  'TE',
+  'User-Agent',
+  'Via',
+  'X-Country',
+  'X-Forwarded-For',
+  'X-Forwarded-Host',
+  'X-Forwarded-Proto',
+  'X-HTTP-Method-Override',
+  'X-Original-URL',
+  'X-Request-Id',
+  'Keep-Alive',
+  'Max-Forwards',
+  'Access-Control-Request-Method',
+  'Access-Control-Request-Headers',
+  '__proto__',
+  'constructor',
+];
 
 /** Encodes a text for a path or a query. A lone surrogate is sent as the three bytes that UTF-8 does not allow. */
 function encoded(text: string): string {

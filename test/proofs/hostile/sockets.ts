@@ -2,7 +2,6 @@
 
 import { connect, type Socket } from 'node:net';
 import type { Random } from '../../support/seed.ts';
-import { words } from '../../support/words.ts';
 import { HEADER_VALUES, NUMBERS, TEXTS } from './literals.ts';
 import { readReplies, type WireReply } from './wire.ts';
 import type { World } from './world.ts';
@@ -146,11 +145,14 @@ const REFUSED = { mustOpen: false, closeCodes: [], frames: [] } as const;
 
 /** Handshakes whose head has a hostile value in a header that does not matter. */
 function oddHandshake(dice: Random): Handshake {
-  const name = dice.pick(
-    words(`
-    Origin Cookie Authorization Sec-WebSocket-Extensions X-Forwarded-For X-Request-Id
-  `),
-  );
+  const name = dice.pick([
+    'Origin',
+    'Cookie',
+    'Authorization',
+    'Sec-WebSocket-Extensions',
+    'X-Forwarded-For',
+    'X-Request-Id',
+  ]);
   const head = headOf(GENERAL, ...OFFER, VERSION, KEY, `${name}: ${dice.pick(HEADER_VALUES)}`);
   // A replica that offers no extension ignores those that it cannot read, or refuses the handshake.
   return { ...REFUSED, name: `odd header ${name}`, path: GENERAL, head };

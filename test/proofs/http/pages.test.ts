@@ -8,7 +8,6 @@ import { KEYS } from '../../../src/engine/keys.ts';
 import { writeCursor } from '../../../src/history/list-cursor.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from '../../http/fixture.ts';
 import { random, runSeed } from '../../support/seed.ts';
-import { words } from '../../support/words.ts';
 
 interface Listed {
   readonly id: string;
@@ -277,10 +276,21 @@ describe('pages of orders and trades', () => {
   });
 
   it('reject invalid and repeated values, and ignore unknown parameters', async () => {
-    for (const query of words(`
-      status= status=open status=LIVE status=live&status=live status=live,closed limit= limit=0 limit=101
-      limit=-1 limit=1.5 limit=1e1 limit=ten limit=5&limit=5
-    `)) {
+    for (const query of [
+      'status=',
+      'status=open',
+      'status=LIVE',
+      'status=live&status=live',
+      'status=live,closed',
+      'limit=',
+      'limit=0',
+      'limit=101',
+      'limit=-1',
+      'limit=1.5',
+      'limit=1e1',
+      'limit=ten',
+      'limit=5&limit=5',
+    ]) {
       const { status, body } = await alice.get(`/v1/orders?${query}`);
       expect([status, body.code], query).to.deep.equal([400, 'VALIDATION_ERROR']);
       expect(body.error, query).to.match(/^(status|limit): /);
@@ -290,7 +300,13 @@ describe('pages of orders and trades', () => {
       expect([status, body.code], query).to.deep.equal([400, 'VALIDATION_ERROR']);
     }
     const [id] = await rest(alice, 1);
-    for (const query of words('unknown=1&unknown=2 status[]=x Limit=0 limit=100 limit=001&orderId=NO')) {
+    for (const query of [
+      'unknown=1&unknown=2',
+      'status[]=x',
+      'Limit=0',
+      'limit=100',
+      'limit=001&orderId=NO',
+    ]) {
       expect(idsOf((await page(alice, `/v1/orders?${query}`)).items), query).to.deep.equal([id]);
     }
   });

@@ -21,7 +21,6 @@ import {
   startService,
 } from '../../support/service.ts';
 import { type ReceivedSpan, receiveSpans } from '../../support/trace-receiver.ts';
-import { words } from '../../support/words.ts';
 
 type Json = Record<string, unknown>;
 
@@ -224,9 +223,16 @@ describe('roles as processes', function () {
     const [first, second] = await Promise.all([start('api'), start('api')]);
     const [worker] = await Promise.all([start('settlement'), start('settlement')]);
     await operate(shared, 'asset', 'set', 'USDC', '--scale', '6');
-    const rules = words(`
-      --tick-size 0.01 --size-step 0.001 --min-order-size null --max-order-size null
-    `);
+    const rules = [
+      '--tick-size',
+      '0.01',
+      '--size-step',
+      '0.001',
+      '--min-order-size',
+      'null',
+      '--max-order-size',
+      'null',
+    ];
     await operate(shared, 'market', 'create', 'ETH/USDC', ...rules, '--fee-bps', '10');
     const signer = ethersSigner();
     await operate(shared, 'account', 'credit', signer.address, 'USDC', '100000', '--reference', 'a deposit');

@@ -21,7 +21,6 @@ import { freePort } from '../../support/ports.ts';
 import { openRedis } from '../../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../../support/servers.ts';
 import { type Call, operate, type Service, signIn, startService } from '../../support/service.ts';
-import { words } from '../../support/words.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const CHANGE = '\n-- the next release\n';
@@ -73,7 +72,16 @@ describe('two releases', function () {
 
   it('trade at the same time, and the older one starts again on data of the newer one', async () => {
     const older = await start('api');
-    const rules = words('--tick-size 1 --size-step 1 --min-order-size null --max-order-size null');
+    const rules = [
+      '--tick-size',
+      '1',
+      '--size-step',
+      '1',
+      '--min-order-size',
+      'null',
+      '--max-order-size',
+      'null',
+    ];
     await operate(settings, 'market', 'create', 'ETH/USDC', ...rules, '--fee-bps', '10');
     const signers = { buy: ethersSigner(), sell: ethersSigner() };
     await operate(

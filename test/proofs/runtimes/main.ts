@@ -7,15 +7,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ROOT } from '../../support/program.ts';
-import { words } from '../../support/words.ts';
 import { temporaryFolder } from '../command.ts';
 
-const PACKAGES = 'deno@2.9.6 bun@1.4.5';
+const PACKAGES = ['deno@2.9.6', 'bun@1.4.5'];
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 
 const folder = temporaryFolder('runtimes');
 writeFileSync(join(folder, 'package.json'), '{ "private": true }');
-execFileSync('npm', words(`install --no-audit --no-fund --silent ${PACKAGES}`), {
+execFileSync('npm', ['install', '--no-audit', '--no-fund', '--silent', ...PACKAGES], {
   cwd: folder,
   stdio: 'inherit',
 });
