@@ -83,7 +83,8 @@ class Batch {
         known.push([index, placed.orderId]);
         return '';
       });
-    const isOpen = await Promise.all(indexes.map((index) => this.#isOpen(this.#orders[index])));
+    const isOpen = await this.#areOpen(indexes);
+    if (isOpen === undefined) return [];
     let together: Promise<void>[] = [];
     for (const [at, index] of indexes.entries()) {
       if (!isOpen[at]) {
@@ -98,18 +99,28 @@ class Batch {
     return known;
   }
 
+  /**
+   * Tells of each order if only Postgres knows whether its client order id was used.
+   * @returns undefined when the engine does not answer: every order is refused for that, and none waits for it again
+   */
+  async #areOpen(indexes: readonly number[]): Promise<boolean[] | undefined> {
+    try {
+      return await Promise.all(indexes.map((index) => this.#isOpen(this.#orders[index])));
+    } catch (error) {
+      for (const index of indexes) await this.#tell(index, () => Promise.reject(error));
+      return undefined;
+    }
+  }
+
   #place(body: unknown, maxLooks?: number): Promise<Placed> {
     return placeOrder(this.#call, body, readOneOf, maxLooks);
   }
 
-  /** True if only Postgres can tell whether the client order id of a body was used. */
   async #isOpen(body: unknown): Promise<boolean> {
     const id = clientOrderId.safeParse(isObject(body) ? body.clientOrderId : undefined);
     if (!id.success) return false;
     const { services, wallet } = this.#call;
-    // A failure is that of placing, too.
-    const found = await services.engine.orders.find(wallet, id.data).catch(() => null);
-    return found?.outcome === 'unchecked';
+    return (await services.engine.orders.find(wallet, id.data)).outcome === 'unchecked';
   }
 
   /** Notes the text of a result, or the error in its place. */
