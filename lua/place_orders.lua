@@ -10,7 +10,7 @@ KEYS  engine, events, bids, asks, base_balances, quote_balances, live, claims_0,
       filters...   strings of the claim filters that the orders name
 ARGV  call         `src/engine/placing-call.ts` describes its bytes
       orders...    the bytes of each are described there
-Replies  { epoch, time and makers met in vain, an outcome for each order } as bytes described there
+Replies  { epoch, time and skipped makers, an outcome for each order } as bytes described there
 Events   an order_placed each, after an orders_closed if it replaces an order; after a failed settlement also
          market_changed
 
@@ -104,7 +104,7 @@ end
 
 -- An order that needs an unreadable key fails alone.
 if #ARGV > FIRST_ORDER then pcall(read_ahead) end
-local replies, met, met_in_vain = { '' }, 0, ''
+local replies, met, skipped_makers = { '' }, 0, ''
 local place_any -- the whole command, once it is made
 for index = FIRST_ORDER, #ARGV do
   local bytes = ARGV[index]
@@ -143,10 +143,10 @@ for index = FIRST_ORDER, #ARGV do
     replies[index] = done and reply or struct.pack(CODE_FORMAT, FAILED) .. tostring(reply)
     met = met + makers_met
     if makers_met > 0 and is_in_vain(replies[index]) then
-      met_in_vain = met_in_vain .. struct.pack(MET_IN_VAIN_FORMAT, index - FIRST_ORDER, makers_met)
+      skipped_makers = skipped_makers .. struct.pack(SKIPPED_MAKERS_FORMAT, index - FIRST_ORDER, makers_met)
     end
   end
 end
 write_call()
-replies[1] = struct.pack(PLACING_REPLY_FORMAT, state.epoch, time) .. met_in_vain
+replies[1] = struct.pack(PLACING_REPLY_FORMAT, state.epoch, time) .. skipped_makers
 return replies

@@ -368,7 +368,7 @@ const SETTINGS = {
     name: 'EVENTS_STAY_MS',
     default: '600000',
     meaning:
-      'least time that the engine keeps settled events, in milliseconds: so much older a restored Postgres may be; ' +
+      'minimum time that settled events are kept, in milliseconds; a restored Postgres may lag by this much; ' +
       'shorter while its memory is more than half full',
     ...wholeNumber(10_000, 86_400_000),
   },
@@ -376,7 +376,7 @@ const SETTINGS = {
     name: 'ENGINE_DURABILITY',
     default: 'checked',
     meaning:
-      '`trusted`: you vouch for a Redis that hides its settings (CONFIG GET), and for a Postgres with `fsync` or `full_page_writes` off; `checked` refuses both',
+      '`trusted`: use a Redis whose settings cannot be read (CONFIG GET), or a Postgres with `fsync` or `full_page_writes` off; durability is then your responsibility; `checked` refuses both',
     mustBe: `one of ${DURABILITIES.join(', ')}`,
     schema: z.enum(DURABILITIES),
   },

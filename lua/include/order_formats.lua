@@ -2,7 +2,7 @@
 -- `npm run -s proofs -- order-formats` from the layouts of `src/order` and `src/engine`; a test compares them.
 --- define PLACING_CALL_FORMAT '>I2I6I2I7I7I2I1I7I7I1I1I4I4I4I1c0I1c0'
 --- define PLACING_REPLY_FORMAT '>I2I6'
---- define MET_IN_VAIN_FORMAT '>I1I2'
+--- define SKIPPED_MAKERS_FORMAT '>I1I2'
 --- define ORDER_FORMAT '>c20xxI1I1I1I1xI7I2c0I7I1I6I6I1c8c14I1c0I1c0I1c0'
 --- define ORDER_AHEAD_FORMAT '>c20xxI1I1xxxI7'
 --- define MATCH_FORMAT '>I1I1I7I7I7'

@@ -10,7 +10,7 @@ import { checkSameMovement, type Engine, type EngineMoment } from '../engine/ind
 import type { Servers } from './servers.ts';
 import { untilSettled } from './until-settled.ts';
 
-/** Most lookups in Postgres. One is enough unless it took minutes. */
+/** Maximum look-ups in Postgres. A second is for a first one that took minutes. */
 const LOOKS = 3;
 
 /**

@@ -186,7 +186,7 @@ export class EngineLifecycle {
       case 'unknown':
         throw new Refusal(
           'SERVICE_UNAVAILABLE',
-          'Postgres must tell where the ledger stands before the engine opens',
+          "cannot open the engine before the ledger's position is read from Postgres",
         );
     }
   }

@@ -57,7 +57,7 @@ const BYTES_PER_MAKER = 552;
 const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * Most index entries that the first script of a read returns, and that each later one does. Most lists are complete with
+ * Maximum index entries returned by the first script of a read, and by each later one. Most lists are complete with
  * the first ones: a hundred orders that were placed and cancelled are two hundred events.
  */
 const STAMPS_TOGETHER = { first: 250, later: 500 };

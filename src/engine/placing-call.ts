@@ -103,16 +103,16 @@ export const PLACING_ORDER = layout(
   'PLACING_ORDER',
 );
 
-/** The first item of the reply. A `MET_IN_VAIN` follows for each order that met makers and filled nothing. */
+/** The first item of the reply. A `SKIPPED_MAKERS` follows for each order that met makers and filled nothing. */
 export const PLACING_REPLY = layout({ epoch: u16, time: u48 }, 'PLACING_REPLY');
 
-export const MET_IN_VAIN = layout(
+export const SKIPPED_MAKERS = layout(
   {
     /** Place of the order in the call, counted from 0. */
     order: u8,
     makers: u16,
   },
-  'MET_IN_VAIN',
+  'SKIPPED_MAKERS',
 );
 
 const steps = mapped(u56, Number, BigInt);

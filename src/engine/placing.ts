@@ -21,13 +21,13 @@ import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout
 import { marketKeys } from './keys.ts';
 import { refusalOf, Stale, sequenceIn } from './outcomes.ts';
 import {
-  MET_IN_VAIN,
   OUTCOMES,
   PLACED,
   PLACING_CALL,
   PLACING_ORDER,
   PLACING_REPLY,
   type PlacingCall,
+  SKIPPED_MAKERS,
 } from './placing-call.ts';
 import type { Hold } from './script-runner.ts';
 import { PLACE_ORDERS } from './scripts.ts';
@@ -77,7 +77,7 @@ export interface OrderLimits {
  */
 const MAX_MAKERS_OF_CALL = 200;
 
-/** Makers that take the engine as long to meet in vain as one order takes it: 1.4 µs each, and some 50 µs. */
+/** How many skipped makers cost as much as one order: 1.4 µs each against about 50 µs. */
 const MAKERS_OF_A_TURN = 32;
 
 interface MeasuredOrder {
@@ -97,7 +97,7 @@ interface Outcome {
   readonly epoch: number;
   readonly timeMs: number;
   /** Number of makers that the order met without a fill. */
-  readonly metInVain: number;
+  readonly skippedMakers: number;
   readonly hold: Hold | undefined;
 }
 
@@ -122,7 +122,7 @@ export class PlacingCalls {
     this.#queue = new CommandQueue({
       run: (market, orders) => this.#call(market, orders),
       late: neverSent,
-      cost: (_order, { metInVain }) => Math.floor(metInVain / MAKERS_OF_A_TURN),
+      cost: (_order, { skippedMakers }) => Math.floor(skippedMakers / MAKERS_OF_A_TURN),
       here: core.here,
       patienceMs: core.patienceMs,
     });
@@ -188,16 +188,16 @@ export class PlacingCalls {
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const { reply, hold } = await this.#core.scripts.runUnheld(PLACE_ORDERS, input);
     const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);
-    const metInVain = readMetInVain(reply.shared);
+    const skippedMakers = readSkippedMakers(reply.shared);
     let next = 0;
     return packed.map((one) => {
       if (one instanceof Error || 'bytes' in one) return one;
-      const met = metInVain?.get(next) ?? 0;
+      const met = skippedMakers?.get(next) ?? 0;
       const bytes = reply.results[next]!;
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
       if (isPlaced(bytes)) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
-      return { bytes, epoch: epochNow, timeMs, metInVain: met, hold };
+      return { bytes, epoch: epochNow, timeMs, skippedMakers: met, hold };
     });
   }
 
@@ -229,7 +229,7 @@ const OTHER_FILTER: Outcome = {
   bytes: Buffer.from([OUTCOMES.stale, ...Buffer.from('filter')]),
   epoch: 0,
   timeMs: 0,
-  metInVain: 0,
+  skippedMakers: 0,
   hold: undefined,
 };
 
@@ -239,14 +239,14 @@ export const uncheckedAt = (moment: EngineMoment, ticket: Ticket): Placement => 
   ticket,
 });
 
-/** Reads the makers that orders met in vain, by the orders' places in the call; undefined: none did. */
-function readMetInVain(shared: Buffer): Map<number, number> | undefined {
-  const size = MET_IN_VAIN.sizeAt(shared, 0);
+/** Reads the numbers of skipped makers, by the places of the orders in the call; undefined: no order skipped any. */
+function readSkippedMakers(shared: Buffer): Map<number, number> | undefined {
+  const size = SKIPPED_MAKERS.sizeAt(shared, 0);
   let at = PLACING_REPLY.sizeAt(shared, 0);
   if (at === shared.length) return undefined;
   const met = new Map<number, number>();
   for (; at < shared.length; at += size) {
-    const { order, makers } = MET_IN_VAIN.unpack(shared.subarray(at));
+    const { order, makers } = SKIPPED_MAKERS.unpack(shared.subarray(at));
     met.set(order, makers);
   }
   return met;

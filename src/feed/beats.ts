@@ -13,7 +13,7 @@ export interface BeatClaim {
   readonly timeMs: number;
 }
 
-export const CLAIM_TICK = describeScript({
+export const CLAIM_BEAT = describeScript({
   name: 'claim_beat',
   keys: ['beats'],
   args: ['beatMs'],
@@ -23,7 +23,7 @@ export const CLAIM_TICK = describeScript({
   },
 });
 
-const claimScript = new LoadedCall(CLAIM_TICK, loadScript(CLAIM_TICK.name));
+const claimScript = new LoadedCall(CLAIM_BEAT, loadScript(CLAIM_BEAT.name));
 
 export const claimBeat = (redis: Redis): Promise<BeatClaim> =>
   claimScript.run(redis, { beats: BEATS, beatMs: BEAT_MS });

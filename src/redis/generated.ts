@@ -118,25 +118,6 @@ export const GENERATED: Readonly<Record<string, (...used: any[]) => any>> = {
       };
     },
   }),
-  MET_IN_VAIN: ({ order, makers }) => ({
-    packInto(bytes: any, start: any, record: any) {
-      let at = start;
-      at = order.write(bytes, at, record.order);
-      at = makers.write(bytes, at, record.makers);
-      return at;
-    },
-    unpack(bytes: any, start: any) {
-      let at = start;
-      const orderValue = order.read(bytes, at);
-      at += order.sizeAt(bytes, at);
-      const makersValue = makers.read(bytes, at);
-      at += makers.sizeAt(bytes, at);
-      return {
-        order: orderValue,
-        makers: makersValue,
-      };
-    },
-  }),
   ORDER_PLACED: ({ status, reason, size, filled, firstTrade, fills, wallet, market, side, type, timeInForce, postOnly, leverage, priceTicks, clientOrderId }) => ({
     packInto(bytes: any, start: any, record: any) {
       let at = start;
@@ -425,6 +406,25 @@ export const GENERATED: Readonly<Record<string, (...used: any[]) => any>> = {
       return {
         epoch: epochValue,
         time: timeValue,
+      };
+    },
+  }),
+  SKIPPED_MAKERS: ({ order, makers }) => ({
+    packInto(bytes: any, start: any, record: any) {
+      let at = start;
+      at = order.write(bytes, at, record.order);
+      at = makers.write(bytes, at, record.makers);
+      return at;
+    },
+    unpack(bytes: any, start: any) {
+      let at = start;
+      const orderValue = order.read(bytes, at);
+      at += order.sizeAt(bytes, at);
+      const makersValue = makers.read(bytes, at);
+      at += makers.sizeAt(bytes, at);
+      return {
+        order: orderValue,
+        makers: makersValue,
       };
     },
   }),

@@ -218,7 +218,7 @@ export function createSnapshots(options: SnapshotOptions): Snapshots {
     lastBuildMs = performance.now() - begunAtMs;
   };
 
-  const untilNextTickMs = (): number => {
+  const untilNextBeatMs = (): number => {
     const leftMs = (beatEndsAtMs - performance.now()) % BEAT_MS;
     return leftMs > 0 ? leftMs : leftMs + BEAT_MS;
   };
@@ -230,7 +230,7 @@ export function createSnapshots(options: SnapshotOptions): Snapshots {
   return {
     async beat() {
       // A process that cannot build leaves the beat to another process.
-      if (building || !engine.lifecycle.isOpen()) return { taken: false, untilNextMs: untilNextTickMs() };
+      if (building || !engine.lifecycle.isOpen()) return { taken: false, untilNextMs: untilNextBeatMs() };
       building = true;
       let taken = false;
       try {
@@ -244,7 +244,7 @@ export function createSnapshots(options: SnapshotOptions): Snapshots {
       } finally {
         building = false;
       }
-      return { taken, untilNextMs: untilNextTickMs() };
+      return { taken, untilNextMs: untilNextBeatMs() };
     },
     buildMs: () => lastBuildMs,
   };

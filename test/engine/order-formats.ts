@@ -6,11 +6,11 @@ import { EVENT_KINDS } from '../../src/engine/event-codec.ts';
 import {
   END_CODES,
   MATCH,
-  MET_IN_VAIN,
   PLACED,
   PLACING_CALL,
   PLACING_ORDER,
   PLACING_REPLY,
+  SKIPPED_MAKERS,
   STATUS_CODES,
   TERMS,
 } from '../../src/engine/placing-call.ts';
@@ -50,7 +50,7 @@ export const ORDER_READ = PLACING_ORDER.names.filter((name) => TERMS_READ.includ
 const FORMATS: readonly (readonly [name: string, format: string])[] = [
   ['PLACING_CALL_FORMAT', formatOf(PLACING_CALL)],
   ['PLACING_REPLY_FORMAT', formatOf(PLACING_REPLY)],
-  ['MET_IN_VAIN_FORMAT', formatOf(MET_IN_VAIN)],
+  ['SKIPPED_MAKERS_FORMAT', formatOf(SKIPPED_MAKERS)],
   ['ORDER_FORMAT', formatOf(PLACING_ORDER, ORDER_READ)],
   ['ORDER_AHEAD_FORMAT', formatOf(PLACING_ORDER, ['wallet', 'side', 'type', 'priceTicks'])],
   ['MATCH_FORMAT', formatOf(MATCH)],

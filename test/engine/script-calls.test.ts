@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CONSUME_CHALLENGE } from '../../src/auth/challenges.ts';
 import * as engineScripts from '../../src/engine/scripts.ts';
-import { CLAIM_TICK } from '../../src/feed/beats.ts';
+import { CLAIM_BEAT } from '../../src/feed/beats.ts';
 import { COUNT_ORDERS } from '../../src/http/limits/order-limit.ts';
 import { COUNT_REQUESTS } from '../../src/http/limits/request-log.ts';
 import { loadScript, scriptOf } from '../../src/redis/lua.ts';
@@ -14,7 +14,7 @@ const LUA = new URL('../../lua/', import.meta.url);
 const { FIXED_KEYS, ...described } = engineScripts;
 const CALLS: readonly ScriptCall<string, string, unknown>[] = [
   ...Object.values(described),
-  CLAIM_TICK,
+  CLAIM_BEAT,
   CONSUME_CHALLENGE,
   COUNT_ORDERS,
   COUNT_REQUESTS,

@@ -10,7 +10,7 @@ import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
 import { checked } from '../checked.ts';
 import type { WalletCall } from '../route.ts';
 
-/** Most lookups in Postgres. The first one counts unless it took minutes, or the engine wakes from minutes of rest. */
+/** Maximum look-ups in Postgres per request. A second is needed only if the first result has expired. */
 const MAX_LOOKS = 2;
 const UNREADABLE = 'the order cannot be read at the moment';
 
@@ -44,7 +44,7 @@ export async function admitOrders(call: WalletCall, bodies: readonly unknown[]):
  * Places the order of a body. A known client order id takes precedence: the rest of a refused request is then ignored.
  * @param body that of the call, or one of its parts
  * @param read reads the body @throws Refusal if it is no order
- * @param maxLooks most lookups in Postgres
+ * @param maxLooks maximum look-ups in Postgres
  */
 export async function placeOrder(
   call: WalletCall,

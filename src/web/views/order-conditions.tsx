@@ -106,7 +106,7 @@ function Advanced() {
   );
 }
 
-/** The choices that guard the hand. */
+/** Options that guard against slips. */
 function Choices() {
   const lossText = (from: AskAt): string => NAMED[from] ?? `from a loss of ${from} % on`;
   const options = ASK_AT.map((from) => [from, lossText(from)] as const);

@@ -31,7 +31,7 @@ export function WalletDialog({ opened, open, onClose }: WalletDialogProps) {
       </dl>
       <StaySignedIn />
       {demoOffered && <DemoFunds />}
-      {isDemoSession.value && <DemoKey onBurn={onClose} />}
+      {isDemoSession.value && <DemoKey onDelete={onClose} />}
       <div class="dialog-actions">
         <button type="button" class="button" onClick={() => signOut()}>
           Sign out of this page
@@ -54,7 +54,7 @@ export function DemoFunds() {
 
 const shownKey = signal<string | null>(null);
 
-function DemoKey({ onBurn }: { onBurn: () => void }) {
+function DemoKey({ onDelete }: { onDelete: () => void }) {
   const burn = async (): Promise<void> => {
     const agreed = await confirmed({
       title: 'Destroy the demo wallet?',
@@ -63,7 +63,7 @@ function DemoKey({ onBurn }: { onBurn: () => void }) {
     });
     if (!agreed) return;
     shownKey.value = null;
-    onBurn();
+    onDelete();
     burnDemoWallet();
   };
   return (
@@ -81,7 +81,7 @@ function DemoKey({ onBurn }: { onBurn: () => void }) {
           Export the key
         </button>
         <button type="button" class="button danger" onClick={() => void burn()}>
-          Burn the wallet
+          Delete this wallet
         </button>
       </div>
       {shownKey.value !== null && (

@@ -276,7 +276,7 @@ describe('the users of Redis', () => {
     ['queue-settlement', 'GET', '{redbook}:login:eip712:x'],
     ['queue-snapshot', 'SUBSCRIBE', '{redbook}:feed:general'],
     ['queue-snapshot', 'DEL', '{redbook}:settlement:meta'],
-    ['queue-operator', 'HSET', '{redbook}:feed:ticks', 'tick', '0'],
+    ['queue-operator', 'HSET', '{redbook}:feed:beats', 'tick', '0'],
     ['queue-operator', 'HGET', '{redbook}:engine', 'epoch'],
     ['queue-all', 'FLUSHALL'],
     ['admin', 'FLUSHALL'],
@@ -336,7 +336,7 @@ describe('the users of Redis', () => {
       expect(await refusalOf('engine-api')).to.match(/ hset \{redbook\}:live, hget \{redbook\}:assets: load/);
       await change('queue-snapshot', '-zadd', 'clearselectors');
       expect(await refusalOf('queue-snapshot')).to.match(
-        / zadd \{redbook\}:feed:ticks, subscribe \{redbook\}:feed:wanted, unsub/,
+        / zadd \{redbook\}:feed:beats, subscribe \{redbook\}:feed:wanted, unsub/,
       );
       await change('engine-stream', 'resetkeys');
       expect(await refusalOf('engine-stream')).to.match(/^Redis refuses its user a right .* key/);

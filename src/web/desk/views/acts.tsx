@@ -45,7 +45,7 @@ export function Acts() {
         title="Acts, newest first"
         columns={['Time (UTC)', 'Act', 'By', 'Reason', 'Of']}
         rows={answer?.acts.map(rowOf).reverse()}
-        empty="Nobody changed anything."
+        empty="No changes yet."
         trouble={trouble}
         more={answer?.nextCursor ? `the first ${MOST} since that day` : undefined}
       />

@@ -20,7 +20,7 @@ export function Books() {
           title="Checks"
           columns={['Check', 'Asset', 'Compared', 'Result']}
           rows={reconcile.answer && rowsOf(reconcile.answer)}
-          empty="An older release reconciled: it kept no results."
+          empty="No results of single checks were kept."
           trouble={trouble ?? reconcile.trouble}
         />
       )}
