@@ -330,8 +330,8 @@ describe('the version of package.json', () => {
     ['package-lock.json', /^ {2}"version": "(.*)",$/m],
     ['package-lock.json', /^ {6}"name": "redbook",\n {6}"version": "(.*)",$/m],
     ['docker-compose.yml', /\$\{REDBOOK_IMAGE:-redbook:(.*)\}/],
-    ['k8s/base/kustomization.yaml', /newTag: (.*)$/m],
-    ['k8s/overlays/production/kustomization.yaml', /newTag: (.*)$/m],
+    ['k8s/images/kustomization.yaml', /- name: redbook\n {4}newTag: (.*)$/m],
+    ['k8s/images/kustomization.yaml', /- name: redbook-backup\n {4}newTag: (.*)$/m],
     ['docs/operating.md', /redbook:(\d+\.\d+\.\d+)/],
     ['CHANGELOG.md', /^## (\d+\.\d+\.\d+)/m],
   ];

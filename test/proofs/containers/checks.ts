@@ -27,6 +27,8 @@ const BALANCER_BACK_WITHIN_MS = 5_000;
 const FEW_FILES = 512;
 
 const GUIDE = 'docs/operating.md';
+/** Where the guide has the way back from an upgrade. */
+export const WAY_BACK = '**The way back**, from a checkout';
 
 /** Prints the seconds in which the engine's Redis flushed its file. */
 const READ_FLUSH =
@@ -206,8 +208,9 @@ export const CHECKS: readonly Check[] = [
   check('upgrade without an interruption', "the guide's commands under load", async (cluster) => {
     const { checkout, engine } = cluster;
     const before = await cluster.containers();
+    await engine.docker('tag', cluster.image, cluster.formerImage);
     change(cluster, 'two', 902);
-    const script = blockOf(checkout.read(GUIDE), '**Upgrade.**', 'sh');
+    const script = blockOf(checkout.read(GUIDE), '### On Compose', 'sh');
     let upgrade: Ended | undefined;
     const result = await cluster.underLoad(async () => {
       upgrade = await engine.script(script, checkout.folder);
@@ -216,6 +219,24 @@ export const CHECKS: readonly Check[] = [
       loaded(result),
       { 'no request fails': result.failed === 0, ...(await upgraded(cluster, 'two', before)) },
       upgrade,
+    );
+  }),
+
+  check('the way back', "the guide's command, then the new release again", async (cluster) => {
+    const { checkout, engine } = cluster;
+    const before = await cluster.containers();
+    const event = eventOf(await cluster.operator('status'));
+    const script = blockOf(checkout.read(GUIDE), WAY_BACK, 'sh');
+    const back = await engine.script(script.replace('redbook:former', cluster.formerImage), checkout.folder);
+    const result = await cluster.underLoad(async () => undefined);
+    const isFormer = await upgraded(cluster, 'one', before);
+    const again = (await untilUp(cluster)).at(-1);
+    const after = eventOf(await cluster.operator('status'));
+    return judged(
+      `${loaded(result)}; event ${event} to ${after}`,
+      { 'the former release trades': result.placed > 0, 'no event is lost': after >= event, ...isFormer },
+      back,
+      again,
     );
   }),
 

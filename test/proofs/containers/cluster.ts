@@ -23,6 +23,8 @@ export interface Cluster {
   readonly checkout: Checkout;
   /** Name of the image that is built from the checkout. */
   readonly image: string;
+  /** The name that the guide's `redbook:former` has here. */
+  readonly formerImage: string;
   /** The wallet that trades under load. It is credited as soon as there is a market. */
   readonly wallet: Wallet;
   up(...options: string[]): Promise<Ended>;
@@ -43,6 +45,7 @@ export interface Cluster {
 export function openCluster(): Cluster {
   const checkout = makeCheckout();
   const image = `${PROJECT}:1`;
+  const formerImage = `${PROJECT}:former`;
   const env = {
     COMPOSE_FILE: checkout.composeFile,
     COMPOSE_PROJECT_NAME: PROJECT,
@@ -69,11 +72,11 @@ export function openCluster(): Cluster {
       join(checkout.folder, `docker-compose${part}.yml`),
     ]);
     await engine.compose(...files, '--profile', '*', 'down', '--volumes', '--timeout', '20');
-    await engine.docker('image', 'rm', image);
+    await engine.docker('image', 'rm', image, formerImage);
   };
 
   return {
-    ...{ engine, checkout, image, wallet },
+    ...{ engine, checkout, image, formerImage, wallet },
     addFile(name) {
       const file = `${checkout.folder}/${name}`;
       if (!env.COMPOSE_FILE.split(':').includes(file)) env.COMPOSE_FILE += `:${file}`;

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { blockOf } from '../../support/guide.ts';
+import { WAY_BACK } from './checks.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -17,7 +18,8 @@ describe('npm run containers', () => {
     const runbook = readFileSync(`${ROOT}docs/runbook.md`, 'utf8');
     const readme = readFileSync(`${ROOT}README.md`, 'utf8');
     expect(blockOf(guide, '**First session.**', 'sh')).to.include('market create ETH/USDC');
-    expect(blockOf(guide, '**Upgrade.**', 'sh')).to.include('--no-recreate');
+    expect(blockOf(guide, '### On Compose', 'sh')).to.include('--no-recreate');
+    expect(blockOf(guide, WAY_BACK, 'sh')).to.match(/^REDBOOK_IMAGE=redbook:former docker compose up/);
     expect(blockOf(guide, '**Session key.**', 'sh')).to.include('--rotate-session-key');
     const entry = blockOf(runbook, '## When somebody added an entry', 'sh').trim().split('\n');
     expect(entry.map((line) => line.split(' ')[1])).to.deep.equal(['status', 'xtrim', 'xsetid']);

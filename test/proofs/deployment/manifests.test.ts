@@ -4,7 +4,7 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { CONFIG_TABLE, type Role, readConfig, requireFor, SECRET_NAMES } from '../../../src/config.ts';
+import { blockOf } from '../../support/guide.ts';
 import { obtainHaproxy } from '../../support/haproxy-binary.ts';
 import { problemsOf } from './api-schema.ts';
 import { type Reply, repliesOf } from './balancer-replies.ts';
@@ -111,6 +112,14 @@ describe('the schemas of the Kubernetes API', () => {
     expect(SECRETS.flatMap(problemsOf)).to.deep.equal([]);
   });
 });
+
+interface Image {
+  readonly name: string;
+  readonly newName?: string;
+  readonly newTag?: string;
+}
+const imagesOf = (folder: string): readonly Image[] =>
+  (readYaml(`${K8S}${folder}/kustomization.yaml`)[0] as { images?: Image[] }).images ?? [];
 
 /** Label of the pods of a StatefulSet. */
 const POD_NAME = 'statefulset.kubernetes.io/pod-name';
@@ -248,15 +257,10 @@ for (const [name, made] of Object.entries(installations))
 
     it('list every image for a private registry, with a Secret to pull it', () => {
       const overlays =
-        name === 'ha'
-          ? ['overlays/production', 'overlays/ha']
-          : [`overlays/${name.split(' ')[0]}`, ...(name.endsWith('backups') ? ['components/backup'] : [])];
-      const listed = ['base', ...overlays].flatMap((folder) => {
-        const [{ images = [] }] = readYaml(`${K8S}${folder}/kustomization.yaml`) as [
-          { images?: { name: string; newName?: string }[] },
-        ];
-        return images.flatMap(({ name: image, newName }) => [image, newName]);
-      });
+        name === 'ha' ? ['overlays/production', 'overlays/ha'] : [`overlays/${name.split(' ')[0]}`];
+      const listed = ['images', ...overlays].flatMap((folder) =>
+        imagesOf(folder).flatMap(({ name: image, newName }) => [image, newName]),
+      );
       for (const one of workloads) {
         for (const { image } of containersOf(one)) expect(listed).to.include(image.split(':')[0]);
         expect(podOf(one).serviceAccountName, titleOf(one)).to.equal('redbook');
@@ -519,14 +523,107 @@ for (const [name, made] of Object.entries(installations))
       });
   });
 
+describe('the images', () => {
+  const tags = new Map(imagesOf('images').map(({ name, newTag }) => [name, newTag]));
+
+  it('have their tags in one place', () => {
+    const files = readdirSync(K8S, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.yaml'),
+    );
+    const named = files.flatMap((path) =>
+      [...readFileSync(join(K8S, path), 'utf8').matchAll(/\bimage: ([\w./-]+)(?::(\S+))?$/gm)].map(
+        ([, image, tag]) => [path, image, tag] as const,
+      ),
+    );
+    expect(named.length).to.be.above(10);
+    for (const [path, image, tag] of named) {
+      expect(tags.has(image!), `${path}: ${image}`).to.equal(true);
+      expect(tag, path).to.equal(undefined);
+    }
+  });
+
+  it('are those of Compose, and the backup image is built from the same Postgres', () => {
+    const root = new URL('../../../', import.meta.url);
+    const files = ['docker-compose.yml', 'docker-compose.ha.yml', 'docker-compose.backup.yml'];
+    const texts = [...files, 'k8s/components/backup/Dockerfile'].map((path) =>
+      readFileSync(new URL(path, root), 'utf8'),
+    );
+    const found = new Set<string>();
+    for (const [, image, tag] of texts
+      .join('\n')
+      .matchAll(/[\s=-](redbook|redbook-backup|redis|postgres):(\d+\.[\w.-]+)/g)) {
+      expect(tag, image).to.equal(tags.get(image!));
+      found.add(image!);
+    }
+    expect(found).to.deep.equal(new Set(tags.keys()));
+  });
+});
+
+describe('the upgrade of docs/operating.md', () => {
+  const guide = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8');
+  const steps = blockOf(guide, '### On Kubernetes', 'sh');
+
+  it('names only what the manifests and make-keys have', () => {
+    const all = build(`${K8S}overlays/production`);
+    const named = (kind: string): string[] =>
+      all.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name);
+    const secrets = SECRETS.map(({ metadata }) => metadata.name);
+    const asked = (pattern: RegExp): string[] => [...steps.matchAll(pattern)].map(([, name]) => name!);
+    expect(secrets).to.include.members(asked(/get secret (\S+)/g));
+    expect(named('StatefulSet')).to.include.members(asked(/get statefulset (\S+)/g));
+    expect(named('CronJob')).to.include.members(asked(/--from=cronjob\/(\S+)/g));
+    for (const [, key, value] of steps.matchAll(/(app\.kubernetes\.io\/\w+)=([\w-]+)/g))
+      expect(
+        all.some((one) => templateOf(one)?.metadata?.labels?.[key!] === value),
+        `${key}=${value}`,
+      ).to.equal(true);
+    expect(existsSync(new URL(`../../../${/^overlay=(\S+)$/m.exec(steps)![1]}`, import.meta.url))).to.equal(
+      true,
+    );
+  });
+
+  it('is in the order that holds: rights, Secrets, users, everything, the engine, the books', () => {
+    const order = [
+      'make-keys.mjs keys --secret',
+      'create secret generic',
+      'acl load',
+      'kubectl apply -k',
+      'rollout status',
+      'delete $pod',
+      'cronjob/reconcile',
+    ].map((step) => steps.indexOf(step));
+    expect(order).to.not.include(-1);
+    expect(order).to.deep.equal([...order].sort((one, other) => one - other));
+  });
+
+  it('is a script that the shell reads', () => {
+    execFileSync('sh', ['-n'], { input: steps });
+  });
+
+  it('makes Secrets of roles alone, from the folders of make-keys', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'redbook-upgrade-'));
+    execFileSync(process.execPath, [
+      `${K8S}shared/make-keys.mjs`,
+      `${folder}/keys`,
+      '--queue-redis',
+      'queue-redis:6379',
+    ]);
+    const [, list] = /for role in \$\((ls keys .*)\); do$/m.exec(steps)!;
+    const roles = execFileSync('sh', ['-c', list!], { cwd: folder, encoding: 'utf8' }).trim().split('\n');
+    rmSync(folder, { recursive: true });
+    const secrets = SECRETS.map(({ metadata }) => metadata.name);
+    expect(secrets).to.include.members(roles.map((role) => `redbook-${role}`));
+    expect(roles).to.include.members(ROLES);
+  });
+});
+
 describe('a release with another tag', () => {
   it('changes only images, so that it applies while replicas of the other release run', () => {
     const folder = mkdtempSync(join(tmpdir(), 'redbook-k8s-'));
     cpSync(K8S, folder, { recursive: true });
-    for (const path of ['base', 'overlays/production']) {
-      const file = join(folder, path, 'kustomization.yaml');
-      writeFileSync(file, readFileSync(file, 'utf8').replace(/newTag: .*/, 'newTag: another'));
-    }
+    const file = join(folder, 'images/kustomization.yaml');
+    const images = readFileSync(file, 'utf8');
+    writeFileSync(file, images.replace(/(name: redbook\n *newTag): .*/, '$1: another'));
     for (const overlay of ['demo', 'production']) {
       const [now, next] = [build(`${K8S}overlays/${overlay}`), build(join(folder, 'overlays', overlay))];
       for (const container of next.flatMap(containersOf))
