@@ -71,6 +71,21 @@ const roomOf = (file: string): string =>
 describe('the house', () => {
   const files = filesBelow(SRC, /\.(ts|tsx|mjs)$/);
 
+  it('says at the head of a room what the room may use and where to begin', () => {
+    const wrong = Object.entries(MAY_USE).flatMap(([room, { runs = [], types = [] }]) => {
+      const index = join(ROOT, 'src', room, 'index.ts');
+      if (!existsSync(index)) return [];
+      const [head = ''] = /^\/\*\*[\s\S]*?\*\//.exec(readFileSync(index, 'utf8')) ?? [];
+      const used = `Uses: ${runs.join(', ')}${types.length > 0 ? `; types of ${types.join(', ')}` : ''}.`;
+      const begins = [...head.slice(head.indexOf('Begin at')).matchAll(/`([^`]+)`/g)];
+      const files = begins.map(([, file]) => file!).filter((file) => !file.startsWith('lua/'));
+      const isRight =
+        head.includes(used) && files.length > 0 && files.every((file) => existsSync(join(index, '..', file)));
+      return isRight ? [] : [room];
+    });
+    expect(wrong).to.deep.equal([]);
+  });
+
   it('lets each room run and name only rooms that it does run and name', () => {
     const used = new Set(
       files.flatMap((file) =>

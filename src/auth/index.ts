@@ -1,4 +1,9 @@
-/** Sign-in: two ways to prove control of a wallet's key, and one kind of session. */
+/**
+ * Sign-in: two ways to prove control of a wallet's key, and one kind of session.
+ *
+ * Uses: redis, domain.
+ * Begin at `challenge.ts` for typed data, `siwe.ts` for SIWE messages, then `session.ts`.
+ */
 
 import type { Redis } from 'ioredis';
 import { readAddress } from '../domain/address.ts';

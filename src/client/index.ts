@@ -1,4 +1,9 @@
-/** The typed client of Redbook: for browsers, and for Node.js from 20.19 on. */
+/**
+ * The typed client of Redbook: for browsers, and for Node.js from 20.19 on.
+ *
+ * Uses: domain; types of order, contract.
+ * Begin at `exchange.ts`, then `placing.ts` for the outcomes of an order.
+ */
 
 export {
   acceptTerms,

@@ -2,9 +2,12 @@
  * `npm run demo`: a short story on the running service. Three new wallets sign in, are funded, quote, trade, cancel and
  * withdraw, and a reconcile shows that no funds were lost or created.
  *
- * The wallets use HTTP like any client; operator steps (funding, reconcile) use the operator's commands. The demo can
- * be repeated: wallets are new each time, quotes stay out of reach of other orders, and none of its orders rests in the
+ * The wallets use HTTP like any client; operator steps (funding, reconcile) use the operator's commands. The demo can be
+ * repeated: wallets are new each time, quotes stay out of reach of other orders, and none of its orders rests in the
  * book at the end.
+ *
+ * Uses: client, books, terminal, domain.
+ * Begin at `script.ts` for the story, `live.ts` for the market that lives on.
  */
 
 import { moveFundsOnce } from '../books/movements.ts';

@@ -1,4 +1,9 @@
-/** Runs a private Redis and Postgres for users who bring none, and for the tests. */
+/**
+ * Runs a private Redis and Postgres for users who bring none, and for the tests.
+ *
+ * Uses: domain.
+ * Begin at `obtain/` for where the servers come from, `run/` for how they run.
+ */
 
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

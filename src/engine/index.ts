@@ -1,4 +1,9 @@
-/** The matching engine as TypeScript code sees it: one class per subject, integer amounts, documented refusals. */
+/**
+ * The matching engine as TypeScript code sees it: one class per subject, integer amounts, documented refusals.
+ *
+ * Uses: redis, order, domain; types of process.
+ * Begin at `orders.ts`, then `placing.ts`, `command-queue.ts` and `lua/place_orders.lua`.
+ */
 
 import { EngineActs } from './acts.ts';
 import { EngineAssets } from './assets.ts';

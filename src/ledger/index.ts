@@ -1,4 +1,9 @@
-/** The ledger: settles engine events into Postgres, and reads everything back from it. */
+/**
+ * The ledger: settles engine events into Postgres, and reads everything back from it.
+ *
+ * Uses: order, domain.
+ * Begin at `settlement.ts`, then `fold.ts`, `write-batch.ts` and `checks/index.ts`.
+ */
 
 import { type ActQueries, actQueries } from './acts.ts';
 import { type Audit, audit } from './audit.ts';

@@ -1,4 +1,9 @@
-/** Public market data: executions and books. It includes unsettled events, and each execution exactly once. */
+/**
+ * Public market data: executions and books. It includes unsettled events, and each execution exactly once.
+ *
+ * Uses: domain; types of engine, ledger.
+ * Begin at `market-trades.ts` and `current-candles.ts`.
+ */
 
 import type { AssetListing } from '../domain/asset-listing.ts';
 import type { Candle, Timeframe } from '../domain/candle.ts';

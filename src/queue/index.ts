@@ -2,6 +2,9 @@
  * Wakes settlement with BullMQ jobs. No other folder uses BullMQ. A job only says that there are new events, which are
  * in the engine's stream, and carries no data but a place in a trace. If jobs are lost, a ticker in Redis and a timer in
  * each process wake settlement, so a wiped queue or an unavailable queue Redis costs a delay of one or two seconds.
+ *
+ * Uses: redis, domain; types of process.
+ * Begin at `pausing-worker.ts`.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

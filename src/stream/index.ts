@@ -1,4 +1,9 @@
-/** Serves the two public streams: docs/api.md 6. Frames arrive complete and go to every client unchanged. */
+/**
+ * Serves the two public streams: docs/api.md 6. Frames arrive complete and go to every client unchanged.
+ *
+ * Uses: feed, edge, domain; types of contract.
+ * Begin at `channel.ts`, then `client.ts`.
+ */
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
