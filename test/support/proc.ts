@@ -8,9 +8,15 @@ const PARENT = 0;
 const OWN_TIMES = [10, 11] as const;
 const TIMES_OF_ENDED_CHILDREN = [12, 13] as const;
 
-/** Fields of /proc/PID/stat after the state; the name before it may hold spaces. */
-const statOf = (pid: number | 'self'): number[] =>
-  readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ').slice(1).map(Number);
+/** Fields of /proc/PID/stat after the name, which may hold spaces. */
+const fieldsOf = (pid: number | 'self'): string[] =>
+  readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ');
+
+/** Fields after the state. */
+const statOf = (pid: number | 'self'): number[] => fieldsOf(pid).slice(1).map(Number);
+
+/** True once a process that got a SIGSTOP runs no more. */
+export const isStopped = (pid: number): boolean => fieldsOf(pid)[0] === 'T';
 
 const secondsIn = (pid: number | 'self', times: readonly number[]): number => {
   const stat = statOf(pid);

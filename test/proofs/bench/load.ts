@@ -35,7 +35,7 @@ const HEAD_END = '\r\n\r\n';
 const LENGTH = /^content-length: *(\d+)/im;
 
 /** Parses answers from a connection and calls `onAnswer` at the end of each. */
-function readAnswers(socket: Socket, onAnswer: (status: number, body: string) => void): void {
+export function readAnswers(socket: Socket, onAnswer: (status: number, body: string) => void): void {
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => {
     text = text === '' ? chunk : text + chunk;
