@@ -69,18 +69,25 @@ export async function fillMarket(engine: Engine, symbol: string): Promise<void> 
 }
 
 /**
- * Trades in each market ten times a second.
+ * Trades in each market ten times a second, or when its last trade is answered: a wallet has only so many waiting orders.
  * @returns a function that stops it and throws if a trade has failed
  */
 function trade(engine: Engine): () => void {
   let failure: unknown;
+  const waiting = new Set<string>();
+  const tradeIn = async (symbol: string): Promise<void> => {
+    if (waiting.has(symbol)) return;
+    waiting.add(symbol);
+    try {
+      await place(engine, symbol, { wallet: TAKER, side: 'buy', size: '0.0001' });
+    } catch (error) {
+      failure ??= error;
+    } finally {
+      waiting.delete(symbol);
+    }
+  };
   const timer = setInterval(() => {
-    for (let index = 0; index < MARKETS; index += 1)
-      place(engine, symbolOf(index), { wallet: TAKER, side: 'buy', size: '0.0001' }).catch(
-        (error: unknown) => {
-          failure ??= error;
-        },
-      );
+    for (let index = 0; index < MARKETS; index += 1) void tradeIn(symbolOf(index));
   }, 100);
   return () => {
     clearInterval(timer);
