@@ -46,6 +46,7 @@ function shapeOf(text: string): TextShape {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if ((code >= ZERO && code <= NINE) || code === POINT) {
+      if (quotes % 2 === 1) continue; // of a text, such as an id
       digits += 1;
       if (digits > KEPT_DIGITS) isPlain = false;
       last = code;
