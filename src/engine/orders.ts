@@ -72,6 +72,11 @@ export class EngineOrders {
     this.#placing = new PlacingCalls(core, limits);
   }
 
+  /** @throws Refusal SERVICE_UNAVAILABLE when so many commands of the wallet wait that `place` would refuse another */
+  checkWaiting(wallet: string): void {
+    this.#waiting.check(wallet);
+  }
+
   /**
    * Places an order.
    * @throws Refusal with the first code of the documented precedence; nothing was written then. SERVICE_UNAVAILABLE

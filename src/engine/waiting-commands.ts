@@ -9,11 +9,21 @@ const RETRY_AFTER_SECONDS = 1;
 
 export class WaitingCommands {
   readonly #bound: Bound;
-  readonly #ofWallet: number;
+  /** One for all, because most of the cost of an error is the trace of its stack. */
+  readonly #refusal: Refusal;
 
   constructor(rule = WAITING_COMMANDS) {
     this.#bound = new Bound(rule);
-    this.#ofWallet = rule.ofHolder;
+    this.#refusal = new Refusal(
+      'SERVICE_UNAVAILABLE',
+      `${rule.ofHolder} orders and cancels of this wallet wait already, and nothing was done: try again`,
+      { retryAfterSeconds: RETRY_AFTER_SECONDS },
+    );
+  }
+
+  /** @throws Refusal SERVICE_UNAVAILABLE when so many commands of the wallet wait that one more would be refused */
+  check(wallet: string): void {
+    if (this.#bound.isFull(wallet)) throw this.#refusal;
   }
 
   /**
@@ -22,7 +32,7 @@ export class WaitingCommands {
    * @throws Refusal SERVICE_UNAVAILABLE when too many wait; the order was not begun
    */
   async admit<T>(wallet: string, order: () => Promise<T>, giveUp: () => void): Promise<T> {
-    this.#checkShare(wallet);
+    this.check(wallet);
     const place = this.#bound.take(wallet, 1, giveUp);
     if (place === undefined) throw neverSent();
     try {
@@ -37,21 +47,12 @@ export class WaitingCommands {
    * @throws Refusal SERVICE_UNAVAILABLE when too many wait; the cancel was not begun
    */
   async admitCancel<T>(wallet: string, cancel: () => Promise<T>): Promise<T> {
-    this.#checkShare(wallet);
+    this.check(wallet);
     const place = this.#bound.take(wallet, 1, () => undefined);
     try {
       return await cancel();
     } finally {
       place?.giveBack();
     }
-  }
-
-  #checkShare(wallet: string): void {
-    if (!this.#bound.isFull(wallet)) return;
-    throw new Refusal(
-      'SERVICE_UNAVAILABLE',
-      `${this.#ofWallet} orders and cancels of this wallet wait already, and nothing was done: try again`,
-      { retryAfterSeconds: RETRY_AFTER_SECONDS },
-    );
   }
 }

@@ -242,7 +242,7 @@ const atOnce =
   };
 
 /** A route as far as a request needs it. */
-type Served = Pick<Route, 'caller' | 'handle' | 'bucket'> & Pick<Reads, 'readsBody' | 'bodyLimits'>;
+type Served = Pick<Route, 'caller' | 'handle' | 'bucket'> & Pick<Reads, 'readsBody' | 'bodyLimits' | 'admit'>;
 
 /**
  * Checks and answers a request in the documented order of precedence. Express passes thrown errors to the error
@@ -250,12 +250,13 @@ type Served = Pick<Route, 'caller' | 'handle' | 'bucket'> & Pick<Reads, 'readsBo
  */
 function serve(route: Served, serving: Serving, isBlocked: (request: Request) => boolean): RequestHandler {
   const { services, reads } = serving;
-  const { caller, readsBody, bodyLimits, bucket } = route;
+  const { caller, readsBody, bodyLimits, bucket, admit } = route;
   const addressOf = clientAddresses(services.settings.trustProxyHops);
   return async (request, response) => {
     const restricted = isBlocked(request);
     if (caller === 'login' && restricted) throw new Refusal('RESTRICTED_JURISDICTION');
     const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
+    admit?.(services, wallet);
     const body = readsBody ? await readBody(request, bodyLimits) : undefined;
     const call = new ServedCall(serving, request, response, { wallet, restricted, body });
     const answer = route.handle(call, WRITERS);

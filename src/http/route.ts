@@ -106,6 +106,11 @@ export interface Reads {
   readonly readsBody?: true;
   /** Limits of the body, if they are not those of `readBody`. */
   readonly bodyLimits?: BodyLimits;
+  /**
+   * Called before the body is read, so that a refusal costs little.
+   * @throws Refusal if no request of the wallet can be carried out at the moment
+   */
+  admit?(services: Services, wallet: string): void;
 }
 
 interface RouteOf<Schema extends z.ZodType, Call> extends Described<Schema>, Reads {

@@ -70,11 +70,12 @@ describe('orders of many wallets', function () {
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
   });
-  const post = async (trader: Trader, order: object): Promise<number> => {
-    const body = JSON.stringify({ market: 'ETH/USDC', side: 'buy', type: 'limit', ...order });
-    const { status } = await fetch(`${url}/v1/orders`, { method: 'POST', headers: headersOf(trader), body });
+  const postText = async (trader: Trader, path: string, body: string): Promise<number> => {
+    const { status } = await fetch(`${url}/v1/${path}`, { method: 'POST', headers: headersOf(trader), body });
     return status;
   };
+  const post = (trader: Trader, order: object): Promise<number> =>
+    postText(trader, 'orders', JSON.stringify({ market: 'ETH/USDC', side: 'buy', type: 'limit', ...order }));
   /** Wallets of the orders that the engine has recorded since an event, in its order. */
   const recordedAfter = async (sequence: number): Promise<string[]> => {
     const events = await fixture.engine.outbox.readEvents({ epoch: 1, sequence }, 10_000);
@@ -125,9 +126,11 @@ describe('orders of many wallets', function () {
     hold();
     const pipeline = talk(Number(new URL(url).port), [request.repeat(PIPELINED)], PIPELINED);
     // The server reads on while its answers to the refused ones fit into its buffer.
-    await untilPlacing(MAX_WAITING + 1);
+    await untilPlacing(MAX_WAITING);
     const others = post(honest, { price: 100, size: 1 });
-    await untilPlacing(MAX_WAITING + 2);
+    await untilPlacing(MAX_WAITING + 1);
+    expect(await postText(attacker, 'orders', 'no JSON'), 'an order whose body was not read').to.equal(503);
+    expect(await postText(attacker, 'orders/replace', 'no JSON')).to.equal(503);
     release();
     expect(await others).to.equal(200);
     const { replies } = await pipeline;

@@ -9,6 +9,7 @@ import type { OrderWithFills } from '../../history/shown-fills.ts';
 import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
 import { checked } from '../checked.ts';
 import type { WalletCall } from '../route.ts';
+import type { Services } from '../services.ts';
 
 /** Maximum look-ups in Postgres per request. A second is needed only if the first result has expired. */
 const MAX_LOOKS = 2;
@@ -69,6 +70,16 @@ export async function placeOrder(
     call.services.metrics.countOrder('refused', code);
     if (MAY_HAVE_EVENTS.has(code)) call.services.wakeSettlement();
     throw error;
+  }
+}
+
+/** @throws Refusal if so many commands of the wallet wait that its order would be refused */
+export function refuseFullQueue({ engine, metrics }: Services, wallet: string): void {
+  try {
+    engine.orders.checkWaiting(wallet);
+  } catch (refusal) {
+    metrics.countOrder('refused', (refusal as Refusal).code);
+    throw refusal;
   }
 }
 

@@ -9,7 +9,15 @@ import { findMarkets } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';
-import { type Asked, admitOrders, type Placed, placeOrder, readOrder, replayOrder } from './place-order.ts';
+import {
+  type Asked,
+  admitOrders,
+  type Placed,
+  placeOrder,
+  readOrder,
+  refuseFullQueue,
+  replayOrder,
+} from './place-order.ts';
 
 export const postOrder = walletRoute({
   method: 'POST',
@@ -31,6 +39,7 @@ export const postOrder = walletRoute({
   request: orderRequestSchema,
   readsBody: true,
   countsOrders: true,
+  admit: refuseFullQueue,
   async handle(call) {
     if (call.countOrders !== undefined) await admitOrders(call, [call.body]);
     return placedReply(call, await placeOrder(call, call.body, readAsked));

@@ -6,7 +6,7 @@ import { checked } from '../checked.ts';
 import { REPLACE_BODIES } from '../openapi/order-bodies.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';
 import { findOrderId } from './find-order-id.ts';
-import { type Asked, admitOrders, placeOrder, readOrder } from './place-order.ts';
+import { type Asked, admitOrders, placeOrder, readOrder, refuseFullQueue } from './place-order.ts';
 import { placedReply } from './post-order.ts';
 
 export const postReplace = walletRoute({
@@ -34,6 +34,7 @@ export const postReplace = walletRoute({
   request: orderRequestSchema.and(replacedOrder),
   readsBody: true,
   countsOrders: true,
+  admit: refuseFullQueue,
   async handle(call) {
     if (call.countOrders !== undefined) await admitOrders(call, [call.body]);
     return placedReply(call, await placeOrder(call, call.body, readReplacement));
