@@ -86,11 +86,15 @@ end
 
 -- Reads the amounts that most orders of this call will need, one HMGET for each hash.
 local function read_ahead()
+  local last, last_pays
   for index = FIRST_ORDER, #ARGV do
     local wallet, side, kind, price = struct.unpack(ORDER_AHEAD_FORMAT, ARGV[index])
     local pays = amounts_of(KEYS[QUOTE - side])
-    ask(pays, wallet .. AVAILABLE)
-    ask(pays, wallet .. RESERVED)
+    if wallet ~= last or pays ~= last_pays then
+      ask(pays, wallet .. AVAILABLE)
+      ask(pays, wallet .. RESERVED)
+      last, last_pays = wallet, pays
+    end
     if kind == LIMIT_ORDER then ask(amounts_of(KEYS[LEVELS + side]), struct.pack(KEY_FORMAT, price_key(side, price))) end
   end
   for _, amounts in pairs(opened) do read_asked(amounts) end

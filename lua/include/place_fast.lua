@@ -1,7 +1,8 @@
 -- The fast path: a limit order, good till cancelled, that rests whole or is filled whole by a few orders of others.
--- place_fast makes the same writes as commit_order, in a straight line, and returns the outcome. It refuses nothing:
--- when an order does not fit, it returns nil before its first write, and the whole command decides. The event of the
--- order is that first write (see append_event.lua).
+-- place_fast makes the same writes as commit_order, in a straight line, and returns the outcome. It refuses only an
+-- order that is one live order too many: a wallet at its limit may send many. When an order does not fit, it returns nil
+-- before its first write, and the whole command decides. The event of the order is that first write (see
+-- append_event.lua).
 
 -- True while the rules are in force and no condition of all orders (pause, terms, pre-open) needs a check.
 local is_open = rules == rules_in_force and not paused and not required_terms and pre_open == 0
@@ -31,7 +32,8 @@ local function rest_fast(side, price, amount, wallet, client_id, pays, filter, f
   ask(sizes, key)
   read_asked(pays)
   read_asked(sizes)
-  if not all_are_numbers or pays.at[available] < need or count_live(wallet) >= max_live then return nil end
+  if not all_are_numbers or pays.at[available] < need then return nil end
+  if count_live(wallet) >= max_live then return struct.pack(CODE_FORMAT, REFUSED) .. 'BAD_REQUEST' end
 
   local stamp = stamp_of(epoch, state.sequence + 1)
   local reference = struct.pack(BOOK_FORMAT, market_number * 2 + side) .. key .. stamp

@@ -7,6 +7,8 @@ import { ALICE, BOB, type EngineFixture, fund, limit, openEngineFixture, publish
 const MARKET = 'BTC/USDC';
 const COUNTED = 64;
 const TOGETHER = 16;
+/** More than a wallet of these tests has, but for one. */
+const MAX_LIVE = 64;
 
 /** What one command of the engine costs its Redis. */
 interface Cost {
@@ -46,7 +48,7 @@ describe('engine: costs of a command', () => {
   let ids: string[] = [];
 
   before(async () => {
-    fixture = await openEngineFixture();
+    fixture = await openEngineFixture({ maxLiveOrders: MAX_LIVE });
     await publishPlain(fixture.engine, MARKET);
     for (const wallet of [ALICE, BOB, ...wallets])
       await fund(fixture.engine, wallet, { BTC: 10n ** 9n, USDC: 10n ** 12n });
@@ -63,37 +65,74 @@ describe('engine: costs of a command', () => {
   };
   const rest = async (index: number): Promise<void> =>
     void ids.push(await placed(walletOf(index), 'buy', 100 + (index % 50)));
-  const makers = (count: number): Promise<unknown> =>
-    Promise.all(Array.from({ length: count }, (_none, index) => placed(walletOf(index), 'sell', 1_000)));
+  const makers = (fills: number) => async (): Promise<void> => {
+    for (let fill = 0; fill < fills; fill += 1)
+      await Promise.all(
+        Array.from({ length: COUNTED }, (_none, index) => placed(walletOf(index), 'sell', 1_000)),
+      );
+  };
   const fill = (size: number) => (): Promise<string> => placed(BOB, 'buy', 1_000, size);
   const cancel = async (index: number): Promise<unknown> =>
     fixture.engine.orders.cancel(walletOf(index), ids[index]!);
+  const restAtLimit = async (): Promise<void> => {
+    for (let live = 0; live < MAX_LIVE; live += 1) await placed(ALICE, 'buy', 100);
+  };
+  const refused = async (): Promise<void> => {
+    const refusal = await placed(ALICE, 'buy', 100).catch((error) => error);
+    expect(refusal).to.have.property('code', 'BAD_REQUEST');
+  };
 
   const works: readonly {
     readonly name: string;
     readonly together: number;
     readonly most: Cost;
-    readonly makers?: number;
+    /** Makes the orders that the commands meet. */
+    readonly prepare?: () => Promise<void>;
     readonly run: (index: number) => Promise<unknown>;
   }[] = [
     { name: 'a rest', together: 1, most: { calls: 16, logBytes: 925 }, run: rest },
     { name: 'a cancel', together: 1, most: { calls: 13, logBytes: 726 }, run: cancel },
-    { name: 'a fill', together: 1, makers: 1, most: { calls: 17, logBytes: 1_205 }, run: fill(1) },
-    { name: 'five fills', together: 1, makers: 5, most: { calls: 22, logBytes: 2_684 }, run: fill(5) },
+    {
+      name: 'a fill',
+      together: 1,
+      prepare: makers(1),
+      most: { calls: 17, logBytes: 1_205 },
+      run: fill(1),
+    },
+    {
+      name: 'five fills',
+      together: 1,
+      prepare: makers(5),
+      most: { calls: 22, logBytes: 2_684 },
+      run: fill(5),
+    },
     { name: 'a rest of 16 together', together: 16, most: { calls: 6.7, logBytes: 624 }, run: rest },
     { name: 'a cancel of 16 together', together: 16, most: { calls: 7.4, logBytes: 494 }, run: cancel },
     {
       name: 'a fill of 16 together',
       together: 16,
-      makers: 1,
+      prepare: makers(1),
       most: { calls: 8.7, logBytes: 764 },
       run: fill(1),
     },
+    {
+      name: 'a refusal at the limit of live orders',
+      together: 1,
+      prepare: restAtLimit,
+      most: { calls: 7, logBytes: 0 },
+      run: refused,
+    },
+    {
+      name: 'a refusal at that limit of 16 together',
+      together: 16,
+      most: { calls: 2.4, logBytes: 0 },
+      run: refused,
+    },
   ];
 
-  for (const { name, together, most, makers: wanted, run } of works)
+  for (const { name, together, most, prepare, run } of works)
     it(`calls at most ${most.calls} commands and appends at most ${most.logBytes} bytes for ${name}`, async () => {
-      if (wanted !== undefined) for (let each = 0; each < wanted; each += 1) await makers(COUNTED);
+      await prepare?.();
       const cost = await costOf(fixture.redis, together, run);
       if (run === cancel) ids = [];
       expect(cost.calls).to.be.at.most(most.calls);
