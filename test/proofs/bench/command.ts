@@ -12,6 +12,7 @@ import { benchEngine } from './engine.ts';
 import { benchFairness } from './fairness.ts';
 import { isHeld, renderFigures, type Table } from './figures.ts';
 import { benchHttp } from './http.ts';
+import { benchLimits } from './limits.ts';
 import { benchMarketData } from './market-data.ts';
 import { benchMemory } from './memory.ts';
 import { checkOut, type OlderRelease } from './older-release.ts';
@@ -22,6 +23,7 @@ import { benchReconcile } from './reconcile.ts';
 import { benchSettlement } from './settlement.ts';
 import { benchStreams } from './streams.ts';
 import { benchTracing } from './tracing.ts';
+import { benchWaiters } from './waiters.ts';
 
 type Bench = (older: OlderRelease) => Promise<Table>;
 
@@ -29,6 +31,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   engine: benchEngine,
   costs: benchCosts,
   http: benchHttp,
+  limits: benchLimits,
+  waiters: benchWaiters,
   settlement: benchSettlement,
   streams: benchStreams,
   'market-data': benchMarketData,

@@ -12,20 +12,31 @@ export const restingOrder = (index: number): object => ({
   ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 100 + (index % 100), size: 0.01 },
 });
 
+/** An id is as long as a UUID. */
+const ID_DIGITS = 30;
+
 let serial = 0;
 
 /** Orders of all wallets in turn, each with its own client order id. */
 export function orderRequests(orderOf = tradingOrder): () => string {
-  const heads = Array.from({ length: WALLETS }, (_none, index) =>
+  return requestsOf(
+    Array.from({ length: WALLETS }, (_none, index) => walletOf(index)),
+    orderOf,
+  );
+}
+
+/** Orders of these wallets in turn, each with its own client order id. */
+export function requestsOf(wallets: readonly string[], orderOf: typeof tradingOrder): () => string {
+  const heads = wallets.map((wallet) =>
     [
-      ...['POST /v1/orders HTTP/1.1', 'Host: localhost', `Authorization: ${bearerOf(walletOf(index))}`],
+      ...['POST /v1/orders HTTP/1.1', 'Host: localhost', `Authorization: ${bearerOf(wallet)}`],
       ...['Content-Type: application/json', 'Content-Length: '],
     ].join('\r\n'),
   );
   return () => {
-    const clientOrderId = `bench-${serial.toString().padStart(14, '0')}`;
+    const clientOrderId = `bench-${serial.toString().padStart(ID_DIGITS, '0')}`;
     const body = JSON.stringify({ ...orderOf(serial), clientOrderId });
-    const request = `${heads[serial % WALLETS]}${body.length}\r\n\r\n${body}`;
+    const request = `${heads[serial % heads.length]}${body.length}\r\n\r\n${body}`;
     serial += 1;
     return request;
   };
