@@ -3,6 +3,7 @@
  * collector moves to the old space. These figures need no quiet machine: they repeat within 2 %.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fundMarkets } from '../../support/funded-markets.ts';
 import { freePort } from '../../support/ports.ts';
 import { freshLedgerDatabase, freshRedis } from '../../support/servers.ts';
@@ -20,6 +21,8 @@ const WARMING = 12_800;
 /** Each figure is the median of so many counts. */
 const COUNTS = 5;
 const COUNTED = 1_920;
+/** What a process makes without commands is counted for so long. */
+const IDLE_MS = 3_000;
 /** Commands that arrive together. */
 const MANY = 64;
 const FEW = 8;
@@ -55,14 +58,14 @@ const BYTES: Record<number, Record<CountedCommand, Bytes>> = {
     'a cancel, 64 in flight': { youngBytes: 22_950, oldBytes: 1_250 },
   },
   22: {
-    'an order, 64 in flight': { youngBytes: 34_350, oldBytes: 1_050 },
-    'an order, 8 in flight': { youngBytes: 36_250, oldBytes: 1_350 },
-    'a cancel, 64 in flight': { youngBytes: 22_900, oldBytes: 950 },
+    'an order, 64 in flight': { youngBytes: 34_450, oldBytes: 1_050 },
+    'an order, 8 in flight': { youngBytes: 36_350, oldBytes: 1_350 },
+    'a cancel, 64 in flight': { youngBytes: 22_950, oldBytes: 950 },
   },
   24: {
     'an order, 64 in flight': { youngBytes: 36_500, oldBytes: 950 },
     'an order, 8 in flight': { youngBytes: 38_150, oldBytes: 1_150 },
-    'a cancel, 64 in flight': { youngBytes: 23_300, oldBytes: 850 },
+    'a cancel, 64 in flight': { youngBytes: 23_350, oldBytes: 850 },
   },
 };
 
@@ -111,16 +114,32 @@ const IN_PROCESS = {
   old: 'old',
 } as const;
 
-/** Counts what `commands` commands make: figures that lie between two collections of all garbage. */
-async function count(process: Inspected, commands: number, work: () => Promise<unknown>): Promise<Made> {
+/** What a process made, and how long it took. */
+interface Span extends Made {
+  readonly ms: number;
+}
+
+/** Counts what a process makes during some work: figures that lie between two collections of all garbage. */
+async function count(process: Inspected, work: () => Promise<unknown>): Promise<Span> {
   const before = await process.evaluate(IN_PROCESS.begin);
   await process.collectGarbage();
+  const begunMs = performance.now();
   await work();
+  const ms = performance.now() - begunMs;
   const promises = (await process.evaluate(IN_PROCESS.end)) - before;
   await process.collectGarbage();
-  const young = await process.evaluate(IN_PROCESS.young);
-  const old = await process.evaluate(IN_PROCESS.old);
-  return { promises: promises / commands, youngBytes: young / commands, oldBytes: old / commands };
+  const youngBytes = await process.evaluate(IN_PROCESS.young);
+  const oldBytes = await process.evaluate(IN_PROCESS.old);
+  return { promises, youngBytes, oldBytes, ms };
+}
+
+/** Medians of one command over several counts, without what an idle process makes in the same time. */
+async function medianOf(process: Inspected, idle: Span, work: () => Promise<unknown>): Promise<Made> {
+  const counts: Span[] = [];
+  while (counts.length < COUNTS) counts.push(await count(process, work));
+  const of = (name: keyof Made): number =>
+    median(counts.map((one) => (one[name] - (idle[name] / idle.ms) * one.ms) / COUNTED));
+  return { promises: of('promises'), youngBytes: of('youngBytes'), oldBytes: of('oldBytes') };
 }
 
 /** @param servers an empty Redis and Postgres */
@@ -139,12 +158,6 @@ export async function costsOfCommands(servers: {
   });
   const process = await inspect(inspectorPort);
   const many = await Rounds.open(service.url, service.child, MANY);
-  const medianOf = async (work: () => Promise<unknown>): Promise<Made> => {
-    const counts: Made[] = [];
-    while (counts.length < COUNTS) counts.push(await count(process, COUNTED, work));
-    const of = (name: keyof Made): number => median(counts.map((one) => one[name]));
-    return { promises: of('promises'), youngBytes: of('youngBytes'), oldBytes: of('oldBytes') };
-  };
   const nextOrder = orderRequests();
   const nextResting = orderRequests(restingOrder);
   const cancels: string[] = [];
@@ -156,11 +169,13 @@ export async function costsOfCommands(servers: {
       cancels.push(cancelOf(body, request));
     });
     await cancel();
-    const cancelled = await medianOf(cancel);
-    const manyPlaced = await medianOf(() => many.send(COUNTED, nextOrder));
+    const idle = await count(process, () => sleep(IDLE_MS));
+    const measure = (work: () => Promise<unknown>) => medianOf(process, idle, work);
+    const cancelled = await measure(cancel);
+    const manyPlaced = await measure(() => many.send(COUNTED, nextOrder));
     // Not earlier: the server closes connections that stay idle.
     const few = await Rounds.open(service.url, service.child, FEW);
-    const fewPlaced = await medianOf(() => few.send(COUNTED, nextOrder));
+    const fewPlaced = await measure(() => few.send(COUNTED, nextOrder));
     few.close();
     return {
       'an order, 64 in flight': manyPlaced,
