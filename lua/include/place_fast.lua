@@ -33,7 +33,7 @@ local function rest_fast(side, price, amount, wallet, client_id, pays, filter, f
   read_asked(pays)
   read_asked(sizes)
   if not all_are_numbers or pays.at[available] < need then return nil end
-  if count_live(wallet) >= max_live then return struct.pack(CODE_FORMAT, REFUSED) .. 'BAD_REQUEST' end
+  if count_live(wallet) >= max_live then return struct.pack(CODE_FORMAT, REFUSED) .. 'TOO_MANY_LIVE' end
 
   local stamp = stamp_of(epoch, state.sequence + 1)
   local reference = struct.pack(BOOK_FORMAT, market_number * 2 + side) .. key .. stamp
