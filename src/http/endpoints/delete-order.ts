@@ -9,6 +9,7 @@ import { Refusal } from '../../domain/errors.ts';
 import { closedOrderSchema } from '../../order/reply.ts';
 import { checked } from '../checked.ts';
 import { closedReply } from '../replies/order.ts';
+import type { Reply, Writers } from '../replies/reply.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';
 import { findOrderId } from './find-order-id.ts';
 
@@ -22,7 +23,7 @@ export const deleteOrder = walletRoute({
   reply: closedOrderSchema,
   codes: codesOf('cancelling'),
   parameters: { orderId: z.string().describe('the `id` of an order') },
-  handle: async (call, write) => write.json(await cancel(call, call.params.orderId!)),
+  handle: (call, write) => cancel(call, call.params.orderId!, write),
 });
 
 export const deleteOrderByClientId = walletRoute({
@@ -38,12 +39,16 @@ export const deleteOrderByClientId = walletRoute({
   async handle(call, write) {
     const orderId = await findOrderId(call, checked(orderByClientIdRequest, call.params).clientOrderId);
     if (orderId === null) throw new Refusal('ORDER_NOT_FOUND');
-    return write.json(await cancel(call, orderId));
+    return cancel(call, orderId, write);
   },
 });
 
-async function cancel({ services, wallet }: WalletCall, orderId: string) {
+async function cancel(
+  { services, wallet }: WalletCall,
+  orderId: string,
+  write: Writers<typeof closedOrderSchema>,
+): Promise<Reply> {
   const closed = await services.engine.orders.cancel(wallet, orderId);
   services.wakeSettlement();
-  return closedReply(closed);
+  return write.json(closedReply(closed));
 }
