@@ -6,14 +6,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { walletOf } from './driver-wallets.ts';
+import { WALLETS, walletOf } from './driver-wallets.ts';
 import { build, type Exchange, openExchange, type Running } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
 import { costlyLoad } from './http.ts';
 import type { OrderCost } from './http-rows.ts';
 import { load } from './load.ts';
 import { PRESENT } from './older-release.ts';
-import { cancelOf, orderRequests, requestsOf, restingOrder } from './order-requests.ts';
+import { cancelOf, requestsOf, restingOrder, tradingOrder } from './order-requests.ts';
 
 const MANY = 64;
 const FEW = 8;
@@ -29,6 +29,8 @@ const THOUSANDS = 9_000;
 const TEN = 10;
 
 const [QUEUED, FULL, CROWDED, SPARSE] = [walletOf(1), walletOf(2), walletOf(3), walletOf(4)];
+/** Wallets that are at no limit. */
+const OTHERS = Array.from({ length: WALLETS - 5 }, (_none, index) => walletOf(index + 5));
 
 /** Costs of one round. */
 interface Round {
@@ -43,7 +45,7 @@ interface Round {
 class Limits {
   readonly #exchange: Exchange;
   readonly #api: Running;
-  readonly #nextOrder = orderRequests();
+  readonly #nextOrder = requestsOf(OTHERS, tradingOrder);
 
   constructor(exchange: Exchange, api: Running) {
     this.#exchange = exchange;
@@ -86,7 +88,7 @@ class Limits {
   }
 
   rest(): Promise<OrderCost> {
-    return this.#cost(orderRequests(restingOrder), {});
+    return this.#cost(requestsOf(OTHERS, restingOrder), {});
   }
 
   /** Orders of a wallet that rest, each cancelled next. */
