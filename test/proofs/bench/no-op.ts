@@ -1,6 +1,6 @@
 /**
- * The reference of the engine bench: no-op scripts that receive the KEYS and arguments of placing and cancelling an
- * order at revision d855f64. These are constants, so the reference does not shrink when the real calls do.
+ * The reference of the engine bench: a no-op script that receives the KEYS and arguments of placing an order at revision
+ * d855f64. These are constants, so the reference does not shrink when the real calls do.
  */
 
 import type { Redis } from 'ioredis';
@@ -38,11 +38,6 @@ export const PLACING: Call = {
     ...['0', '0', '1000', '1000000', JSON.stringify(TERMS), '0'],
     Buffer.from('3a74f0dc487e571cf0219a381fe3', 'hex'),
   ],
-};
-
-export const CANCELLING: Call = {
-  keys: [...BOOK_KEYS, ...UNSETTLED_KEYS, ...LEVEL_KEYS],
-  args: [...['1', WALLET, 'cancel', '10000', '1'], Buffer.from('00001fffffffffd11f0001000000000004', 'hex')],
 };
 
 /** Calls the no-op script in sequence. */
