@@ -195,10 +195,7 @@ function makeDatabaseUrls() {
   for (const [role, username] of Object.entries(DATABASE_USERS)) {
     const file = `${role}/database-url`;
     // pgBackRest takes no URL.
-    if (role === 'backup') {
-      write('backup/postgres-password', passwords.get(username) ?? '');
-      continue;
-    }
+    if (role === 'backup') write('backup/postgres-password', passwords.get(username) ?? '');
     if (has(file) && !read(file).startsWith(shared)) continue;
     // A URL with a user is the one of every role.
     const own = database.username === '' ? { username, password: passwords.get(username) } : {};

@@ -1,6 +1,6 @@
 /**
- * Runs k8s/components/backup/backup.sh against a real Postgres, pgBackRest and Redis. Needs pgBackRest, redis-cli and an
- * installed Postgres; docs/runbook.md has the same on Compose.
+ * Runs k8s/components/backup/script/backup.sh against a real Postgres, pgBackRest and Redis. Needs pgBackRest, psql,
+ * redis-cli and an installed Postgres; docs/runbook.md has the same on Compose.
  */
 
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
@@ -31,6 +31,7 @@ import {
   startPostgresServer,
 } from '../../support/postgres-server.ts';
 import { openRedis, PASSWORD, type RedisServer, startRedisServer } from '../../support/redis-server.ts';
+import { freshLedgerDatabase } from '../../support/servers.ts';
 
 const K8S = fileURLToPath(new URL('../../../k8s/', import.meta.url));
 const SCHEMA = new URL('../../ledger/schema.sql', import.meta.url);
@@ -61,7 +62,7 @@ describe('the scripts of backups', function () {
     folder = mkdtempSync(join(tmpdir(), 'redbook-backup-'));
     chmodSync(folder, 0o755);
     for (const name of ['settings', 'secrets', 'backups', 'rehearsal', 'engine']) mkdirSync(at(name));
-    for (const name of ['components/backup/backup.sh', 'base/backup-engine.sh'])
+    for (const name of ['components/backup/script/backup.sh', 'base/backup-engine.sh'])
       cpSync(join(K8S, name), at('settings', name.split('/').at(-1)!));
     for (const name of ['postgres-password', 'redis-password']) writeFileSync(at('secrets', name), PASSWORD);
     writeFileSync(at('settings/pgbackrest.conf'), configuration());
@@ -85,7 +86,7 @@ describe('the scripts of backups', function () {
   });
 
   const configuration = (port = '5432'): string =>
-    readFileSync(join(K8S, 'components/backup/pgbackrest.conf'), 'utf8')
+    readFileSync(join(K8S, 'components/backup/script/pgbackrest.conf'), 'utf8')
       .replace(/^repo1-path=.*$/m, `repo1-path=${at('backups')}`)
       .replace(/^lock-path=.*$/m, `lock-path=${at('backups/lock')}\nspool-path=${at('backups/spool')}`)
       .replace(/^pg1-path=.*$/m, `pg1-path=${at('server/postgres/data')}\npg1-port=${port}`)
@@ -242,5 +243,57 @@ describe('the scripts of backups', function () {
       found.push(await restored());
     }
     expect(found).to.deep.equal([1, 5].map((number) => [number, number]));
+  });
+});
+
+describe('a copy of the engine beside a Postgres of somebody else', function () {
+  this.timeout(60_000);
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-engine-copy-'));
+  const at = (...path: string[]): string => join(folder, ...path);
+  const servers: RedisServer[] = [];
+
+  before(function () {
+    if (!['psql', 'redis-cli'].every(isInstalled)) this.skip();
+    for (const name of ['settings', 'secrets', 'backups', 'restored']) mkdirSync(at(name));
+    for (const name of ['components/backup/script/backup.sh', 'base/backup-engine.sh'])
+      cpSync(join(K8S, name), at('settings', name.split('/').at(-1)!));
+    cpSync(join(K8S, 'components/backup/script/pgbackrest.conf'), at('settings/pgbackrest.conf'));
+  });
+  after(async () => {
+    await Promise.all(servers.map((server) => server.stop()));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('is named by the clock of Postgres, noted there, and can be started', async () => {
+    const redis = await startRedisServer(at('redis'), { settings: ['repl-diskless-sync-delay 0'] });
+    servers.push(redis);
+    const admin = openRedis(redis.url);
+    await admin.set('written', 'before');
+    const database = await freshLedgerDatabase();
+    writeFileSync(at('secrets/redis-password'), PASSWORD);
+    writeFileSync(at('secrets/database-url'), database);
+    const done = spawnSync('sh', [at('settings/backup.sh'), 'engine'], {
+      encoding: 'utf8',
+      env: {
+        PATH: process.env.PATH,
+        ...{ REDIS_HOST: '127.0.0.1', REDIS_PORT: new URL(redis.url).port },
+        PGBACKREST_CONFIG: at('settings/pgbackrest.conf'),
+        ...{ BACKUPS: at('backups'), SECRETS: at('secrets') },
+      },
+    });
+    admin.disconnect();
+    expect(done.stderr + done.stdout).to.match(/SYNC|Transfer/);
+    expect(done.status).to.equal(0);
+    const [copy, ...others] = readdirSync(at('backups/engine'));
+    expect(others).to.deep.equal([]);
+    expect(copy).to.match(/^engine-\d{8}T\d{6}Z\.tar\.gz$/);
+    const noted = await query(database, `select kind, at >= begun_at as "hasEnded" from backups`);
+    expect(noted).to.deep.equal([{ kind: 'engine', hasEnded: true }]);
+    spawnSync('tar', ['-C', at('restored'), '-xzf', at('backups/engine', copy!)]);
+    const restored = await startRedisServer(at('restored'));
+    servers.push(restored);
+    const reader = openRedis(restored.url);
+    expect(await reader.get('written')).to.equal('before');
+    reader.disconnect();
   });
 });

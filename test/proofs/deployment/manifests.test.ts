@@ -146,7 +146,9 @@ const installations: Record<string, () => Resource[]> = {
   demo: () => build(`${K8S}overlays/demo`),
   'demo with backups': () => withComponent('demo', 'backup'),
   production: () => build(`${K8S}overlays/production`),
+  'production with copies of the engine': () => withComponent('production', 'backup-engine'),
   ha: () => build(`${K8S}overlays/ha`),
+  'ha with copies of the engine': () => withComponent('ha', 'backup-engine'),
   'production with KEDA': () => [
     ...build(`${K8S}overlays/production`).filter(({ kind }) => kind !== 'HorizontalPodAutoscaler'),
     ...(readYaml(`${K8S}components/keda/scaled-objects.yaml`) as Resource[]),
@@ -256,8 +258,9 @@ for (const [name, made] of Object.entries(installations))
     });
 
     it('list every image for a private registry, with a Secret to pull it', () => {
-      const overlays =
-        name === 'ha' ? ['overlays/production', 'overlays/ha'] : [`overlays/${name.split(' ')[0]}`];
+      const overlays = name.startsWith('ha')
+        ? ['overlays/production', 'overlays/ha']
+        : [`overlays/${name.split(' ')[0]}`];
       const listed = ['images', ...overlays].flatMap((folder) =>
         imagesOf(folder).flatMap(({ name: image, newName }) => [image, newName]),
       );
@@ -293,7 +296,7 @@ for (const [name, made] of Object.entries(installations))
           expect(one.spec.minReadySeconds).to.be.above(0);
         }
         const [{ topologyKey, labelSelector }] = podOf(
-          find('StatefulSet', name === 'ha' ? 'redis' : 'queue-redis')!,
+          find('StatefulSet', name.startsWith('ha') ? 'redis' : 'queue-redis')!,
         ).affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution;
         expect(topologyKey).to.equal('kubernetes.io/hostname');
         expect(isOf(labelSelector.matchLabels, find('StatefulSet', 'redis')!)).to.equal(true);
@@ -380,7 +383,7 @@ for (const [name, made] of Object.entries(installations))
       });
     });
 
-    if (name === 'ha')
+    if (name.startsWith('ha'))
       it('run three copies of the engine, of which one at a time may leave', () => {
         const copies = find('StatefulSet', 'redis')!;
         expect(podsOf(copies)).to.deep.equal(['redis-0', 'redis-1', 'redis-2']);

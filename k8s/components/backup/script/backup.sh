@@ -2,7 +2,8 @@
 # Backs up Postgres and the engine into /backups, and restores them.
 #
 #   backup.sh postgres           takes a base backup, forgets what is older than the retention, and copies the engine
-#   backup.sh engine             copies the engine, and names the moment in the log of Postgres
+#   backup.sh engine             copies the engine, and names the moment in the log of Postgres. Without PGBACKREST_STANZA,
+#                                the name of the copy is the moment by the clock of Postgres
 #   backup.sh begin KIND         notes that a backup is made elsewhere, or that a rehearsal begins
 #   backup.sh note KIND          notes that it ended well
 #   backup.sh list               lists what can be restored
@@ -24,7 +25,11 @@ newest() {
   }
 }
 login() { PGPASSWORD=$(cat "$secrets/postgres-password") "$@"; }
-ask() { login psql -qAtX -v ON_ERROR_STOP=1 -c "$1"; }
+# A Postgres elsewhere is named by the URL of its user.
+ask() {
+  if [ -n "${PGHOST:-}" ]; then login psql -qAtX -v ON_ERROR_STOP=1 -c "$1"
+  else psql -qAtX -v ON_ERROR_STOP=1 -d "$(cat "$secrets/database-url")" -c "$1"; fi
+}
 # A backup that failed has begun when the first attempt did.
 begin() {
   ask "insert into backups (kind) values ('$1') on conflict (kind) do update
@@ -42,9 +47,7 @@ back_up_postgres() {
 }
 # A copy can be restored with the base backups of its timeline that ended before it. Its name tells the newest of them:
 # MOMENT.BASE. pgBackRest itself would take the newest base backup of all.
-copy_engine() {
-  begin engine
-  mkdir -p "$copies"
+name_moment() {
   bases=$(pgbackrest info --output=json | sed 's/"archive":{"start":"/\n/g')
   moment=engine-$(date -u +%Y%m%dT%H%M%SZ)
   # Postgres must be the older one, so its moment lies before the copy.
@@ -55,14 +58,26 @@ copy_engine() {
     echo "timeline $timeline has no base backup, and a copy cannot be restored without one: run 'backup.sh postgres'" >&2
     exit 1
   }
-  name=$moment.$base
+  echo "$moment.$base"
+}
+archive_moment() {
+  segment=$(ask "select pg_walfile_name(pg_switch_wal())")
+  until [ "$(ask "select last_archived_wal >= '$segment' from pg_stat_archiver")" = t ]; do sleep 1; done
+}
+# A Postgres of somebody else is restored to the moment itself.
+read_moment() {
+  ask "select to_char(clock_timestamp() at time zone 'utc', '\"engine-\"YYYYMMDD\"T\"HH24MISS\"Z\"')"
+}
+copy_engine() {
+  begin engine
+  mkdir -p "$copies"
+  if [ -n "${PGBACKREST_STANZA:-}" ]; then name=$(name_moment); else name=$(read_moment); fi
   # Postgres knows the primary of an engine with copies.
   primary=$(ask 'select server from engine_copies')
   [ -z "$primary" ] || export REDIS_HOST="${primary%:*}" REDIS_PORT="${primary##*:}"
   TMPDIR=$copies sh "$settings/backup-engine.sh" <"$secrets/redis-password" >"$copies/$name.new"
   gzip -1 "$copies/$name.new"
-  segment=$(ask "select pg_walfile_name(pg_switch_wal())")
-  until [ "$(ask "select last_archived_wal >= '$segment' from pg_stat_archiver")" = t ]; do sleep 1; done
+  [ -z "${PGBACKREST_STANZA:-}" ] || archive_moment
   mv "$copies/$name.new.gz" "$copies/$name.tar.gz"
   days=$(sed -n 's/^repo1-retention-full=//p' "$PGBACKREST_CONFIG")
   find "$copies" -mindepth 1 -mtime "+$days" -delete
