@@ -9,6 +9,7 @@ import { addressOf, ask, bodyOf, signIn } from './client.ts';
 import { probeForeign } from './foreign.ts';
 import { type LoginCounts, tryLogins } from './logins.ts';
 import { operationsOf } from './operations.ts';
+import { openOperators } from './operators.ts';
 import { type Ordinary, openOrdinary } from './ordinary.ts';
 import { type Finding, Findings } from './report.ts';
 import { Secrets } from './secrets.ts';
@@ -47,8 +48,8 @@ export const prove = (fault: Planted, { folder, seed, say }: ProofOptions): Prom
   withPlanted(fault, async (release) => {
     const target = await startTarget({
       folder,
-      replicas: { api: 1, stream: 1, settlement: 0, snapshot: 1 },
-      releaseOf: ({ role }) => (role === 'api' || role === 'stream' ? release : undefined),
+      replicas: { api: 1, stream: 1, settlement: 0, snapshot: 1, 'operator-api': 1 },
+      releaseOf: ({ role }) => (role === 'snapshot' ? undefined : release),
     });
     try {
       const { findings } = await runHostile({ ...SHORT, target, seed, say });
@@ -101,13 +102,25 @@ export interface Report {
   readonly findings: readonly Finding[];
 }
 
-const WALLETS = 12;
+const WALLETS = 13;
+/** Wallets that no hostile request has the session of: of orders that operators void, a foreigner, a victim, a trader. */
+const [OTHERS, OWNER_AT] = [4, -4];
 const PATIENCE_MS = 20_000;
 /** Time in which a process notices the end of its connections. */
 const SETTLING_MS = 300;
 /** Part of the requests that is sent once more while trading is paused. */
 const PAUSED_PART = 50;
 const TERMS = '1';
+/** Codes with which an ordinary order may be refused while operators act. */
+const WHILE_OPERATED = ['OPERATIONAL_PAUSED', 'STALE_TERMS_VERSION'];
+
+const isOperators = ({ slot }: Watched): boolean => slot.role === 'operator-api';
+
+function sumOf(counts: readonly (readonly (readonly [string | number, number])[])[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, count] of counts.flat()) sums[name] = (sums[name] ?? 0) + count;
+  return sums;
+}
 
 export async function runHostile(options: HostileOptions): Promise<Report> {
   const scene = await openScene(options);
@@ -115,8 +128,13 @@ export async function runHostile(options: HostileOptions): Promise<Report> {
 }
 
 /** Sends one request of a run again, and tells what is sent and what comes. */
-export async function sendAgain(options: HostileOptions, number: number): Promise<readonly Finding[]> {
-  const scene = await openScene(options);
+export async function sendAgain(
+  options: HostileOptions,
+  number: number,
+  isToOperators: boolean,
+): Promise<readonly Finding[]> {
+  const given = await openScene(options);
+  const scene = isToOperators ? (await openOperators(given, given.clients.at(OWNER_AT)!))! : given;
   options.say(await new Sender(scene).one(number, undefined, true));
   return scene.findings.all();
 }
@@ -125,6 +143,7 @@ async function openScene({ target, seed, api: given, operates }: HostileOptions)
   const { cluster } = target;
   const api = given ?? cluster.of('api').map(({ port }) => port);
   await cluster.untilReady();
+  const logsBefore = new Map(cluster.slots.map((slot) => [slot, cluster.processes.log(slot).length]));
   const line = new Line(api[0]!);
   const [findings, secrets] = [new Findings(), new Secrets()];
   const clients: SignedIn[] = [];
@@ -143,13 +162,14 @@ async function openScene({ target, seed, api: given, operates }: HostileOptions)
   for (const { token } of clients) secrets.addToken(token);
   const others = cluster.slots.filter(({ role }) => role !== 'api').map(({ port }) => port);
   return {
-    ...{ seed, target, api, clients, findings, secrets },
+    ...{ seed, target, api, clients, findings, secrets, logsBefore },
     streams: cluster.of('stream').map(({ port }) => port),
     everyPort: [...api, ...others],
     operations: operationsOf(document),
-    // The last three are ordinary or victims, and no hostile request has their sessions.
-    world: new World(clients.slice(0, -3), SYMBOLS),
+    world: new World(clients.slice(0, -OTHERS), SYMBOLS),
     judge: new Judge(document, findings),
+    option: '',
+    leastJudged: 0,
   };
 }
 
@@ -158,6 +178,9 @@ class Run {
   readonly #scene: Scene;
   readonly #sender: Sender;
   readonly #memory = new Map<Watched, Memory[]>();
+  /** Senders whose requests are counted. */
+  readonly #sent: Sender[];
+  #requests: number;
   #heldSockets = 0;
   #handshakes = 0;
 
@@ -165,11 +188,13 @@ class Run {
     this.#options = options;
     this.#scene = scene;
     this.#sender = new Sender(scene);
+    this.#sent = [this.#sender];
+    this.#requests = options.requests;
   }
 
   async all(): Promise<Report> {
     const { requests, rounds, seed, say, operates } = this.#options;
-    const { clients, judge, findings, secrets } = this.#scene;
+    const { clients, findings, secrets } = this.#scene;
     const [foreigner, victim, trader] = clients.slice(-3) as [SignedIn, SignedIn, SignedIn];
     const ordinary = openOrdinary(this.#scene, trader, findings);
     const first = await this.#sender.sendFirst();
@@ -183,19 +208,21 @@ class Run {
     say(`${logins.invalid} invalid logins`);
     const tokens = await tryTokens(this.#scene, victim, this.#options.tokens);
     const foreign = await probeForeign(this.#scene, foreigner, victim);
+    const operators = await this.#toOperators(ordinary);
     await ordinary.stop();
-    judgeReach(this.#scene, operates);
+    const scenes = operators === undefined ? [this.#scene] : [this.#scene, operators];
+    for (const scene of scenes) judgeReach(scene, operates);
     judgeMemory(this.#scene, this.#memory);
     const logBytes = judgeLogs(this.#scene);
     if (operates) await judgeLedger(this.#scene);
     return {
       seed,
-      requests: requests + (operates ? Math.floor(requests / PAUSED_PART) : 0),
+      requests: this.#requests,
       heldSockets: this.#heldSockets,
       handshakes: this.#handshakes + (this.#sender.byKind.handshake ?? 0),
-      byKind: this.#sender.byKind,
-      byStatus: Object.fromEntries([...judge.byStatus].sort(([one], [other]) => one - other)),
-      reach: reachOf(this.#scene),
+      byKind: sumOf(this.#sent.map(({ byKind }) => Object.entries(byKind))),
+      byStatus: sumOf(scenes.map(({ judge }) => [...judge.byStatus])),
+      reach: scenes.flatMap(reachOf),
       logins,
       tokens,
       foreign,
@@ -217,7 +244,7 @@ class Run {
       if (reply.status !== 101)
         judge.reply({ method: 'GET', again: () => `a connection held open: ${name}` }, reply);
     await sleep(SETTLING_MS);
-    for (const watched of target.watched) await this.#measure(watched);
+    for (const watched of target.watched) if (!isOperators(watched)) await this.#measure(watched);
   }
 
   async #flood(dice: Random): Promise<void> {
@@ -243,12 +270,43 @@ class Run {
 
   async #whilePaused(ordinary: Ordinary): Promise<void> {
     const { requests, target, say } = this.#options;
-    ordinary.isPaused = true;
+    ordinary.mayRefuse = ['OPERATIONAL_PAUSED'];
     await target.cluster.operate('trading', 'pause');
-    await this.#sender.send(requests, requests + Math.floor(requests / PAUSED_PART));
+    const end = requests + Math.floor(requests / PAUSED_PART);
+    await this.#sender.send(requests, end);
+    this.#requests = end;
     await target.cluster.operate('trading', 'resume');
     await sleep(SETTLING_MS);
-    ordinary.isPaused = false;
+    ordinary.mayRefuse = [];
     say('requests while trading was paused');
+  }
+
+  /** Sends the requests to operator-api, each of whose operations gets the share of the others. */
+  async #toOperators(ordinary: Ordinary): Promise<Scene | undefined> {
+    const { requests, rounds, operates, target, say } = this.#options;
+    const scene = await openOperators(this.#scene, this.#scene.clients.at(OWNER_AT)!);
+    if (scene === undefined) return undefined;
+    if (operates) await target.cluster.operate('ledger', 'reconcile');
+    ordinary.mayRefuse = WHILE_OPERATED;
+    const sender = new Sender(scene);
+    const first = await sender.sendFirst();
+    const end = Math.max(
+      first,
+      Math.floor((requests * scene.operations.length) / this.#scene.operations.length),
+    );
+    for (let round = 0; round < rounds; round += 1) {
+      const edge = (number: number): number => first + Math.floor(((end - first) * number) / rounds);
+      await sender.send(edge(round), edge(round + 1));
+      await sleep(SETTLING_MS);
+      for (const watched of target.watched) if (isOperators(watched)) await this.#measure(watched);
+    }
+    await target.cluster.operate('trading', 'resume');
+    await target.cluster.operate('terms', ...(operates ? ['require', TERMS] : ['off']));
+    await sleep(SETTLING_MS);
+    ordinary.mayRefuse = [];
+    this.#sent.push(sender);
+    this.#requests += end;
+    say(`${end} requests to operator-api`);
+    return scene;
   }
 }

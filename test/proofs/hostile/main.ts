@@ -20,6 +20,7 @@ const values = readOptions(
     rounds: ['parts after each of which memory is measured', '10'],
     seed: ['repeats the requests of a run', newSeed()],
     only: ['sends the request of this number of a run once more, and nothing else'],
+    operators: ['with --only, sends a request to operator-api', false],
     json: ['prints one JSON document', false],
     broken: ['proves the command itself, on builds with planted faults', false],
   },
@@ -32,7 +33,7 @@ say(`SEED=${seed}`);
 process.exit(values.broken ? await proveHarness() : await run());
 
 async function run(): Promise<number> {
-  const replicas = { api: 2, stream: 2, settlement: 1, snapshot: 1 };
+  const replicas = { api: 2, stream: 2, settlement: 1, snapshot: 1, 'operator-api': 2 };
   const target = await startTarget({ folder: join(folder, 'cluster'), replicas });
   try {
     const options = {
@@ -43,7 +44,7 @@ async function run(): Promise<number> {
       rounds: wholeNumber('rounds', values.rounds, 1),
     };
     if (values.only !== undefined) {
-      const found = await sendAgain(options, wholeNumber('only', values.only));
+      const found = await sendAgain(options, wholeNumber('only', values.only), values.operators);
       console.log(JSON.stringify(found, null, 2));
       return found.length === 0 ? 0 : 1;
     }

@@ -15,8 +15,8 @@ const READ_EVERY = 20;
 export interface Ordinary {
   readonly requests: number;
   readonly frames: number;
-  /** While trading is paused, placing may be refused for it. */
-  isPaused: boolean;
+  /** Codes with which placing may be refused now. */
+  mayRefuse: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export function openOrdinary(
 ): Ordinary {
   const lines = api.map((port) => new Line(port));
   let isStopped = false;
-  const state = { requests: 0, frames: 0, isPaused: false };
+  const state = { requests: 0, frames: 0, mayRefuse: [] as readonly string[] };
   const screens = streams.flatMap((port) =>
     ['/ws', '/ws/market?symbol=ETH%2FUSDC&tf=1m'].map((path) => watch(`ws://127.0.0.1:${port}${path}`)),
   );
@@ -52,8 +52,7 @@ export function openOrdinary(
       const reply = await ask(line, asked);
       state.requests += 1;
       const body = bodyOf(reply);
-      const isPaused = state.isPaused && body.code === 'OPERATIONAL_PAUSED';
-      if (reply.status !== 200 && !isPaused)
+      if (reply.status !== 200 && !state.mayRefuse.includes(String(body.code)))
         findings.add('ordinary requests are answered', `${plain.method} ${plain.path}`, reply.text);
       return body;
     } catch (error) {

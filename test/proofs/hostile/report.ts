@@ -69,7 +69,7 @@ function figuresTable(report: Report): string {
 }
 
 function reachTable({ reach }: Report): string {
-  const columns = [column('operation'), column('200', 'right'), column('refused', 'right')];
+  const columns = [column('operation'), column('200 or 201', 'right'), column('refused', 'right')];
   const rows = reach.map(({ operation, good, refused }) => [
     operation,
     formatCounted(good),

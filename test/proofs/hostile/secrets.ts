@@ -40,6 +40,11 @@ export class Secrets {
     if (digits.length >= 64 && new Set(digits.slice(0, 64)).size > 8) this.#pieces.add(digits.slice(0, 64));
   }
 
+  /** A key of an operator. */
+  addKey(key: string): void {
+    this.#pieces.add(key);
+  }
+
   /** A nonce of a challenge, while it could still be answered. */
   addNonce(nonce: string): void {
     this.#pieces.add(nonce);

@@ -54,10 +54,11 @@ export class Sender {
   /** Sends the request of a number. @returns what was sent and what came, if it is to be told */
   async one(index: number, lines = new Map<number, Line>(), isTold = false): Promise<string> {
     const { seed, operations, world, api, streams, everyPort } = this.#scene;
+    const hasStreams = streams.length > 0;
     const dice = diceOf(seed, index);
     const isFirst = index < FIRST_TURNS * operations.length;
     const roll = isFirst ? 0 : dice.below(100);
-    if (roll < REQUESTS) {
+    if (roll < REQUESTS || (roll >= FRAMINGS && !hasStreams)) {
       const port = isFirst || dice.chance(0.9) ? dice.pick(api) : dice.pick(everyPort);
       const drawn = drawRequest(operations, world, dice, index);
       return this.#request(index, drawn, port, lines, isTold, dice);
@@ -77,7 +78,7 @@ export class Sender {
     for (const [number, { token }] of this.#scene.clients.entries())
       text = text.replaceAll(token, `<token of wallet ${number}>`);
     text = JSON.stringify(text.replaceAll(REPEATED, shortened).slice(0, MAX_SHOWN));
-    return `npm run hostile -- --seed ${this.#scene.seed} --only ${index}\n    sent ${text}`;
+    return `npm run hostile -- --seed ${this.#scene.seed} ${this.#scene.option}--only ${index}\n    sent ${text}`;
   }
 
   async #request(

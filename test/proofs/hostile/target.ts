@@ -79,6 +79,12 @@ export interface Scene {
   readonly judge: Judge;
   readonly findings: Findings;
   readonly secrets: Secrets;
+  /** Characters of each log when all processes were ready: a slow machine is no answer to a request. */
+  readonly logsBefore: ReadonlyMap<Slot, number>;
+  /** Options of the command, beside seed and number, that send a request of the scene again. */
+  readonly option: string;
+  /** Requests that an operation must have had before its reach is judged. */
+  readonly leastJudged: number;
 }
 
 export const SYMBOLS = ['ETH/USDC', 'BTC/USDC'];
