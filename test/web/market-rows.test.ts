@@ -44,8 +44,8 @@ describe('the market list', () => {
 
   it('describes changes by their sign', () => {
     expect(changeWords('1.25')).to.deep.equal({ text: '+1.25 %', direction: 'up' });
-    expect(changeWords('-0.4')).to.deep.equal({ text: '-0.4 %', direction: 'down' });
-    expect(changeWords('0.00')).to.deep.equal({ text: '0 %', direction: 'flat' });
+    expect(changeWords('-0.4')).to.deep.equal({ text: '-0.40 %', direction: 'down' });
+    expect(changeWords('0.00')).to.deep.equal({ text: '0.00 %', direction: 'flat' });
   });
 });
 

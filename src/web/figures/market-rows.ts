@@ -1,5 +1,7 @@
 /** The rows of the market list, and the search among them. */
 
+import { missingZeros } from './aligned-digits.ts';
+
 interface ListedMarket {
   readonly symbol: string;
 }
@@ -23,11 +25,15 @@ export function searchMarkets<T extends ListedMarket>(markets: readonly T[], que
 
 type Direction = 'up' | 'down' | 'flat';
 
-/** `+1.25 %`, `-0.4 %` or `0 %` from the percentage of the API. */
+/** Decimals of a change of the day, as the API gives them at most. */
+const CHANGE_PLACES = 2;
+
+/** `+1.25 %`, `-0.40 %` or `0.00 %` from the percentage of the API, so that changes below each other compare. */
 export function changeWords(percent: string): { text: string; direction: Direction } {
   const direction = /^-?0*\.?0*$/.test(percent) ? 'flat' : percent.startsWith('-') ? 'down' : 'up';
   const sign = direction === 'up' ? '+' : '';
-  return { text: `${sign}${direction === 'flat' ? '0' : percent} %`, direction };
+  const figure = direction === 'flat' ? '0' : percent;
+  return { text: `${sign}${figure}${missingZeros(figure, CHANGE_PLACES)} %`, direction };
 }
 
 /** Columns of the list that sort it. */

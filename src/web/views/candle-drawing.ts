@@ -65,8 +65,8 @@ interface DrawingEvents {
   onEdge(): void;
   /** Called when the reader points at a candle, or at none. */
   onPoint(time: number | null): void;
-  /** Called when the reader has dragged a line of own orders to another price on the grid. */
-  onDrag(line: OwnLine, price: string): void;
+  /** Called when the reader has dragged a line of own orders to another price on the grid. It stays there meanwhile. */
+  onDrag(line: OwnLine, price: string): Promise<void>;
 }
 
 /** A line of own orders as it is drawn. */
@@ -86,6 +86,8 @@ export class CandleDrawing {
   readonly #arrows: ISeriesMarkersPluginApi<Time>;
   #drawn: CandleSeries = [];
   #lines: readonly DrawnLine[] = [];
+  /** The line that the reader has dropped at another price, until it is decided. */
+  #dropped: { readonly own: OwnLine; readonly price: string } | null = null;
   readonly #overlays = new Map<OverlayName, ISeriesApi<'Line'>>();
   readonly #endDrag: () => void;
   /** What a price is multiplied by to be drawn. */
@@ -142,13 +144,23 @@ export class CandleDrawing {
       lineAt: (y) => this.#lines.find((line) => Math.abs(this.#heightOf(line) - y) <= REACH),
       hold: (isHeld) => this.#chart.applyOptions({ handleScroll: !isHeld, handleScale: !isHeld }),
       show: ({ own, drawn }, y) =>
-        drawn.applyOptions({ price: this.#drawnPrice(this.#priceAt(y, tick) ?? own.price) }),
-      drop: ({ own }, y) => {
+        drawn.applyOptions({ price: this.#drawnPrice(this.#priceAt(y, tick) ?? this.#placeOf(own)) }),
+      drop: async ({ own }, y) => {
         const price = this.#priceAt(y, tick);
-        if (price !== null) events.onDrag(own, price);
+        if (price === null) return;
+        this.#dropped = { own, price };
+        await events.onDrag(own, price).finally(() => {
+          this.#dropped = null;
+        });
       },
     });
     this.colour();
+  }
+
+  /** Returns the price at which a line is drawn. */
+  #placeOf({ side, price }: OwnLine): string {
+    const { own, price: dropped } = this.#dropped ?? {};
+    return dropped !== undefined && own?.side === side && own.price === price ? dropped : price;
   }
 
   #heightOf({ drawn }: DrawnLine): number {
@@ -240,7 +252,7 @@ export class CandleDrawing {
     this.#lines = lines.map((own) => ({
       own,
       drawn: this.#prices.createPriceLine({
-        price: this.#drawnPrice(own.price),
+        price: this.#drawnPrice(this.#placeOf(own)),
         color: this.#sideColours[own.side],
         lineWidth: 1,
         lineStyle: LineStyle.LargeDashed,

@@ -10,7 +10,7 @@ import { TIMEFRAMES } from '../../domain/candle.ts';
 import { clockOf, markText, startText } from '../figures/clock-text.ts';
 import { movingAverage, volumeWeighted } from '../figures/indicators.ts';
 import { arrowsOf, linesOf, type OwnLine } from '../figures/own-marks.ts';
-import { fills, openOrders } from '../state/account.ts';
+import { fills, openOrders, refreshAccount } from '../state/account.ts';
 import { announce } from '../state/announcements.ts';
 import { candles, historyState, readOlder } from '../state/candles.ts';
 import { kept } from '../state/kept-choice.ts';
@@ -58,12 +58,15 @@ const overlays = computed<Overlays>(() => {
 });
 
 /** Moves the order whose line was dragged. Several orders at one price are one line, which names none of them. */
-function moveLine({ side, price }: OwnLine, to: string): void {
+/** Settles when the account shows what became of the move. */
+async function moveLine({ side, price }: OwnLine, to: string): Promise<void> {
   const at = openOrders
     .peek()
     .filter((order) => order.market === symbol.peek() && order.side === side && order.price === price);
-  if (at.length === 1) void moveOrder(at[0]!, { price: to });
-  else announce(`${at.length} of your orders rest at ${price}. Move them in the table of open orders.`);
+  if (at.length === 1) {
+    await moveOrder(at[0]!, { price: to });
+    await refreshAccount();
+  } else announce(`${at.length} of your orders rest at ${price}. Move them in the table of open orders.`);
 }
 
 export function Chart() {

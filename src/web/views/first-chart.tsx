@@ -30,11 +30,10 @@ export function FirstChart() {
           {symbolOf(ticker)}
         </a>{' '}
         <strong>{shown(summaries.value.get(symbolOf(ticker))?.last_price ?? last.price)}</strong>{' '}
-        <span class="muted">
-          low {shown(line.low)}, high {shown(line.high)} since {start}
-        </span>
+        <span class="muted">since {start}</span>
       </figcaption>
       <svg
+        class="line"
         viewBox="-5 -40 1010 1080"
         preserveAspectRatio="none"
         role="img"
@@ -42,6 +41,15 @@ export function FirstChart() {
       >
         <polyline points={line.points} />
       </svg>
+      <p class="prices muted" aria-hidden="true">
+        <span>{shown(line.high)}</span>
+        <span>{shown(line.low)}</span>
+      </p>
+      <p class="times muted" aria-hidden="true">
+        {[since, moments[Math.floor(moments.length / 2)]!, last].map(({ time }) => (
+          <span key={time}>{momentText(new Date(time * 1_000), { hour: '2-digit', minute: '2-digit' })}</span>
+        ))}
+      </p>
     </figure>
   );
 }

@@ -7,8 +7,8 @@ interface Draggable<Line> {
   hold(isHeld: boolean): void;
   /** Shows a line at a height; null shows it at its own price. */
   show(line: Line, y: number | null): void;
-  /** Takes the line that was dropped at a height. */
-  drop(line: Line, y: number): void;
+  /** Takes the line that was dropped at a height. The line stays there until it settles. */
+  drop(line: Line, y: number): Promise<void>;
 }
 
 /** Least movement of a drag, in pixels: less is a click. */
@@ -44,8 +44,10 @@ export function dragLines<Line>(element: HTMLElement, lines: Draggable<Line>): (
   on('pointerup', (event) => {
     if (held === null || event.pointerId !== held.pointer) return;
     const { line, from } = held;
-    end();
-    if (Math.abs(heightOf(event) - from) >= LEAST) lines.drop(line, heightOf(event));
+    if (Math.abs(heightOf(event) - from) < LEAST) return end();
+    held = null;
+    lines.hold(false);
+    void lines.drop(line, heightOf(event)).finally(() => lines.show(line, null));
   });
   on('pointercancel', end);
   addEventListener('keydown', ({ key }) => key === 'Escape' && end(), { signal: listeners.signal });

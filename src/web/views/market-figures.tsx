@@ -58,6 +58,8 @@ function Day() {
   const summary = market && summaries.value.get(market.symbol);
   // A market without executions of the day has not changed by 0 %.
   const change = ticker && summary && changeWords(ticker.change24h.toString());
+  const zeros = (price: string | undefined): string | undefined =>
+    price === undefined || tick === null ? undefined : shownZeros(price, tick.places);
   return (
     <dl class="day">
       <div>
@@ -70,11 +72,11 @@ function Day() {
       </div>
       <div class="wide">
         <dt>24 h high</dt>
-        <dd>{shown(summary?.highest_price_24h ?? NONE)}</dd>
+        <dd data-zeros={zeros(summary?.highest_price_24h)}>{shown(summary?.highest_price_24h ?? NONE)}</dd>
       </div>
       <div class="wide">
         <dt>24 h low</dt>
-        <dd>{shown(summary?.lowest_price_24h ?? NONE)}</dd>
+        <dd data-zeros={zeros(summary?.lowest_price_24h)}>{shown(summary?.lowest_price_24h ?? NONE)}</dd>
       </div>
       <div class="wide">
         <dt>24 h volume{market && ` (${market.quoteToken})`}</dt>

@@ -1,9 +1,11 @@
 /** The table of markets with its search, and the overview that shows it. The market picker shows it too. */
 
 import { type Signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import type { Market } from '../../client/index.ts';
 import { changeWords, type Sort, searchMarkets, sortedMarkets } from '../figures/market-rows.ts';
 import { demoOffered } from '../state/connection.ts';
+import { courses, followCourses } from '../state/courses.ts';
 import { getDemoFunds } from '../state/demo-funds.ts';
 import { firstChart } from '../state/first-chart.ts';
 import { direction, marked, sort, sortBy, toggleMark } from '../state/marked-markets.ts';
@@ -19,6 +21,7 @@ const NONE = '–';
 /** @param onChoose called after a market was chosen */
 export function MarketTable({ onChoose }: { onChoose?: () => void }) {
   const [query, quote] = [useSignal(''), useSignal('')];
+  useEffect(followCourses, []);
   const wanted = markets.value.filter(({ quoteToken }) => quote.value === '' || quoteToken === quote.value);
   const matching = searchMarkets(wanted, query.value);
   // A search puts the best match first.
@@ -158,6 +161,17 @@ function emptyWords(found: number, query: string): string {
   return query === '' ? 'This exchange has no markets yet.' : `No market matches “${query}”.`;
 }
 
+/** The prices of the last day as a line. The change beside it says the same in words. */
+function Course({ symbol }: { symbol: string }) {
+  const points = courses.value.get(symbol);
+  if (points === undefined) return null;
+  return (
+    <svg class="course" viewBox="-20 -60 1040 1120" preserveAspectRatio="none" aria-hidden="true">
+      <polyline points={points} />
+    </svg>
+  );
+}
+
 function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Market) => void }) {
   const { symbol, baseToken, status } = market;
   const ticker = tickers.value.get(symbol);
@@ -189,7 +203,10 @@ function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Ma
       >
         {shown(summary?.last_price ?? NONE)}
       </td>
-      <td class={`number ${change?.direction ?? ''}`}>{change?.text ?? NONE}</td>
+      <td class={`number ${change?.direction ?? ''}`}>
+        <Course symbol={symbol} />
+        {change?.text ?? NONE}
+      </td>
       <td class="number volume" data-unit={volume === NONE ? undefined : baseToken}>
         {shown(volume)}
       </td>

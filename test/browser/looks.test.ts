@@ -1,0 +1,117 @@
+/** Tests favourites, the zoom of the depth, the page on paper, and the page in the colours of the system. */
+
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { newWallet, placeLimit } from './grids.ts';
+import { bookState, tableNamed, untilRead } from './screen.ts';
+import { type Stage, sharedStage } from './stage.ts';
+import { browserTest } from './visit.ts';
+
+const SYMBOL = 'LOOK/USDC';
+
+describe('the looks of the page', () => {
+  let stage: Stage;
+  let url: string;
+  before(async () => {
+    stage = await sharedStage();
+    await stage.market({ symbol: SYMBOL }, { LOOK: 8, USDC: 6 });
+    url = `${stage.url}/trade/LOOK_USDC`;
+    const wallet = newWallet();
+    await stage.credit(wallet, { LOOK: '1000', USDC: '1000000' });
+    const maker = stage.as(wallet);
+    for (let level = 1; level <= 5; level += 1) {
+      await placeLimit(maker, { market: SYMBOL, side: 'sell', price: `${2000 + level}`, size: '1' });
+      await placeLimit(maker, { market: SYMBOL, side: 'buy', price: `${2000 - level}`, size: '1' });
+    }
+  });
+
+  const firstMarket = (page: Page): Promise<string | null> =>
+    tableNamed(page, 'Markets').locator('tbody tr').first().getByRole('link').textContent();
+
+  browserTest('puts favourites first, also after a reload', async (open) => {
+    const { page } = await open(stage.url);
+    const star = page.getByRole('button', { name: `Favourite ${SYMBOL}`, exact: true });
+    await star.click();
+    await untilRead(
+      () => firstMarket(page),
+      (first) => first === SYMBOL,
+    );
+    await page.reload();
+    await star.waitFor();
+    expect(await star.getAttribute('aria-pressed')).to.equal('true');
+    expect(await firstMarket(page)).to.equal(SYMBOL);
+    await star.click();
+    expect(await star.getAttribute('aria-pressed')).to.equal('false');
+  });
+
+  browserTest('draws the depth closer and farther, by buttons and by the wheel', async (open) => {
+    const { page } = await open(url);
+    await page.getByRole('button', { name: 'Depth', exact: true }).click();
+    const drawing = page.getByRole('img', { name: /^Depth of LOOK\/USDC/ });
+    /** Returns the lowest and the highest price that are drawn. */
+    const edges = async (): Promise<[number, number]> => {
+      const name = (await drawing.getAttribute('aria-label')) ?? '';
+      const [, low, high] = /down to ([\d.]+),.* up to ([\d.]+)$/.exec(name) ?? [];
+      return [Number(low), Number(high)];
+    };
+    const spread = async (): Promise<number> => {
+      const [low, high] = await edges();
+      return high - low;
+    };
+    await drawing.waitFor();
+    const usual = await spread();
+    await page.getByRole('button', { name: 'Closer to the mid' }).click();
+    const closer = await untilRead(spread, (width) => width < usual);
+    await page.getByRole('button', { name: 'Farther from the mid' }).click();
+    await untilRead(spread, (width) => width > closer);
+    await drawing.hover();
+    await page.mouse.wheel(0, -100);
+    await untilRead(spread, (width) => width < usual);
+    await page.getByText(/^(bids|asks) to [\d.]+: /).waitFor();
+  });
+
+  browserTest(
+    'prints black on white what can be read, and nothing that can only be pressed',
+    async (open) => {
+      const { page } = await open(url);
+      await bookState(page, 'live').waitFor();
+      const form = page.getByRole('textbox', { name: 'Price', exact: true });
+      expect(await form.isVisible()).to.equal(true);
+      await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+      expect(await form.isVisible()).to.equal(false);
+      expect(await tableNamed(page, 'Order book').isVisible()).to.equal(true);
+      const ground = await page.evaluate(() =>
+        getComputedStyle(document.documentElement).getPropertyValue('--ground').trim(),
+      );
+      expect(ground).to.equal('#ffffff');
+      const clipped = await page.evaluate(
+        () =>
+          document.documentElement.scrollHeight > innerHeight || document.body.scrollHeight <= innerHeight,
+      );
+      expect(clipped, 'a long page is not cut to the window').to.equal(true);
+    },
+  );
+
+  browserTest('shows what is chosen in the colours of the system', async (open) => {
+    const { page } = await open(url);
+    await page.emulateMedia({ forcedColors: 'active' });
+    await bookState(page, 'live').waitFor();
+    const groundOf = (name: string): Promise<string> =>
+      page
+        .getByRole('radio', { name, exact: true })
+        .evaluate((radio) => getComputedStyle(radio.closest('label')!).backgroundColor);
+    for (const [chosen, other] of [
+      ['Buy side', 'Sell side'],
+      ['Sell side', 'Buy side'],
+      ['Limit', 'Market'],
+    ] as const) {
+      await page.getByRole('radio', { name: chosen, exact: true }).check();
+      expect(await groundOf(chosen), chosen).to.not.equal(await groundOf(other));
+    }
+    const pressed = (name: string): Promise<string> =>
+      page
+        .getByRole('button', { name, exact: true })
+        .evaluate((button) => getComputedStyle(button).backgroundColor);
+    expect(await pressed('Candles')).to.not.equal(await pressed('Depth'));
+  });
+});
