@@ -44,6 +44,18 @@ describe('the looks of the page', () => {
     expect(await star.getAttribute('aria-pressed')).to.equal('false');
   });
 
+  browserTest('names each market on a phone', async (open) => {
+    const { page } = await open(stage.url, { width: 390, height: 844 });
+    const link = tableNamed(page, 'Markets').getByRole('link', { name: SYMBOL, exact: true });
+    await link.waitFor();
+    const [row, name] = await Promise.all([
+      tableNamed(page, 'Markets').locator('tbody tr').first().boundingBox(),
+      link.evaluate((element) => element.getClientRects().length),
+    ]);
+    expect(name, 'in one line').to.equal(1);
+    expect(row!.height, 'two lines').to.be.below(100);
+  });
+
   browserTest('draws the depth closer and farther, by buttons and by the wheel', async (open) => {
     const { page } = await open(url);
     await page.getByRole('button', { name: 'Depth', exact: true }).click();

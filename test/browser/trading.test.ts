@@ -97,6 +97,15 @@ async function dragOrder(
   await page.mouse.up();
   const asked = page.getByRole('dialog');
   await asked.getByText(/^This cancels the order to buy 0\.1 \w+ at 2000 and places a new one/).waitFor();
+  const hasLineAt = (clientY: number): Promise<boolean> =>
+    canvas.evaluate((element, at) => {
+      element.dispatchEvent(new PointerEvent('pointermove', { clientY: at }));
+      return element.hasAttribute('data-grab');
+    }, clientY);
+  expect([await hasLineAt(y), await hasLineAt(y + 40)], 'the line stays where it was dropped').to.deep.equal([
+    false,
+    true,
+  ]);
   await take('0.04');
   await asked.getByText(/Buy 0\.06 /).waitFor();
   await asked.getByRole('button', { name: 'Move it' }).click();

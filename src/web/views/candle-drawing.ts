@@ -192,7 +192,8 @@ export class CandleDrawing {
       wickUpColor: up,
       wickDownColor: down,
       borderVisible: isOneColour,
-      borderColor: up,
+      borderUpColor: up,
+      borderDownColor: down,
     });
     this.#sideColours = { buy: up, sell: down };
     this.#volumeColours = { up: colour('up-volume'), down: colour('down-volume') };

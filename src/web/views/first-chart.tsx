@@ -46,7 +46,7 @@ export function FirstChart() {
         <span>{shown(line.low)}</span>
       </p>
       <p class="times muted" aria-hidden="true">
-        {[since, moments[Math.floor(moments.length / 2)]!, last].map(({ time }) => (
+        {[since.time, (since.time + last.time) / 2, last.time].map((time) => (
           <span key={time}>{momentText(new Date(time * 1_000), { hour: '2-digit', minute: '2-digit' })}</span>
         ))}
       </p>
