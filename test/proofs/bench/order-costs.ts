@@ -53,19 +53,19 @@ const PROMISES: Record<CountedCommand, number> = {
  */
 const BYTES: Record<number, Record<CountedCommand, Bytes>> = {
   20: {
-    'an order, 64 in flight': { youngBytes: 35_650, oldBytes: 1_500 },
-    'an order, 8 in flight': { youngBytes: 38_050, oldBytes: 1_750 },
-    'a cancel, 64 in flight': { youngBytes: 23_900, oldBytes: 1_300 },
+    'an order, 64 in flight': { youngBytes: 35_700, oldBytes: 1_500 },
+    'an order, 8 in flight': { youngBytes: 38_150, oldBytes: 1_800 },
+    'a cancel, 64 in flight': { youngBytes: 23_650, oldBytes: 1_250 },
   },
   22: {
-    'an order, 64 in flight': { youngBytes: 35_250, oldBytes: 1_350 },
-    'an order, 8 in flight': { youngBytes: 37_500, oldBytes: 1_550 },
-    'a cancel, 64 in flight': { youngBytes: 23_950, oldBytes: 1_050 },
+    'an order, 64 in flight': { youngBytes: 35_200, oldBytes: 1_400 },
+    'an order, 8 in flight': { youngBytes: 37_450, oldBytes: 1_550 },
+    'a cancel, 64 in flight': { youngBytes: 23_450, oldBytes: 950 },
   },
   24: {
-    'an order, 64 in flight': { youngBytes: 37_600, oldBytes: 1_200 },
-    'an order, 8 in flight': { youngBytes: 39_500, oldBytes: 1_450 },
-    'a cancel, 64 in flight': { youngBytes: 24_400, oldBytes: 1_000 },
+    'an order, 64 in flight': { youngBytes: 37_350, oldBytes: 1_050 },
+    'an order, 8 in flight': { youngBytes: 39_550, oldBytes: 1_400 },
+    'a cancel, 64 in flight': { youngBytes: 23_750, oldBytes: 850 },
   },
 };
 
