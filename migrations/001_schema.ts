@@ -19,7 +19,6 @@ create table engine_cursor (
   orders        bigint not null default 0,
   trades        bigint not null default 0,
   movements     bigint not null default 0,
-  entries       bigint not null default 0,
   head          text collate "C" not null default ''
 );
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
@@ -203,6 +202,8 @@ create table trades (
 );
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 
+-- Trades in the order of their events, from which the ledger's entries follow.
+create index trades_of_event on trades (sequence, trade_id);
 -- The fills of an order in the order of execution, from either end.
 create index trades_of_taker_order on trades (taker_order_id, trade_id);
 create index trades_of_maker_order on trades (maker_order_id, trade_id);
@@ -233,20 +234,14 @@ comment on column candles.quote_atoms is 'Price x size.';
 comment on column candles.timeframe is '1m, 1h or 1D';
 `;
 
-/**
- * Movements of funds, and the entries of all accounts.
- *
- * Every transaction of `ledger_entries` sums to zero in every asset. Its accounts are wallets, `house` (fees earned) and
- * `custody` (the world outside: what was deposited is owed to it, so its balance is the negative of what the service
- * holds).
- */
+/** Movements of funds. */
 const MONEY = `
 create table movements (
   sequence     bigint primary key,
   kind         text not null check (kind in ('credited', 'debited', 'requested', 'confirmed', 'returned')),
   wallet       text collate "C" not null,
   asset        text collate "C" not null,
-  amount_atoms bigint not null,
+  amount_atoms bigint not null check (amount_atoms > 0),
   reference    text collate "C" not null,
   time_ms      bigint not null,
   reverses     text collate "C",
@@ -270,23 +265,6 @@ create table pending_withdrawals (
   sequence  bigint not null unique
 );
 comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
-
-create table ledger_entries (
-  sequence       bigint not null,
-  line           integer not null,
-  transaction_id text collate "C" not null,
-  kind           text not null
-    check (kind in ('trade', 'fee', 'credit', 'debit', 'request', 'confirm', 'return', 'adopt')),
-  account        text collate "C" not null,
-  asset          text collate "C" not null,
-  amount_atoms   bigint not null check (amount_atoms <> 0),
-  reference      text collate "C" not null,
-  time_ms        bigint not null,
-  primary key (sequence, line)
-);
-comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
-comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
-comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 `;
 
 /**
@@ -314,6 +292,8 @@ create table adopted_balances (
   time_ms      bigint not null,
   primary key (account, sequence, asset)
 );
+-- Adopted balances in the order of their events, from which the ledger's entries follow.
+create index adopted_balances_of_event on adopted_balances (sequence, line);
 comment on table adopted_balances is 'What the lost events of a seam changed of each account, in sum.';
 
 create table adopted_fills (
@@ -333,6 +313,58 @@ create table adopted_prices (
   primary key (market, sequence)
 );
 comment on table adopted_prices is 'The price of the last trade of a market, where the trade is lost.';
+`;
+
+/**
+ * The double entries of all accounts, which follow from trades, movements and adopted balances.
+ *
+ * Each trade and each movement becomes lines that sum to zero in every asset. Accounts are wallets, `house` (fees
+ * earned), `withdrawals` (requested and not yet ended) and `custody` (the world outside: what was deposited is owed to
+ * it, so its balance is the negative of what the service holds).
+ *
+ * Every column is named with its table, because a reconcile compares the text that Postgres makes of the view. The lists
+ * of lines are constants: a list of values of each trade took three times as long. A condition on `sequence` reaches
+ * the indexes of the tables, and a statement that does not ask for `line` does not number the lines.
+ */
+const ENTRIES = `
+create view ledger_entries as
+select trades.sequence,
+  (row_number() over (partition by trades.sequence order by trades.trade_id, booked.place) - 1)::integer as line,
+  ('trade-' || trades.trade_id) collate "C" as transaction_id, booked.kind,
+  case booked.role when 'taker' then trades.taker_wallet when 'maker' then trades.maker_wallet else 'house' end
+    as account,
+  case booked.amount when 'base' then trades.base else trades.quote end collate "C" as asset,
+  booked.way * case when booked.amount = 'fee' or trades.taker_side = 'buy' then 1 else -1 end * moved.atoms
+    as amount_atoms,
+  case booked.role when 'maker' then trades.maker_order_id else trades.taker_order_id end as reference, trades.time_ms
+from trades
+cross join (values
+  (0, 'trade', 'taker', 'base', 1), (1, 'trade', 'maker', 'base', -1),
+  (2, 'trade', 'taker', 'notional', -1), (3, 'trade', 'maker', 'notional', 1),
+  (4, 'fee', 'taker', 'fee', -1), (5, 'fee', 'house', 'fee', 1)
+) as booked (place, kind, role, amount, way)
+cross join lateral (select case booked.amount when 'base' then trades.base_atoms
+  when 'notional' then trades.notional_atoms else trades.fee_atoms end as atoms) as moved
+where moved.atoms <> 0
+union all
+select movements.sequence, booked.line, (booked.kind || '-' || movements.sequence) collate "C", booked.kind,
+  coalesce(booked.account, movements.wallet), movements.asset, booked.way * movements.amount_atoms,
+  movements.reference, movements.time_ms
+from movements
+join (values
+  ('credited', 0, 'credit', 'custody', -1), ('credited', 1, 'credit', null, 1),
+  ('debited', 0, 'debit', 'custody', 1), ('debited', 1, 'debit', null, -1),
+  ('requested', 0, 'request', 'withdrawals', 1), ('requested', 1, 'request', null, -1),
+  ('confirmed', 0, 'confirm', 'custody', 1), ('confirmed', 1, 'confirm', 'withdrawals', -1),
+  ('returned', 0, 'return', 'withdrawals', -1), ('returned', 1, 'return', null, 1)
+) as booked (movement, line, kind, account, way) on booked.movement = movements.kind
+union all
+select adopted.sequence, adopted.line, ('adopt-' || adopted.sequence) collate "C", 'adopt', adopted.account,
+  adopted.asset, adopted.amount_atoms, ('adopt-' || adopted.sequence) collate "C", adopted.time_ms
+from adopted_balances as adopted;
+comment on view ledger_entries is 'Entry id: engine event and line in it. The lines of a transaction sum to 0 in each asset.';
+comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
+comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 `;
 
 /**
@@ -377,8 +409,8 @@ comment on table daily_balances is 'Balances of all accounts at midnight (UTC), 
 /**
  * The chain of events.
  *
- * The head after a batch is the SHA-256 of the head before it and of digests of the rows that each event wrote. Ledger
- * entries and candles are left out: they follow from trades and movements, and a reconcile recomputes them.
+ * The head after a batch is the SHA-256 of the head before it and of digests of the rows that each event wrote. Candles
+ * are left out: they follow from trades, and a reconcile recomputes them.
  */
 const CHAIN = `
 create table chain_heads (
@@ -500,7 +532,6 @@ const APPEND_ONLY = [
   'closing_balances',
   'closings',
   'epoch_starts',
-  'ledger_entries',
   'market_versions',
   'movements',
   'operator_acts',
@@ -522,5 +553,7 @@ ${APPEND_ONLY.map(
 
 export const up = (knex: Knex) =>
   knex.raw(
-    [ENGINE, SETTINGS, TRADING, MONEY, ADOPTIONS, CLOSINGS, CHAIN, OPERATORS, CHECKS, REFUSALS].join(''),
+    [ENGINE, SETTINGS, TRADING, MONEY, ADOPTIONS, ENTRIES, CLOSINGS, CHAIN, OPERATORS, CHECKS, REFUSALS].join(
+      '',
+    ),
   );

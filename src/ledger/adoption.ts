@@ -12,8 +12,7 @@ import { fold, ordersOfEarlierBatches } from './fold.ts';
 import { loadOrders, progressOf } from './order-rows.ts';
 import { asking } from './queries.ts';
 import { roundTrip, type Statement } from './round-trip.ts';
-import { ADOPTED_BALANCES, ADOPTED_FILLS, ADOPTED_PRICES, ADOPTIONS, ENTRIES } from './tables.ts';
-import { entryRow } from './trade-rows.ts';
+import { ADOPTED_BALANCES, ADOPTED_FILLS, ADOPTED_PRICES, ADOPTIONS } from './tables.ts';
 import { copy, rowsOf } from './write-batch.ts';
 
 /** SQL of the name of an adoption, from its `sequence`: the transaction and the reference of its entries. */
@@ -41,37 +40,24 @@ export interface Adoption {
 /** Entries of an adopted balance come after the two of a movement, which may stand at the same event. */
 const FIRST_LINE = 2;
 
-/** The rows of the seam's own tables, and the entries of its balances. */
+/** The rows of the seam's own tables. */
 function seamRows(settled: Cursor, adoption: Adoption, placedAt: ReadonlyMap<string, number>): Statement[] {
   const { sequence, timeMs, lastTradeId, balances, filled, filledPlaced, prices } = adoption;
   const rows = {
-    entries: new CopyRows(),
     balances: new CopyRows(),
     fills: new CopyRows(),
     prices: new CopyRows(),
     seam: new CopyRows(),
   };
   rows.seam.add(`${sequence}\t${settled.sequence}\t${lastTradeId}\t${timeMs}`);
-  const name = `adopt-${sequence}`;
   balances.forEach(({ account, asset, atoms }, index) => {
-    const line = FIRST_LINE + index;
-    const fields = {
-      transactionId: name,
-      kind: 'adopt' as const,
-      account,
-      asset,
-      amount: atoms,
-      reference: name,
-    };
-    rows.entries.add(entryRow(adoption, line, fields));
-    rows.balances.add(`${account}\t${sequence}\t${asset}\t${line}\t${atoms}\t${timeMs}`);
+    rows.balances.add(`${account}\t${sequence}\t${asset}\t${FIRST_LINE + index}\t${atoms}\t${timeMs}`);
   });
   for (const [id, steps] of filled) rows.fills.add(`${id}\t${sequence}\t${steps}\t${timeMs}`);
   for (const [id, steps] of filledPlaced) rows.fills.add(`${id}\t${placedAt.get(id)}\t${steps}\t${timeMs}`);
   for (const [market, ticks] of prices)
     rows.prices.add(`${textField(market)}\t${sequence}\t${ticks}\t${timeMs}`);
   return [
-    ...copy('ledger_entries', ENTRIES, rows.entries),
     ...copy('adopted_balances', ADOPTED_BALANCES, rows.balances),
     ...copy('adopted_fills', ADOPTED_FILLS, rows.fills),
     ...copy('adopted_prices', ADOPTED_PRICES, rows.prices),
@@ -84,7 +70,7 @@ const MOVE_CURSOR = `
     kept as (insert into public.chain_heads (sequence, head) values ($1, $2) on conflict do nothing)
   update public.engine_cursor
   set sequence = $1, digest = null, event_time_ms = $3, settled_at = clock_timestamp(), head = $2,
-      orders = orders + $4, movements = movements + $5, entries = entries + $6`;
+      orders = orders + $4, movements = movements + $5`;
 
 /**
  * Writes the seam and commits. The client must hold the lock of the cursor.
@@ -96,7 +82,7 @@ export async function writeAdoption(
   settled: Cursor,
   adoption: Adoption,
 ): Promise<void> {
-  const { sequence, timeMs, events, filled, balances } = adoption;
+  const { sequence, timeMs, events, filled } = adoption;
   const ask = asking(client);
   const ids = [...new Set([...ordersOfEarlierBatches(events), ...filled.keys()])];
   const [found] = await roundTrip(client, loadOrders(ids));
@@ -115,7 +101,6 @@ export async function writeAdoption(
   await roundTrip(client, [...rowsOf(batch), ...seamRows(settled, adoption, placedAt)]);
   const [cursor] = await ask<{ head: string }>('select head from public.engine_cursor');
   const head = await headOfSpan(ask, cursor!.head, settled.sequence, sequence);
-  const entries = batch.traded.entries.count + balances.length;
-  await ask(MOVE_CURSOR, [sequence, head, timeMs, batch.newOrders.length, batch.movements.count, entries]);
+  await ask(MOVE_CURSOR, [sequence, head, timeMs, batch.newOrders.length, batch.movements.count]);
   await ask('commit');
 }

@@ -6,6 +6,7 @@ import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
+import { BOOKED_ASSETS } from './kept-balances.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import { type Ask, asking, SNAPSHOT, takeClient } from './queries.ts';
 import { LAST_PRICES } from './state.ts';
@@ -42,7 +43,7 @@ export interface Audit {
   readonly cursor: SettledCursor;
   readonly switches: Switches;
   readonly assets: readonly Asset[];
-  /** Reads all entries and all trades. */
+  /** Reads all trades. */
   summary(): Promise<AuditSummary>;
   /** @param by `id`: book by book, best order first; `wallet`: by wallet and id */
   liveOrders(by: 'id' | 'wallet'): AsyncIterable<readonly AuditedOrder[]>;
@@ -178,7 +179,7 @@ const LAST_TRADES = `select market, last[1] as trade_id, last[2] as price_ticks 
 
 async function readSummary(ask: Ask): Promise<AuditSummary> {
   const trades = await ask<{ market: string; trade_id: bigint; price_ticks: bigint }>(LAST_TRADES);
-  const booked = await ask<{ asset: string }>('select distinct asset from public.ledger_entries');
+  const booked = await ask<{ asset: string }>(BOOKED_ASSETS);
   const seams = await ask<{ after_sequence: bigint; sequence: bigint; last_trade_id: bigint }>(
     'select after_sequence, sequence, last_trade_id from public.adoptions order by sequence',
   );

@@ -5,7 +5,7 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import { dayStartMs, monthSpan } from '../domain/months.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { firstSequenceAt } from './first-after.ts';
-import { BALANCES_AT, BALANCES_SINCE_CLOSING } from './kept-balances.ts';
+import { BALANCES_AT, BALANCES_SINCE_CLOSING, BOOKED_EVENTS } from './kept-balances.ts';
 import type { Pools } from './pools.ts';
 import { type Ask, inSnapshot, inTransaction } from './queries.ts';
 import { cursorRows, LISTS_ARE_READ_WHOLE, streamRows } from './stream-rows.ts';
@@ -90,7 +90,7 @@ const KEEP_DAY = `
 /** Returns the last booked event before a sequence; 0: none. */
 async function lastBefore(ask: Ask, end: bigint): Promise<bigint> {
   const [last] = await ask<{ sequence: bigint }>(
-    'select sequence from public.ledger_entries where sequence < $1 order by sequence desc limit 1',
+    `select sequence from ${BOOKED_EVENTS} where sequence < $1 order by sequence desc limit 1`,
     [end],
   );
   return last?.sequence ?? 0n;

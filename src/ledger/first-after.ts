@@ -22,7 +22,12 @@ const bisection = (table: string, key: string, order: string, column: string, va
     where low < high)
   select ${key} as key from public.${table} where ${key} >= (select max(low) from halves) order by ${order} limit 1`;
 
-const FIRST_SEQUENCE = bisection('ledger_entries', 'sequence', 'sequence, line', 'time_ms');
+/** The tables whose rows the ledger's entries follow from. */
+const FIRST_SEQUENCE = `
+  select least(
+    (select sequence from public.trades where trade_id = (${bisection('trades', 'trade_id', 'trade_id', 'time_ms')})),
+    (${bisection('movements', 'sequence', 'sequence', 'time_ms')}),
+    (${bisection('adopted_balances', 'sequence', 'sequence, line', 'time_ms')})) as key`;
 const FIRST_ACT = bisection('operator_acts', 'sequence', 'sequence', 'time_ms');
 const FIRST_TRADE = bisection('trades', 'trade_id', 'trade_id', 'time_ms');
 
@@ -70,8 +75,8 @@ const firstBy =
     (await ask<{ key: bigint }>(sql, [timeMs]))[0]?.key ?? AFTER_ALL;
 
 /**
- * Returns the sequence of the first entry at or after a time; all later entries are of later sequences. Returns more than
- * every sequence when there is none.
+ * Returns the sequence of the first ledger entry at or after a time; all later entries are of later sequences. Returns
+ * more than every sequence when there is none.
  */
 export const firstSequenceAt = firstBy(FIRST_SEQUENCE);
 

@@ -20,16 +20,15 @@ import { actRow, fieldsOfAct } from './act-rows.ts';
 import { EventTexts } from './chain.ts';
 import { CopyRows, nullableField as field, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
-import { entriesOfMovement } from './entries.ts';
 import { type NewOrderRow, placedText } from './order-rows.ts';
 import { storable } from './text.ts';
-import { entryRow, TradeRows } from './trade-rows.ts';
+import { TradeRows } from './trade-rows.ts';
 
 export interface FoldedBatch {
   readonly newOrders: NewOrderRow[];
   /** Orders of earlier batches, by id. */
   readonly changedOrders: Map<string, Progress>;
-  /** Trades, their entries and those of movements, and candles. */
+  /** Trades and candles. */
   readonly traded: TradeRows;
   readonly movements: CopyRows;
   /** Events of requested withdrawals that the batch does not end, by their stored references. */
@@ -240,11 +239,6 @@ class Fold implements OrderVisitor {
     const row = `${sequence}\t${kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${ends}`;
     this.batch.movements.add(row);
     this.#texts.add('movement', row);
-    entriesOfMovement(event).forEach((entry, line) => {
-      const account = textField(entry.account);
-      const fields = { ...entry, account, asset, reference, amount: entry.amountAtoms };
-      this.batch.traded.entries.add(entryRow(event, line, fields));
-    });
   }
 }
 

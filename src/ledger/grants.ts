@@ -38,7 +38,7 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   engine_epochs: { settlement: 'insert', api: 'insert' },
   epoch_starts: { settlement: 'insert', api: '' },
   holds: { settlement: 'insert update delete', api: '' },
-  ledger_entries: { settlement: 'insert', api: '' },
+  ledger_entries: { settlement: '', api: '' },
   market_versions: { settlement: 'insert', api: '' },
   markets: { settlement: 'insert update', api: '' },
   movements: { settlement: 'insert', api: '' },

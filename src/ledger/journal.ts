@@ -12,7 +12,7 @@ import {
   type PricedTradeRow,
   pricedTradeOf,
 } from './priced-trade.ts';
-import { askOnce, inSnapshot } from './queries.ts';
+import { askOnce, BY_INDEX, inSnapshot } from './queries.ts';
 import { streamRows } from './stream-rows.ts';
 import { storable } from './text.ts';
 
@@ -60,7 +60,10 @@ interface EntryRow extends Partial<PricedTradeRow> {
   side: Side | null;
 }
 
+/** Most entries of a page, and most trades, movements and adopted balances that it is made of. */
 const PAGE_ROWS = 5_000;
+const PAGE_TRANSFERS = 1_000;
+const NO_LINE = -1;
 const ENTRY_ID = /^(\d{1,15})-(\d{1,9})$/;
 
 /** @throws RangeError when `text` is no entry id */
@@ -73,17 +76,32 @@ function parseEntryId(text: string): { sequence: bigint; line: number } {
 /** A trade's id is in the name of its transaction. */
 const TRADE_ID = `case when entry.transaction_id ~ '^trade-[0-9]{1,16}$' then substr(entry.transaction_id, 7)::bigint end`;
 
+const transfersFrom = (table: string, order: string): string => `
+    (select sequence from public.${table} where sequence >= $1 and sequence < $2 order by ${order} limit ${PAGE_TRANSFERS})`;
+
+/**
+ * The event of the last transfer of a page that begins with an event, found by index: the view has no order that a limit
+ * could stop at. No row when fewer transfers are left.
+ */
+const PAGE_END = `
+  select sequence from (${[
+    transfersFrom('trades', 'sequence, trade_id'),
+    transfersFrom('movements', 'sequence'),
+    transfersFrom('adopted_balances', 'sequence, line'),
+  ].join(' union all')}) as transfers
+  order by sequence offset ${PAGE_TRANSFERS - 1} limit 1`;
+
 const PAGE = `
   select entry.*, ${PRICED_TRADE_COLUMNS},
     case account when taker_wallet then taker_side
       when maker_wallet then case taker_side when 'buy' then 'sell' else 'buy' end end as side
   from (
     select * from public.ledger_entries
-    where (sequence, line) > ($1, $2) and sequence < $3 and time_ms < $4
+    where sequence >= $1 and (sequence, line) > ($1, $2) and sequence < $3 and time_ms < $4
       and ($5::text is null or asset = $5) and ($6::text is null or account = $6)
     order by sequence, line limit ${PAGE_ROWS}
   ) as entry
-  left join public.trades on trade_id = ${TRADE_ID}
+  left join lateral (select * from public.trades where trade_id = ${TRADE_ID} offset 0) as trades on true
   left join public.markets on markets.symbol = trades.market
   order by entry.sequence, line`;
 
@@ -182,28 +200,33 @@ export type Journal = ReturnType<typeof journal>;
 export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'auditing'>) {
   return {
     /**
-     * Yields the entries of a span of time in their order. Pages are read by key, not in one snapshot: the table only
-     * grows at its end, and an export of hours must not keep Postgres from vacuuming dead rows.
+     * Yields the entries of a span of time in their order. Pages are read by key, not in one snapshot: the tables only
+     * grow at their end, and an export of hours must not keep Postgres from vacuuming dead rows.
      * @throws RangeError when `after` is no entry id; Refusal SERVICE_UNAVAILABLE when Postgres is unavailable
      */
     async *entries(filter: EntriesFilter): AsyncGenerator<LedgerEntry> {
-      const [first, end] = await inSnapshot(auditing, async (ask) => [
-        await firstSequenceAt(ask, filter.fromMs),
-        await firstSequenceAt(ask, filter.toMs),
-      ]);
-      let after = { sequence: first, line: -1 };
+      const { first, end } = await inSnapshot(auditing, async (ask) => ({
+        first: await firstSequenceAt(ask, filter.fromMs),
+        end: await firstSequenceAt(ask, filter.toMs),
+      }));
+      let after = { sequence: first, line: NO_LINE };
       if (filter.after !== undefined) {
         const resumed = parseEntryId(filter.after);
         if (resumed.sequence >= first) after = resumed;
       }
+      const { toMs, asset = null, account = null } = filter;
       for (;;) {
-        const { toMs, asset = null, account = null } = filter;
-        const parameters = [after.sequence, after.line, end, toMs, asset, account];
-        const rows = await askOnce<EntryRow>(auditing, PAGE, parameters);
+        const { rows, next } = await inSnapshot(auditing, async (ask) => {
+          await ask(BY_INDEX);
+          const [last] = await ask<{ sequence: bigint }>(PAGE_END, [after.sequence, end]);
+          const next = last === undefined ? end : last.sequence + 1n;
+          const parameters = [after.sequence, after.line, next, toMs, asset, account];
+          return { rows: await ask<EntryRow>(PAGE, parameters), next };
+        });
         yield* rows.map(entryOf);
-        const last = rows.at(-1);
-        if (last === undefined || rows.length < PAGE_ROWS) return;
-        after = last;
+        if (rows.length === PAGE_ROWS) after = rows.at(-1)!;
+        else if (next === end) return;
+        else after = { sequence: next, line: NO_LINE };
       }
     },
 

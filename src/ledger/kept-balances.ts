@@ -25,6 +25,19 @@ function nearestKept(days: string): string {
     where end_ms = (select end_ms from point) and (select month from point) is null)`;
 }
 
+/** The events with ledger entries, once for each row that these follow from, as a relation that indexes put in order. */
+export const BOOKED_EVENTS = `(
+  select sequence, time_ms from public.trades
+  union all select sequence, time_ms from public.movements
+  union all select sequence, time_ms from public.adopted_balances) as booked_events`;
+
+/** SQL of every asset that was ever booked. */
+export const BOOKED_ASSETS = `
+  select base collate "C" as asset from public.trades
+  union select quote from public.trades
+  union select asset from public.movements
+  union select asset from public.adopted_balances`;
+
 /** Atoms that one step of an order holds, and the asset that they are of. */
 const HELD = {
   asset: `case side when 'sell' then base else quote end collate "C"`,

@@ -41,6 +41,10 @@ export type Ask = <Row extends pg.QueryResultRow>(
 
 export const SNAPSHOT = 'begin isolation level repeatable read read only';
 
+/** Sets that the rows of a transaction are found by index alone: Postgres must not read all trades because it has no statistics yet. */
+export const BY_INDEX = `select set_config(name, 'off', true)
+  from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'jit']) as setting (name)`;
+
 /**
  * Runs `read` in one read-only snapshot: everything it asks is as of the same moment.
  * Throws `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable.

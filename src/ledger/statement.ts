@@ -17,7 +17,7 @@ import {
   type PricedTradeRow,
   pricedTradeOf,
 } from './priced-trade.ts';
-import { type Ask, inSnapshot } from './queries.ts';
+import { type Ask, BY_INDEX, inSnapshot } from './queries.ts';
 
 interface Happened {
   readonly sequence: number;
@@ -207,10 +207,6 @@ async function totalsAt(ask: Ask, wallet: string, timeMs: number, { sequence, tr
   ]);
   return new Map(rows.map(({ asset, atoms }) => [asset, BigInt(atoms)]));
 }
-
-/** Rows are found by index alone: Postgres must not read all trades because it has no statistics yet. */
-const BY_INDEX = `select set_config(name, 'off', true)
-  from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'jit']) as setting (name)`;
 
 const SCALES = 'select symbol, scale from public.assets';
 

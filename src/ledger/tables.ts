@@ -72,19 +72,6 @@ export const TRADES = {
   quote_atoms_per_lot: 'plain',
 } as const satisfies Columns;
 
-/** Entries are not in the chain: they follow from trades and movements. */
-export const ENTRIES = {
-  sequence: 'plain',
-  line: 'plain',
-  transaction_id: 'text',
-  kind: 'plain',
-  account: 'plain',
-  asset: 'plain',
-  amount_atoms: 'plain',
-  reference: 'text',
-  time_ms: 'plain',
-} as const satisfies Columns;
-
 export const MOVEMENTS = {
   sequence: 'plain',
   kind: 'plain',

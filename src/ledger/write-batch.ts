@@ -11,7 +11,6 @@ import { changeOrders, orderRow } from './order-rows.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
 import {
   type Columns,
-  ENTRIES,
   MARKET_VERSIONS,
   MOVEMENTS,
   namesOf,
@@ -52,7 +51,6 @@ export const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
   ...changeOrders(batch.changedOrders),
   ...copy('trades', TRADES, batch.traded.trades),
   ...writeCandles(batch.traded.candles),
-  ...copy('ledger_entries', ENTRIES, batch.traded.entries),
   ...copy('movements', MOVEMENTS, batch.movements),
   ...writePending(batch),
   ...writeAssets(batch),
@@ -222,10 +220,10 @@ const moveCursor = (
 ): Statement => ({
   name: 'move cursor',
   text: `
-    with linked as (insert into public.chain_links (sequence, links) values ($2::bigint, $9))
+    with linked as (insert into public.chain_links (sequence, links) values ($2::bigint, $8))
     update public.engine_cursor
     set epoch = $1, sequence = $2::bigint, digest = $3, event_time_ms = $4, settled_at = clock_timestamp(),
-        orders = orders + $5, trades = trades + $6, movements = movements + $7, entries = entries + $8, head = $10`,
+        orders = orders + $5, trades = trades + $6, movements = movements + $7, head = $9`,
   values: [
     `${last.epoch}`,
     `${last.sequence}`,
@@ -234,7 +232,6 @@ const moveCursor = (
     `${newOrders.length}`,
     `${traded.trades.count}`,
     `${movements.count}`,
-    `${traded.entries.count}`,
     links,
     head,
   ],

@@ -503,7 +503,7 @@ describe('the routes for operators', () => {
     it('are made two at once, and the next one when a place is free', async () => {
       const locker = new pg.Client({ connectionString: fixture.databaseUrl });
       await locker.connect();
-      await locker.query('begin; lock table ledger_entries in access exclusive mode');
+      await locker.query('begin; lock table daily_balances in access exclusive mode');
       // A request is sent once somebody waits for it.
       const slow = [1, 2].map(async () => await get('/balances?asOf=2100-01-01'));
       const third = () => get('/balances?asOf=2100-01-01');

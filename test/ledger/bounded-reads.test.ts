@@ -26,6 +26,13 @@ const KEPT_DAYS = 20_513;
 const CANDLES = 12;
 /** Most kept candles that one candle is aggregated from. */
 const ROWS_OF_CANDLE = { '1m': 1, '5m': 5, '15m': 15, '1h': 1, '4h': 4, '1D': 1, '1W': 7, '1M': 31 };
+/** Entries of a trade without a fee. */
+const LINES = 4;
+const EXPORTED = 5_000;
+const PAGES = 2;
+const PAGE_TRANSFERS = 1_000;
+/** Most rows in which the bounds of a span are searched by bisection. */
+const SEARCHED = 500;
 /** The cursor is read with every list. Rows of catalogs are not counted. */
 const CURSOR_ROWS = 1;
 
@@ -33,7 +40,8 @@ const idOf = (expression: string): string => `lpad(to_hex(${expression}), 34, '0
 
 const HISTORY = `
 begin;
-insert into markets (symbol, number, version, record) values ('ETH/USDC', 0, 1, '{}'), ('BTC/USDC', 1, 1, '{}');
+insert into markets (symbol, number, version, record)
+select symbol, number, 1, '{"tick": "0.01", "step": "0.001"}' from (values ('ETH/USDC', 0), ('BTC/USDC', 1)) as listed (symbol, number);
 update engine_cursor set epoch = 1, sequence = 1000000;
 insert into orders (id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,
   fill_count, status, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base, quote,
@@ -139,6 +147,35 @@ describe('rows that Postgres reads from a long history', () => {
           expect([...found.values()].flat()).to.have.length(PER_REPLY);
         });
         expect(inTwo).to.equal(rows);
+      });
+
+      it('are bounded by the page of an export of entries', async () => {
+        let entries = 0;
+        const rows = await rowsReadBy(async (ledger) => {
+          for await (const { entryId } of ledger.journal.entries({ fromMs: FILLS / 2, toMs: FILLS })) {
+            expect(entryId).to.equal(`${FILLS / 2 + Math.floor(entries / LINES)}-${entries % LINES}`);
+            entries += 1;
+            if (entries === EXPORTED) break;
+          }
+        });
+        // The event of the last trade of a page, its trades, and the trade of each line.
+        expect(rows).to.be.below(PAGES * PAGE_TRANSFERS * (2 + LINES) + SEARCHED);
+      });
+
+      it('are bounded by the trades since balances were kept', async () => {
+        const since = 1_000;
+        await query(
+          databaseUrl,
+          `insert into daily_balances (end_ms, account, asset, total_atoms, sequence)
+           values (${FILLS - since}, '${VICTIM}', 'ETH', 7, ${FILLS - since - 1}) on conflict do nothing`,
+        );
+        let sum = 0n;
+        const rows = await rowsReadBy(async (ledger) => {
+          for await (const { account, asset, totalAtoms } of ledger.balances.at(FILLS + 1))
+            if (account === VICTIM && asset === 'ETH') sum += totalAtoms;
+        });
+        expect(sum).to.equal(BigInt(7 - since - 1));
+        expect(rows).to.be.below(since + 2 * (LIVE + CLOSED + SWEPT) + SEARCHED);
       });
 
       it('are as many for live orders older than all closed ones as for closed orders', async () => {

@@ -70,10 +70,10 @@ describe('the users of Postgres', function () {
     return code !== NO_RIGHT;
   }
 
-  it('have a row for each table of this release', async () => {
+  it('have a row for each table and view of this release', async () => {
     const tables = await query<{ name: string }>(
       await freshLedgerDatabase(),
-      `select tablename as name from pg_tables where schemaname = 'public'`,
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')`,
     );
     expect(tables.map(({ name }) => name)).to.have.members(Object.keys(WRITES));
   });

@@ -153,14 +153,14 @@ describe('migrations', () => {
     expect(await schemaOf(databaseUrl)).to.equal(schema);
   });
 
-  it('leave no trigger that runs for settled orders, trades and entries', async () => {
+  it('leave no trigger that runs for settled orders, trades and movements', async () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
     const [row] = await query<{ triggers: string[] }>(
       databaseUrl,
       // 4: of inserts, 16: of updates.
       `select coalesce(array_agg(concat(tgrelid::regclass, ' ', tgname)), '{}') as triggers from pg_trigger
-       where not tgisinternal and (tgtype & 4 > 0 and tgrelid::regclass::text in ('trades', 'movements', 'ledger_entries')
+       where not tgisinternal and (tgtype & 4 > 0 and tgrelid::regclass::text in ('trades', 'movements')
          or tgtype & 20 > 0 and tgrelid = 'orders'::regclass)`,
     );
     expect(row!.triggers).to.deep.equal([]);

@@ -47,23 +47,28 @@ const TRIGGERS = `
   from pg_trigger where tgrelid in (select oid from own) and not tgisinternal`;
 
 const COMMENTS = `
-  select format('comment on %s is %L;', case when attname is null then 'table ' || objoid::regclass
+  select format('comment on %s is %L;', case when attname is null
+      then case relkind when 'v' then 'view ' else 'table ' end || objoid::regclass
     else 'column ' || objoid::regclass || '.' || attname end, description) as text
-  from pg_description left join pg_attribute on attrelid = objoid and attnum = objsubid and objsubid > 0
-  where classoid = 'pg_class'::regclass and objoid in (select oid from own)`;
+  from pg_description join pg_class on pg_class.oid = objoid left join pg_attribute on attrelid = objoid and attnum = objsubid and objsubid > 0
+  where classoid = 'pg_class'::regclass and (objoid in (select oid from own) or relkind = 'v')`;
+
+const VIEWS = `
+  select format(E'create view %s as\n%s', oid::regclass, pg_get_viewdef(oid)) as text
+  from pg_class where relnamespace = 'public'::regnamespace and relkind = 'v'`;
 
 /** Objects that no query above writes. There are none now. */
 const OTHERS = `
-  select format('-- %s %s', case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
+  select format('-- %s %s', case relkind when 'm' then 'materialized view' when 'S' then 'sequence'
     else relkind::text end, oid::regclass) as text
   from pg_class
-  where relnamespace = 'public'::regnamespace and relkind not in ('r', 'i') and relname !~ '^knex_'
+  where relnamespace = 'public'::regnamespace and relkind not in ('r', 'v', 'i') and relname !~ '^knex_'
     and not exists (select from pg_depend where objid = pg_class.oid and deptype in ('i', 'e'))`;
 
 /** @returns the tables, indexes, functions, triggers and comments of a migrated database */
 export async function schemaOf(databaseUrl: string): Promise<string> {
   const parts = [HEAD];
-  for (const part of [TABLES, INDEXES, FUNCTIONS, TRIGGERS, COMMENTS, OTHERS]) {
+  for (const part of [TABLES, VIEWS, INDEXES, FUNCTIONS, TRIGGERS, COMMENTS, OTHERS]) {
     const rows = await query<{ text: string }>(
       databaseUrl,
       `with own as (

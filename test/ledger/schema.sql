@@ -144,7 +144,6 @@ create table engine_cursor (
   orders bigint default 0 not null,
   trades bigint default 0 not null,
   movements bigint default 0 not null,
-  entries bigint default 0 not null,
   head text collate "C" default ''::text not null,
   constraint engine_cursor_only_row_check CHECK (only_row),
   constraint engine_cursor_pkey PRIMARY KEY (only_row)
@@ -167,21 +166,6 @@ create table holds (
   wallet text collate "C" not null,
   held_at_ms bigint not null,
   constraint holds_pkey PRIMARY KEY (wallet)
-);
-
-create table ledger_entries (
-  sequence bigint not null,
-  line integer not null,
-  transaction_id text collate "C" not null,
-  kind text not null,
-  account text collate "C" not null,
-  asset text collate "C" not null,
-  amount_atoms bigint not null,
-  reference text collate "C" not null,
-  time_ms bigint not null,
-  constraint ledger_entries_amount_atoms_check CHECK (amount_atoms <> 0),
-  constraint ledger_entries_kind_check CHECK (kind = ANY (ARRAY['trade'::text, 'fee'::text, 'credit'::text, 'debit'::text, 'request'::text, 'confirm'::text, 'return'::text, 'adopt'::text])),
-  constraint ledger_entries_pkey PRIMARY KEY (sequence, line)
 );
 
 create table market_versions (
@@ -212,6 +196,7 @@ create table movements (
   time_ms bigint not null,
   reverses text collate "C",
   txid text collate "C",
+  constraint movements_amount_atoms_check CHECK (amount_atoms > 0),
   constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text, 'requested'::text, 'confirmed'::text, 'returned'::text])),
   constraint movements_kind_reference_key UNIQUE (kind, reference),
   constraint movements_pkey PRIMARY KEY (sequence)
@@ -350,6 +335,65 @@ create table wallet_terms (
   constraint wallet_terms_pkey PRIMARY KEY (wallet)
 );
 
+create view ledger_entries as
+ SELECT trades.sequence,
+    ((row_number() OVER (PARTITION BY trades.sequence ORDER BY trades.trade_id, booked.place) - 1))::integer AS line,
+    (('trade-'::text || trades.trade_id) COLLATE "C") AS transaction_id,
+    booked.kind,
+        CASE booked.role
+            WHEN 'taker'::text THEN trades.taker_wallet
+            WHEN 'maker'::text THEN trades.maker_wallet
+            ELSE 'house'::text
+        END AS account,
+    (
+        CASE booked.amount
+            WHEN 'base'::text THEN trades.base
+            ELSE trades.quote
+        END COLLATE "C") AS asset,
+    ((booked.way *
+        CASE
+            WHEN ((booked.amount = 'fee'::text) OR (trades.taker_side = 'buy'::text)) THEN 1
+            ELSE '-1'::integer
+        END) * moved.atoms) AS amount_atoms,
+        CASE booked.role
+            WHEN 'maker'::text THEN trades.maker_order_id
+            ELSE trades.taker_order_id
+        END AS reference,
+    trades.time_ms
+   FROM ((trades
+     CROSS JOIN ( VALUES (0,'trade'::text,'taker'::text,'base'::text,1), (1,'trade'::text,'maker'::text,'base'::text,'-1'::integer), (2,'trade'::text,'taker'::text,'notional'::text,'-1'::integer), (3,'trade'::text,'maker'::text,'notional'::text,1), (4,'fee'::text,'taker'::text,'fee'::text,'-1'::integer), (5,'fee'::text,'house'::text,'fee'::text,1)) booked(place, kind, role, amount, way))
+     CROSS JOIN LATERAL ( SELECT
+                CASE booked.amount
+                    WHEN 'base'::text THEN trades.base_atoms
+                    WHEN 'notional'::text THEN trades.notional_atoms
+                    ELSE trades.fee_atoms
+                END AS atoms) moved)
+  WHERE (moved.atoms <> 0)
+UNION ALL
+ SELECT movements.sequence,
+    booked.line,
+    (((booked.kind || '-'::text) || movements.sequence) COLLATE "C") AS transaction_id,
+    booked.kind,
+    COALESCE(booked.account, movements.wallet) AS account,
+    movements.asset,
+    (booked.way * movements.amount_atoms) AS amount_atoms,
+    movements.reference,
+    movements.time_ms
+   FROM (movements
+     JOIN ( VALUES ('credited'::text,0,'credit'::text,'custody'::text,'-1'::integer), ('credited'::text,1,'credit'::text,NULL::text,1), ('debited'::text,0,'debit'::text,'custody'::text,1), ('debited'::text,1,'debit'::text,NULL::text,'-1'::integer), ('requested'::text,0,'request'::text,'withdrawals'::text,1), ('requested'::text,1,'request'::text,NULL::text,'-1'::integer), ('confirmed'::text,0,'confirm'::text,'custody'::text,1), ('confirmed'::text,1,'confirm'::text,'withdrawals'::text,'-1'::integer), ('returned'::text,0,'return'::text,'withdrawals'::text,'-1'::integer), ('returned'::text,1,'return'::text,NULL::text,1)) booked(movement, line, kind, account, way) ON ((booked.movement = movements.kind)))
+UNION ALL
+ SELECT adopted.sequence,
+    adopted.line,
+    (('adopt-'::text || adopted.sequence) COLLATE "C") AS transaction_id,
+    'adopt'::text AS kind,
+    adopted.account,
+    adopted.asset,
+    adopted.amount_atoms,
+    (('adopt-'::text || adopted.sequence) COLLATE "C") AS reference,
+    adopted.time_ms
+   FROM adopted_balances adopted;
+
+CREATE INDEX adopted_balances_of_event ON public.adopted_balances USING btree (sequence, line);
 CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
 CREATE INDEX movements_steps ON public.movements USING btree (kind, sequence) WHERE (kind = ANY (ARRAY['requested'::text, 'confirmed'::text, 'returned'::text]));
 CREATE INDEX operator_acts_listings ON public.operator_acts USING btree (sequence) WHERE (name = 'asset list'::text);
@@ -361,6 +405,7 @@ CREATE INDEX orders_ended ON public.orders USING btree (wallet, closed_sequence)
 CREATE INDEX orders_live_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX orders_live_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
+CREATE INDEX trades_of_event ON public.trades USING btree (sequence, trade_id);
 CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
 CREATE INDEX trades_of_taker_order ON public.trades USING btree (taker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
@@ -387,7 +432,6 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_links FO
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closing_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON epoch_starts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON market_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON operator_acts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -456,7 +500,6 @@ comment on table engine_cursor is 'The last engine event these tables contain; s
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
 comment on table epoch_starts is 'The first event of each epoch. An engine that lost events gives their sequences again.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
-comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
 comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
 comment on table operator_acts is 'Each change that an operator made, by its event.';
@@ -465,3 +508,4 @@ comment on table operator_keys is 'Keys of the routes for operators. A name is n
 comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
 comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';
+comment on view ledger_entries is 'Entry id: engine event and line in it. The lines of a transaction sum to 0 in each asset.';

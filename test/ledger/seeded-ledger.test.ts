@@ -11,7 +11,7 @@ describe('a seeded ledger', () => {
 
   before(async () => {
     databaseUrl = await freshDatabase();
-    const options = { trades: 1_500, wallets: 60, entries: true, endMs: 1_767_605_400_000 };
+    const options = { trades: 1_500, wallets: 60, endMs: 1_767_605_400_000 };
     await seedLedger({ databaseUrl, ...options });
   });
 

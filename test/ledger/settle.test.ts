@@ -7,7 +7,7 @@ import { type Ledger, LedgerDiverged, openLedger, type PreparedBatch } from '../
 import { random, runSeed } from '../support/seed.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
-import { contents, query, TABLES } from './tables.ts';
+import { contents, query, WRITTEN_TABLES } from './tables.ts';
 
 describe('settle', () => {
   const freshLedger = freshLedgers();
@@ -214,7 +214,7 @@ describe('settle', () => {
        errcode = 'disk_full'; end $$`,
     );
     // A batch writes to chain_heads only every 10,000 events.
-    for (const table of TABLES.filter((name) => name !== 'chain_heads')) {
+    for (const table of WRITTEN_TABLES.filter((name) => name !== 'chain_heads')) {
       await query(
         databaseUrl,
         `create trigger fail before insert or update or delete on ${table} for each row execute function fail()`,
@@ -274,7 +274,7 @@ describe('settle', () => {
   it('rejects every change of append-only tables', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     await ledger.settlement.settle(seededEvents(3).next(300));
-    for (const table of ['trades', 'ledger_entries', 'movements']) {
+    for (const table of ['trades', 'movements']) {
       for (const change of [
         `update ${table} set sequence = 1`,
         `update ${table} set sequence = 1 where false`,

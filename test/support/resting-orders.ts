@@ -55,12 +55,6 @@ const seedSql = ({
     case n % 2 when 0 then 'ETH' else 'USDC' end, ${ATOMS_EACH}, 'seed ' || n, time_ms
   from seeded where n <= ${wallets * 2};
 
-  insert into ledger_entries
-    (sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms)
-  select sequence, line, 'credit-' || sequence, 'credit', case line when 0 then 'custody' else wallet end, asset,
-    case line when 0 then -amount_atoms else amount_atoms end, reference, time_ms
-  from movements, generate_series(0, 1) as line where reference like 'seed %';
-
   insert into orders (id, wallet, market, side, type, time_in_force, post_only, leverage, price_ticks, size_steps,
     filled_steps, status, client_order_id, created_at_ms, updated_at_ms, sequence, updated_sequence, base, quote,
     base_atoms_per_step, quote_atoms_per_lot)
@@ -79,7 +73,7 @@ const seedSql = ({
 
   set session_replication_role = replica;
   update engine_cursor set sequence = (select max(sequence) from seeded), orders = (select count(*) from orders),
-    movements = (select count(*) from movements), entries = (select count(*) from ledger_entries), head = '';
+    movements = (select count(*) from movements), head = '';
   truncate chain_heads, chain_links;
   insert into chain_heads (sequence, head) select sequence, head from engine_cursor;
   reset session_replication_role;

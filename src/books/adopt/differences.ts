@@ -244,8 +244,7 @@ export async function lostRequests({ ledger, tail }: Sides, lost: LostEvents): P
     if ((await ledger.journal.movement('requested', reference)) !== null) continue;
     const request = { kind: 'requested', wallet, asset, amountAtoms, reference } as const;
     lost.add(request, place);
-    for (const entry of entriesOfMovement({ ...request, sequence: place }))
-      moved.add(asset, entry.account, entry.amountAtoms);
+    for (const entry of entriesOfMovement(request)) moved.add(asset, entry.account, entry.amountAtoms);
     place -= 1;
   }
   return moved;

@@ -1,6 +1,6 @@
 /** Checks the balances that were kept, from which statements start, against the entries and orders. */
 
-import { reservedAt } from '../kept-balances.ts';
+import { BOOKED_EVENTS, reservedAt } from '../kept-balances.ts';
 import type { LedgerQuery } from './query.ts';
 
 /** All kept balances, by their place in time. */
@@ -39,7 +39,8 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       union all
       select name, 'the last event with entries before their end', concat('event ', sequence)
       from points
-      where sequence <> 0 and not exists (select from public.ledger_entries where ledger_entries.sequence = points.sequence)`,
+      where sequence <> 0 and sequence is distinct from (select sequence from ${BOOKED_EVENTS}
+        where booked_events.sequence <= points.sequence order by sequence desc limit 1)`,
   },
   {
     name: 'kept balances end with their events',
@@ -50,10 +51,10 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       with ${POINTS}
       select points.name as subject, 'the events before its end' as expected, problem as found
       from points cross join lateral (values
-        ((select time_ms >= end_ms from public.ledger_entries where sequence <= points.sequence
-          order by sequence desc, line desc limit 1), 'contains a later event'),
-        ((select time_ms < end_ms from public.ledger_entries where sequence > points.sequence
-          order by sequence, line limit 1), 'lacks an event')) as rule (is_broken, problem)
+        ((select time_ms >= end_ms from ${BOOKED_EVENTS} where sequence <= points.sequence
+          order by sequence desc limit 1), 'contains a later event'),
+        ((select time_ms < end_ms from ${BOOKED_EVENTS} where sequence > points.sequence
+          order by sequence limit 1), 'lacks an event')) as rule (is_broken, problem)
       where is_broken
       union all
       select 'closing of ' || month, 'end and digest of ' || month, problem

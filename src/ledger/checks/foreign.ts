@@ -31,7 +31,7 @@ const inSystem = (column: string): string => `${column} = 'pg_catalog'::regnames
 export const FOREIGN_CHECK: LedgerQuery = {
   name: 'nothing foreign takes part',
   meaning:
-    'no function, operator, cast, type, collation, event trigger or setting that is neither of Postgres nor of the release changes what a statement means; while one does, the other checks prove nothing',
+    'no function, operator, cast, type, collation, event trigger, owner or setting that is neither of Postgres nor of the release changes what a statement means; while one does, the other checks prove nothing',
   proof:
     'numbers of objects, of which Postgres promises that its own are below 16,384; settings of this database and of all sessions',
   sql: `
@@ -58,6 +58,13 @@ export const FOREIGN_CHECK: LedgerQuery = {
     select 'function ' || oid::regprocedure, 'a function of Postgres', 'another text' from pg_proc
     where oid < ${FIRST_FOREIGN} and ${inSystem('pronamespace')}
       and prolang in (select oid from pg_language where lanname <> all (array['internal', 'c', 'sql']))
+    union all
+    -- A view reads with the rights of its owner, and fails at a table of another one.
+    select 'owner of table ' || relname, pg_get_userbyid(viewing.owner), pg_get_userbyid(relowner)
+    from pg_class
+    cross join (select relowner as owner from pg_class where oid = to_regclass('public.ledger_entries')) as viewing
+    where relnamespace = 'public'::regnamespace and relname in ('trades', 'movements', 'adopted_balances')
+      and relowner <> viewing.owner
     union all
     select 'setting ' || name, boot_val, reset_val from pg_settings
     where name in ${settings} and name not like '%libraries' and reset_val <> boot_val

@@ -1,4 +1,4 @@
-/** Checks that the tables, and all that guards them, are those which the migrations make of an empty database. */
+/** Checks that the tables and views, and all that guards them, are those which the migrations make of an empty database. */
 
 import { WRITES } from '../grants.ts';
 import type { LedgerQuery } from './query.ts';
@@ -8,11 +8,11 @@ import { LAST_MIGRATION, SCHEMA_OBJECTS, TEXTS_COMPARED_UP_TO } from './schema-o
 const ofExtension = (catalog: string, oid: string): string =>
   `exists (select from pg_depend where classid = '${catalog}'::regclass and objid = ${oid} and deptype = 'e')`;
 
-/** Tables of the ledger; knex keeps which migrations were applied in two of its own. */
+/** Tables and views of the ledger; knex keeps which migrations were applied in two of its own. */
 export const OWN_TABLES = `
   own as (
     select oid, relname::text as relation from pg_class
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname !~ '^knex_'
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v') and relname !~ '^knex_'
       and not ${ofExtension('pg_class', 'oid')})`;
 
 const COLUMNS_OF = (numbers: string, relation: string): string => `
@@ -25,10 +25,12 @@ const COLUMNS_OF = (numbers: string, relation: string): string => `
  * Postgres. A text is what Postgres makes of an expression, which a later version may write in another way.
  */
 export const OBJECTS_FOUND = `
-  select 'table' as kind, '' as relation, relname::text as name, concat_ws(' ', relkind, relpersistence,
+  select case relkind when 'v' then 'view' else 'table' end as kind, '' as relation, relname::text as name, concat_ws(' ', relkind, relpersistence,
       case when relrowsecurity or relforcerowsecurity then 'row security' end,
-      case when exists (select from pg_inherits where pg_class.oid in (inhrelid, inhparent)) then 'inherits' end) as facts,
-    '' as text
+      case when exists (select from pg_inherits where pg_class.oid in (inhrelid, inhparent)) then 'inherits' end,
+      case relkind when 'v' then array_to_string(reloptions, ' ') end) as facts,
+    case relkind when 'v' then substr(encode(sha256(convert_to(pg_get_viewdef(oid), 'UTF8')), 'hex'), 1, 16) else '' end
+      as text
   from pg_class
   where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f', 'S') and relname !~ '^knex_'
     and not ${ofExtension('pg_class', 'pg_class.oid')}
@@ -67,7 +69,9 @@ export const OBJECTS_FOUND = `
   from pg_proc join pg_language on pg_language.oid = prolang
   where pronamespace = 'public'::regnamespace and not ${ofExtension('pg_proc', 'pg_proc.oid')}
   union all
+  -- The rule that makes a view is its text.
   select 'rule', relation, rulename, 'a rule', '' from own join pg_rewrite on ev_class = own.oid
+  where rulename <> '_RETURN'
   union all
   select 'policy', relation, polname, 'a policy', '' from own join pg_policy on polrelid = own.oid`;
 
@@ -88,9 +92,9 @@ const GRANTED = Object.entries(WRITES)
 
 export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
   {
-    name: 'tables are those of the release',
+    name: 'tables and views are those of the release',
     meaning:
-      'tables, columns, constraints, unique indexes, triggers and functions are those that the migrations make of an empty database and in force, and there are no others',
+      'tables, views, columns, constraints, unique indexes, triggers and functions are those that the migrations make of an empty database and in force, and there are no others',
     proof:
       'columns of catalogs; texts that Postgres makes of expressions only in versions in which the release was tried',
     sql: `
@@ -102,7 +106,7 @@ export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
       compared as (
         select kind, relation, name, due.facts as due, due.text as due_text, found.facts, found.text,
           due.facts is null and is_applied and (kind not in ('trigger', 'rule', 'policy')
-            or relation not in (select tables.name from due as tables where tables.kind = 'table')) as is_later
+            or relation not in (select tables.name from due as tables where tables.kind in ('table', 'view'))) as is_later
         from due full join found using (kind, relation, name) cross join later)
       select concat_ws(' ', kind, name, 'on ' || nullif(relation, '')) as subject,
         case when due is null then 'nothing of this name' else concat_ws(' ', due, nullif(due_text, '')) end as expected,
@@ -119,7 +123,7 @@ export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
     sql: `
       with owned as (
         select 'table ' || relname as name, relowner as owner from pg_class
-        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not ${ofExtension('pg_class', 'pg_class.oid')}
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v') and not ${ofExtension('pg_class', 'pg_class.oid')}
         union all
         select 'function ' || proname, proowner from pg_proc
         where pronamespace = 'public'::regnamespace and not ${ofExtension('pg_proc', 'pg_proc.oid')}),
@@ -140,7 +144,7 @@ export const SCHEMA_CHECKS: readonly LedgerQuery[] = [
       select concat('rights on ', relname, '.', attname), 'no ' || privilege_type,
         concat(privilege_type, ' for ', case grantee when 0 then 'everybody' else pg_get_userbyid(grantee) end)
       from pg_class join pg_attribute on attrelid = pg_class.oid cross join lateral aclexplode(attacl)
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and privilege_type <> 'SELECT'
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v') and privilege_type <> 'SELECT'
         and grantee <> relowner`,
   },
 ];

@@ -1,5 +1,6 @@
 /** Checks the cursor, the switches and records: rows that no sum of other rows proves. */
 
+import { BOOKED_ASSETS } from '../kept-balances.ts';
 import { RECONCILIATION_LINK } from '../reconciliations.ts';
 import type { LedgerQuery } from './query.ts';
 
@@ -72,7 +73,7 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
   },
   {
     name: 'no row is missing',
-    meaning: 'there are as many orders, trades, movements and entries as were ever settled',
+    meaning: 'there are as many orders, trades and movements as were ever settled',
     proof: 'counts that settlement keeps in the transaction of the rows; they are of rows and not of numbers',
     sql: `
       select 'rows of ' || name as subject, settled::text as expected, rows::text as found
@@ -80,8 +81,7 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       cross join lateral (values
         ('orders', orders, (select count(*) from public.orders)),
         ('trades', trades, (select count(*) from public.trades)),
-        ('movements', movements, (select count(*) from public.movements)),
-        ('ledger_entries', entries, (select count(*) from public.ledger_entries))) as counted (name, settled, rows)
+        ('movements', movements, (select count(*) from public.movements))) as counted (name, settled, rows)
       where settled <> rows`,
   },
   {
@@ -98,7 +98,6 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         union all select 'order ' || id, greatest(updated_sequence, closed_sequence), updated_at_ms from public.orders
         union all select 'trade ' || trade_id, sequence, time_ms from public.trades
         union all select 'movement ' || sequence, sequence, time_ms from public.movements
-        union all select concat('ledger_entries ', sequence, '-', line), sequence, time_ms from public.ledger_entries
         union all select 'market_versions ' || sequence, sequence, time_ms from public.market_versions
         union all select 'setting_changes ' || sequence, sequence, time_ms from public.setting_changes
         union all select 'operator_acts ' || sequence, sequence, time_ms from public.operator_acts
@@ -145,7 +144,7 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       'rows of one snapshot; the clocks of Postgres and of the engine to five minutes, which an alert watches, and the next settlement mends',
     sql: `
       select 'asset ' || booked.asset as subject, 'a row in assets' as expected, 'none' as found
-      from (select distinct asset from public.ledger_entries) as booked
+      from (${BOOKED_ASSETS}) as booked
       where not exists (select from public.assets where symbol = booked.asset)
       union all
       select 'rows of ' || name, '1', rows::text

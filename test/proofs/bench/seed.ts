@@ -15,9 +15,8 @@ const { databaseUrl: url, ...options } = readOptions(
   {
     trades: ['trades of the ledger'],
     databaseUrl: ['an existing Postgres, as a superuser; without it, a temporary one'],
-    entries: ['writes the entries of accounts too', false],
     plans: ['prints the query plan of each read', false],
-    asOf: ['writes entries too, and prints what balances as of a time cost', false],
+    asOf: ['prints what balances as of a time cost', false],
   },
 );
 
@@ -40,8 +39,7 @@ const endMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS / 4;
 async function seed(databaseUrl: string): Promise<void> {
   const { asOf } = options;
   if (trades !== undefined) {
-    const entries = options.entries || asOf;
-    await seedLedger({ databaseUrl, trades, entries, endMs, say: (line) => console.log(line) });
+    await seedLedger({ databaseUrl, trades, endMs, say: (line) => console.log(line) });
   }
   if (options.plans) printPlans(await readPlans(databaseUrl, seededSubject));
   if (!asOf) return;

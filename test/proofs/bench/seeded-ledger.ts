@@ -61,8 +61,6 @@ export interface SeedOptions {
   readonly databaseUrl: string;
   readonly trades: number;
   readonly wallets?: number;
-  /** True to also write the ledger entries, six a trade, which no request reads. */
-  readonly entries: boolean;
   /** Unix milliseconds of the last trade. */
   readonly endMs: number;
   readonly say?: (line: string) => void;
@@ -72,13 +70,7 @@ export interface SeedOptions {
  * Seeds a database.
  * @throws Error if the database already has orders
  */
-export async function seedLedger({
-  databaseUrl,
-  trades,
-  entries,
-  endMs,
-  ...more
-}: SeedOptions): Promise<void> {
+export async function seedLedger({ databaseUrl, trades, endMs, ...more }: SeedOptions): Promise<void> {
   const { wallets = SEEDED_WALLETS, say } = more;
   const rounds = Math.ceil(trades / TRADES_A_ROUND);
   const startMs = endMs - rounds * ROUND_MS;
@@ -109,7 +101,6 @@ export async function seedLedger({
     }
     for (const index of indexes) await run(index.replace(/ ON .*/, ''), index);
     await run('candles', CANDLES);
-    if (entries) await run('entries', ENTRIES);
     await run('cursor', cursorSql(opening.length + rounds * EVENTS_A_ROUND, endMs));
     await run('vacuum', 'vacuum analyze');
   } finally {
@@ -227,23 +218,10 @@ const CANDLES = `
   from trades cross join (values ('1m', 60000), ('1h', 3600000), ('1D', 86400000)) as length (timeframe, ms)
   group by 1, 2, 3`;
 
-const ENTRIES = `
-  insert into ledger_entries (sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms)
-  select sequence, line, 'trade-' || trade_id, kind, account, asset, atoms, reference, time_ms
-  from trades
-  cross join lateral (select case taker_side when 'buy' then 1 else -1 end as way) as taken
-  cross join lateral (values
-    (0, 'trade', taker_wallet, base, way * base_atoms, taker_order_id),
-    (1, 'trade', maker_wallet, base, -way * base_atoms, maker_order_id),
-    (2, 'trade', taker_wallet, quote, -way * notional_atoms, taker_order_id),
-    (3, 'trade', maker_wallet, quote, way * notional_atoms, maker_order_id),
-    (4, 'fee', taker_wallet, quote, -fee_atoms, taker_order_id),
-    (5, 'fee', 'house', quote, fee_atoms, taker_order_id)) as entry (line, kind, account, asset, atoms, reference)`;
-
 /** Moves the cursor to the end. The chain of events begins there, because no rows of the seed are in it. */
 const cursorSql = (sequence: number, timeMs: number): string => `
   update engine_cursor set sequence = ${sequence}, event_time_ms = ${timeMs}, digest = 'seed', settled_at = now(),
     orders = (select count(*) from orders), trades = (select count(*) from trades),
-    entries = (select count(*) from ledger_entries), head = '';
+    head = '';
   truncate chain_heads, chain_links;
   insert into chain_heads (sequence, head) values (${sequence}, '')`;

@@ -91,7 +91,6 @@ const OTHER_OF: Readonly<Record<string, string>> = {
   'operator_keys.caps': `jsonb_set(caps, '{USDC}', '"9"')`,
   'operator_keys.revoked_at': `now() - interval '1 hour'`,
   'movements.kind': `case kind when 'credited' then 'debited' else 'credited' end`,
-  'ledger_entries.kind': `case kind when 'trade' then 'fee' else 'trade' end`,
 };
 /** Columns whose corruption has different effects in orders of each kind. */
 const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id', 'reason'];
@@ -103,7 +102,6 @@ const KEYS: Readonly<Record<string, string>> = {
   market_versions: 'sequence',
   chain_heads: `'chain'`,
   chain_links: `'event'`,
-  ledger_entries: `sequence || '-' || line`,
   candles: "concat_ws(' ', market, timeframe, 'at', open_ms)",
   closing_balances: `'closing of ' || month`,
   daily_balances: `'balances at'`,

@@ -30,16 +30,12 @@ const INDEX = `${PREFIX}unsettled:0`;
 const SWITCHES = `${PREFIX}cancel-after:due`;
 const CUT_OFFS = `${PREFIX}cancel-after:cut-offs`;
 
-/** Adds atoms to the fee of a trade, in its row and in its entries. */
+/** Adds atoms to the fee of a trade. */
 const feeOf = (nth: number, atoms: number): string => `
-  update trades set fee_atoms = fee_atoms + ${atoms} where trade_id = (${TWO_TRADES})[${nth}];
-  update ledger_entries set amount_atoms = amount_atoms + case account when 'house' then ${atoms} else -(${atoms}) end
-  where kind = 'fee' and transaction_id = 'trade-' || (${TWO_TRADES})[${nth}];`;
+  update trades set fee_atoms = fee_atoms + ${atoms} where trade_id = (${TWO_TRADES})[${nth}];`;
 
-const DOUBLED = `update movements set amount_atoms = amount_atoms * 2 where sequence = ${FIRST};
-  update ledger_entries set amount_atoms = amount_atoms * 2 where sequence = ${FIRST}`;
-const GIVEN = `update ledger_entries set account = '${STRANGER}' where sequence = ${FIRST} and account <> 'custody';
-  update movements set wallet = '${STRANGER}' where sequence = ${FIRST}`;
+const DOUBLED = `update movements set amount_atoms = amount_atoms * 2 where sequence = ${FIRST}`;
+const GIVEN = `update movements set wallet = '${STRANGER}' where sequence = ${FIRST}`;
 
 /** SQL that swaps the makers of the two trades that are equal. */
 const SWAPPED = `
@@ -49,14 +45,11 @@ const SWAPPED = `
   from trades join trades as other on other.taker_order_id = trades.taker_order_id and other.size_steps = trades.size_steps
     and other.price_ticks = trades.price_ticks and other.maker_wallet <> trades.maker_wallet;
   update trades set maker_order_id = other_order, maker_wallet = other_wallet from makers
-  where makers.trade_id = trades.trade_id;
-  update ledger_entries set account = other_wallet, reference = other_order from makers
-  where transaction_id = 'trade-' || trade_id and account = makers.maker_wallet`;
+  where makers.trade_id = trades.trade_id`;
 
 /** SQL that moves every time of the books by a day. */
 const REDATED = [
   ['trades', 'time_ms'],
-  ['ledger_entries', 'time_ms'],
   ['movements', 'time_ms'],
   ['market_versions', 'time_ms'],
   ['setting_changes', 'time_ms'],
@@ -132,19 +125,21 @@ const definitionOf =
     return rows[0].text;
   };
 
+const viewOf =
+  (name: string) =>
+  async (client: CorruptedBooks['client']): Promise<string> => {
+    const { rows } = await client.query('select pg_get_viewdef($1::regclass) as text', [name]);
+    return `create or replace view ${name} as ${rows[0].text}`;
+  };
+
 const entryOf = (owner: string, at: Buffer): Buffer => Buffer.concat([bytesOf(owner), at.subarray(20)]);
 const lastEntry = async ({ fixture: { redis } }: CorruptedBooks): Promise<Buffer> =>
   (await redis.zrangeBuffer(INDEX, '0', '-1')).at(-1)!;
 
 /** Facts that only Postgres has: times, fees, makers, orders. */
 const HISTORY: Readonly<Record<string, Corruption>> = {
-  'the time of a deposit twenty days back in movements': {
+  'the time of a deposit twenty days back': {
     sql: `update movements set time_ms = time_ms - 20 * ${DAY_MS} where sequence = ${FIRST}`,
-    named: /ledger_entries|event \d+/,
-  },
-  'the time of a deposit twenty days back in movements and ledger entries': {
-    sql: `update movements set time_ms = time_ms - 20 * ${DAY_MS} where sequence = ${FIRST};
-      update ledger_entries set time_ms = time_ms - 20 * ${DAY_MS} where sequence = ${FIRST}`,
     named: /event \d+/,
   },
   'atoms of a fee moved to another trade of the same taker': {
@@ -178,8 +173,7 @@ const HISTORY: Readonly<Record<string, Corruption>> = {
   },
   'a lower fee': { sql: feeOf(1, -500), named: /trade \d+/ },
   'a maker who never placed an order': {
-    sql: `update ledger_entries set account = '${HELD}' where account = '${MAKER}' and kind = 'trade';
-      update trades set maker_wallet = '${HELD}' where maker_wallet = '${MAKER}';
+    sql: `update trades set maker_wallet = '${HELD}' where maker_wallet = '${MAKER}';
       update orders set wallet = '${HELD}' where id in (select maker_order_id from trades)`,
     named: /event \d+/,
   },
@@ -266,11 +260,33 @@ const GUARDS: Readonly<Record<string, Corruption>> = {
     named: /trigger append_only on trades/,
   },
   'a check constraint or true': {
-    sql: `alter table ledger_entries drop constraint ledger_entries_amount_atoms_check;
-      alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0 or true)`,
-    back: `alter table ledger_entries drop constraint ledger_entries_amount_atoms_check;
-      alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0)`,
-    named: /constraint ledger_entries_amount_atoms_check on ledger_entries/,
+    sql: `alter table movements drop constraint movements_amount_atoms_check;
+      alter table movements add constraint movements_amount_atoms_check check (amount_atoms > 0 or true)`,
+    back: `alter table movements drop constraint movements_amount_atoms_check;
+      alter table movements add constraint movements_amount_atoms_check check (amount_atoms > 0)`,
+    named: /constraint movements_amount_atoms_check on movements/,
+  },
+  'a view of the entries that gives the fees to a stranger': {
+    sql: `do $$ begin execute 'create or replace view ledger_entries as '
+      || replace(pg_get_viewdef('ledger_entries'::regclass), '''house''', '''${STRANGER}'''); end $$`,
+    back: viewOf('ledger_entries'),
+    named: /view ledger_entries: .*, found v p \w/,
+  },
+  'a view of the entries that leaves out a deposit': {
+    sql: `do $$ begin execute 'create or replace view ledger_entries as select * from ('
+      || rtrim(pg_get_viewdef('ledger_entries'::regclass), ';') || ') as mine where sequence <> ' || ${FIRST}; end $$`,
+    back: viewOf('ledger_entries'),
+    named: /view ledger_entries/,
+  },
+  'a table in place of the view of the entries': {
+    sql: `alter view ledger_entries rename to kept; create table ledger_entries as table kept`,
+    back: 'drop table ledger_entries; alter view kept rename to ledger_entries',
+    named: /view ledger_entries: .*, found missing/,
+  },
+  'a rule on the view of the entries': {
+    sql: 'create rule mine as on insert to ledger_entries do instead nothing',
+    back: 'drop rule mine on ledger_entries',
+    named: /rule mine on ledger_entries/,
   },
   'a trigger of their own on orders': {
     sql: 'create trigger mine before update on orders for each row execute function refuse_change()',
@@ -299,9 +315,9 @@ const GUARDS: Readonly<Record<string, Corruption>> = {
     named: /movements_kind_reference_key/,
   },
   'a constraint that is gone': {
-    sql: 'alter table ledger_entries drop constraint ledger_entries_amount_atoms_check',
-    back: `alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0)`,
-    named: /constraint ledger_entries_amount_atoms_check/,
+    sql: 'alter table movements drop constraint movements_amount_atoms_check',
+    back: `alter table movements add constraint movements_amount_atoms_check check (amount_atoms > 0)`,
+    named: /constraint movements_amount_atoms_check/,
   },
 };
 
@@ -328,7 +344,7 @@ const FOREIGN: Readonly<Record<string, Corruption>> = {
   'a view of their own in public': {
     sql: 'create view public.mine as select 1',
     back: 'drop view public.mine',
-    named: /table mine/,
+    named: /view mine/,
   },
   'a function in the schema of Postgres': {
     sql: 'create function pg_catalog.encode(text, text) returns text language sql as $$ select $1 $$',
@@ -418,6 +434,11 @@ const FOREIGN: Readonly<Record<string, Corruption>> = {
     sql: 'alter table trades owner to redbook_api',
     back: 'alter table trades owner to redbook_owner',
     named: /owner of table trades/,
+  },
+  'another owner of a table that no view reads': {
+    sql: 'alter table orders owner to redbook_api',
+    back: 'alter table orders owner to redbook_owner',
+    named: /owner of table orders/,
   },
 };
 

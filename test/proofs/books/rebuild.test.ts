@@ -223,7 +223,7 @@ describe('books: rebuild', function () {
     await lose();
     await query(
       fixture.databaseUrl,
-      `set session_replication_role = replica; delete from ledger_entries where asset = 'USDC' and kind = 'credit'`,
+      `set session_replication_role = replica; delete from movements where asset = 'USDC' and kind = 'credited'`,
     );
     expect(await fixture.refuse('ledger', 'rebuild')).to.equal('LEDGER_INCONSISTENT');
     const opening = fixture.engine.lifecycle.open(await fixture.ledger.settlement.cursor());

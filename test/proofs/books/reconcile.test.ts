@@ -14,7 +14,7 @@ import { random, runSeed } from '../../support/seed.ts';
 
 const HELD = WALLET('e');
 const TRADERS = [MAKER, TAKER, WALLET('c'), WALLET('d')];
-const CHECKS = 57;
+const CHECKS = 56;
 
 describe('books: reconcile', function () {
   this.timeout(60_000);
@@ -42,7 +42,7 @@ describe('books: reconcile', function () {
     expect(stdout).to.match(/^Redis = Postgres +USDC +6 balances up to event \d+ +holds$/m);
     expect(stdout).to.match(/^live list = live orders +14 orders up to event \d+ +holds$/m);
     expect(stdout).to.match(/^switches = their events +8 switches up to event \d+ +holds$/m);
-    expect(stdout).to.match(/^transactions sum to zero +up to event \d+ +holds$/m);
+    expect(stdout).to.match(/^adoptions sum to zero +up to event \d+ +holds$/m);
     expect(stdout).to.match(new RegExp(`everything holds: ${CHECKS} checks, up to event \\d+\\n$`));
     const { checks } = await fixture.ask('ledger', 'reconcile');
     const ofAsset = checks.filter(({ asset }: { asset: string | null }) => asset === 'USDC');

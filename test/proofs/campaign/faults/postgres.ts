@@ -242,7 +242,7 @@ const LOCKED = [
   'orders',
   'trades',
   'candles',
-  'engine_cursor, orders, trades, ledger_entries, candles',
+  'engine_cursor, orders, trades, movements, candles',
 ];
 
 /** Sessions of the service that wait for a lock. */

@@ -29,13 +29,6 @@ function differencesIn(output: string): string[] {
     .map(({ name, count, differences }) => `${name}, ${count}: ${JSON.stringify(differences).slice(0, 400)}`);
 }
 
-export async function transactionsSumToZero({ cluster }: Rest): Promise<string[]> {
-  const rows = await cluster.sql<{ transaction_id: string; asset: string; sum: string }>(`
-    select transaction_id, asset, sum(amount_atoms) from ledger_entries
-    group by 1, 2 having sum(amount_atoms) <> 0`);
-  return told(rows.map(({ transaction_id, asset, sum }) => `${transaction_id} leaves ${sum} ${asset}`));
-}
-
 interface Held {
   account: string;
   asset: string;
