@@ -202,10 +202,10 @@ create table trades (
 );
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 
--- Trades in the order of their events, from which the ledger's entries follow.
+-- Trades in the order of their events, from which the ledger's entries follow. An order takes in the event that places
+-- it, so these are its fills as the taker too.
 create index trades_of_event on trades (sequence, trade_id);
--- The fills of an order in the order of execution, from either end.
-create index trades_of_taker_order on trades (taker_order_id, trade_id);
+-- The fills of a maker in the order of execution, from either end.
 create index trades_of_maker_order on trades (maker_order_id, trade_id);
 create index trades_taker on trades (taker_wallet, market, trade_id);
 create index trades_maker on trades (maker_wallet, market, trade_id);

@@ -5,7 +5,7 @@ import type { Fill, ListedOrder } from '../domain/order.ts';
 import { KIND } from '../domain/order-life.ts';
 import { maker } from '../order/maker.ts';
 import { readCursorText, withCursor } from './cursor.ts';
-import { fillFields, readFills, walkTrades } from './fills.ts';
+import { fillFields, fillsIndex, readFills, walkTrades } from './fills.ts';
 import { firstTradeAfter } from './first-after.ts';
 import { joinedInOneLine, joinedLines, lineOf, rowsOf } from './lines.ts';
 import { LISTED_LINE, LISTED_MEMBERS } from './order-rows.ts';
@@ -57,12 +57,11 @@ const FILLED_SINCE = `
       where true ${startOf(['maker_wallet', 'market'], 'trade_id', ['$1', 'markets.symbol'], 'since.trade - 1')}
       limit $3) as found)`;
 
-/** An order takes in the event that places it, and never later. */
 const FILLS = `
   case kind
     when ${KIND.placed} then (select ${joinedInOneLine('line', 'trade_id')} from ${walkTrades(
       `trade_id, ${lineOf(...fillFields('taker'))} as line`,
-      { columns: ['taker_order_id'], values: ['id'], limit: '$4' },
+      { ...fillsIndex('taker', { id: 'id', sequence: 'changed.sequence' }), limit: '$4' },
     )} as taken)
     when ${KIND.filled} then (select ${lineOf(...fillFields('maker'))} from public.trades where trade_id = key)
   end`;

@@ -62,16 +62,32 @@ export const walkTrades = (
   `(select ${selected} from public.trades where ${where}
     ${walkOf(direction, columns, 'trade_id', values, { after, before })} limit ${limit})`;
 
+/** SQL of an order's id and of the event that placed it. */
+interface OrderInSql {
+  readonly id: string;
+  readonly sequence: string;
+}
+
+/** Returns the index of an order's fills in a role. An order takes in the event that places it, and never later. */
+export const fillsIndex = (
+  role: FillRole,
+  { id, sequence }: OrderInSql,
+): Pick<TradeWalk, 'columns' | 'values'> =>
+  role === 'taker'
+    ? { columns: ['sequence'], values: [sequence] }
+    : { columns: ['maker_order_id'], values: [id] };
+
 /**
  * Returns SQL of an order's newest fills in the order of execution, all in one line; null for an order without fills.
- * An order is a taker once and a maker afterwards, so its taker fills are read only where its maker fills are too few.
+ * An order is a taker in the event that places it and a maker afterwards, so its taker fills are read only where its
+ * maker fills are too few.
+ * @param order its id, and the event that placed it
  * @param upTo sequence of the last event whose fills count
  */
-export function newestFills(orderId: string, limit: string, upTo?: string): string {
+export function newestFills(order: OrderInSql, limit: string, upTo?: string): string {
   const walk = (role: FillRole, max: string): string =>
     walkTrades(`trade_id, ${lineOf(...fillFields(role))} as line`, {
-      columns: [`${role}_order_id`],
-      values: [orderId],
+      ...fillsIndex(role, order),
       limit: max,
       ...(upTo !== undefined && { where: `sequence <= ${upTo}` }),
     });

@@ -44,8 +44,8 @@ const HELD = {
   atomsPerStep: `case side when 'sell' then base_atoms_per_step else price_ticks::numeric * quote_atoms_per_lot end`,
 };
 
-const filledBefore = (role: string, time: string): string =>
-  `coalesce((select sum(size_steps) from public.trades where ${role}_order_id = orders.id and time_ms < ${time}), 0)`;
+const filledBefore = (ofOrder: string, time: string): string =>
+  `coalesce((select sum(size_steps) from public.trades where ${ofOrder} and time_ms < ${time}), 0)`;
 
 const adoptedBefore = (time: string): string =>
   `coalesce((select sum(steps) from public.adopted_fills where order_id = orders.id and time_ms < ${time}), 0)`;
@@ -56,7 +56,8 @@ const adoptedBefore = (time: string): string =>
  */
 export const reservedAt = (time: string): string => `
   select wallet as account, ${HELD.asset} as asset, (size_steps - case when updated_at_ms < ${time} then filled_steps
-      else ${filledBefore('taker', time)} + ${filledBefore('maker', time)} + ${adoptedBefore(time)} end) * ${HELD.atomsPerStep} as reserved
+      else ${filledBefore('trades.sequence = orders.sequence', time)}
+        + ${filledBefore('maker_order_id = orders.id', time)} + ${adoptedBefore(time)} end) * ${HELD.atomsPerStep} as reserved
   from (
     select * from public.orders where closed_sequence is null and created_at_ms < ${time}
     union all

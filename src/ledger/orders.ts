@@ -1,7 +1,7 @@
 /** Reads settled orders, with as many of their fills as requested. */
 
 import type { Cursor } from '../domain/event.ts';
-import type { Fill, FillLimits, ListedOrder } from '../domain/order.ts';
+import { type Fill, type FillLimits, type ListedOrder, placedIn } from '../domain/order.ts';
 import { LISTED } from '../order/fields.ts';
 import { maker } from '../order/maker.ts';
 import { refusedWhileAway } from './away.ts';
@@ -93,7 +93,7 @@ const headsOf: WriteList = (page, direction) =>
  * fills. The first order whose fills have no room, and all after it, carry none: the reply ends there.
  */
 const wholeOrdersOf: WriteList = (page, direction) => `
-  select ${joinedLines(lineOf('head', newestFills('id', 'share')), `sequence ${direction}`)} from (
+  select ${joinedLines(lineOf('head', newestFills({ id: 'id', sequence: 'shared.sequence' }, 'share')), `sequence ${direction}`)} from (
     select id, sequence, head,
       case when row_number() over listed > $8 or sum(most) over listed > $7 then 0 else most end as share
     from (select *, least(fill_count, $6, $7)::integer as most from (${page}) as page) as limited
@@ -124,7 +124,7 @@ function prepareEach<Name extends string>(
 const LISTS = { heads: statementsOf(headsOf, '$6'), whole: statementsOf(wholeOrdersOf, '$9') };
 
 const BY_ID = prepared(
-  withCursor(`select ${lineOf(LISTED_LINE, newestFills('id', '$3'))}
+  withCursor(`select ${lineOf(LISTED_LINE, newestFills({ id: 'id', sequence: 'found.sequence' }, '$3'))}
     from (select * from public.orders where id = $1 offset 0) as found where wallet = $2`),
 );
 
@@ -134,8 +134,8 @@ const BY_CLIENT_ID = prepared(
 
 const FILLS = prepared(`
   select ${joinedLines(lineOf('id', 'fills'), 'id')} from (
-    select id, ${newestFills('id', 'share', '$3')} as fills
-    from unnest($1::text[], $2::bigint[]) as asked (id, share)
+    select id, ${newestFills({ id: 'id', sequence: 'asked.sequence' }, 'share', '$3')} as fills
+    from unnest($1::text[], $2::bigint[], $4::bigint[]) as asked (id, share, sequence)
   ) as found`);
 
 export type OrderQueries = ReturnType<typeof orderQueries>;
@@ -195,7 +195,8 @@ export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | '
       if (asked.length === 0) return new Map();
       const ids = asked.map(([id]) => id);
       const shares = asked.map(([, count]) => count);
-      const [text] = await askForTexts(lists, FILLS, [ids, shares, cursor.sequence]);
+      const places = ids.map(placedIn);
+      const [text] = await askForTexts(lists, FILLS, [ids, shares, cursor.sequence, places]);
       return new Map(rowsOf(text).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
     },
 

@@ -38,7 +38,7 @@ const BALANCES = `
 /** An order's remaining size follows from its trades up to the event, and from what lost trades filled. */
 const LIVE_ORDERS = `
   select id, wallet, market, side, price_ticks, size_steps, client_order_id, sequence, ${UNIT_COLUMNS},
-    (coalesce((select sum(size_steps) from public.trades where taker_order_id = orders.id and sequence <= $1), 0)
+    (coalesce((select sum(size_steps) from public.trades where trades.sequence = orders.sequence), 0)
      + coalesce((select sum(size_steps) from public.trades where maker_order_id = orders.id and sequence <= $1), 0)
      + coalesce((select sum(steps) from public.adopted_fills where order_id = orders.id and sequence <= $1), 0)
     )::text as filled_steps

@@ -12,7 +12,7 @@ import {
   withCursor,
   withPlace,
 } from './cursor.ts';
-import { FILL_FIELDS, fillFields, readFill, walkTrades } from './fills.ts';
+import { FILL_FIELDS, fillFields, fillsIndex, readFill, walkTrades } from './fills.ts';
 import { firstTradeAt } from './first-after.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
@@ -141,9 +141,9 @@ const ofWallet = (direction: Direction): PreparedQuery =>
 const ofOrder = (direction: Direction): PreparedQuery =>
   firstTrades(
     direction,
-    `select id from (select * from public.orders where id = $6 offset 0) as asked
+    `select id, sequence from (select * from public.orders where id = $6 offset 0) as asked
      where wallet = $1 and ($2::text is null or market = $2)`,
-    (role) => ({ columns: [`${role}_order_id`], values: ['listed.id'] }),
+    (role) => fillsIndex(role, { id: 'listed.id', sequence: 'listed.sequence' }),
   );
 
 const OF_WALLET = { desc: ofWallet('desc'), asc: ofWallet('asc') };

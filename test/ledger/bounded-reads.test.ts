@@ -20,6 +20,8 @@ const LIST = 100;
 const PER_ORDER = 1_000;
 const PER_REPLY = 5_000;
 const DAY_MS = 86_400_000;
+/** The event that placed the last of the victim's orders. The next ones are trades with orders that are not there. */
+const LAST_PLACED = LIVE + CLOSED + SWEPT;
 /** The last thousand candles of each kept timeframe before this day of Unix time, a first of March, without gaps. */
 const KEPT_DAYS = 20_513;
 /** A year of months. The oldest has 31 days. */
@@ -55,7 +57,7 @@ from (
 insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
   fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
   quote_atoms_per_lot)
-select n, n, 'ETH/USDC', 'buy', 100, 1, 1, 100, 0, ${idOf('1000000 + n')},
+select n, ${LAST_PLACED} + n, 'ETH/USDC', 'buy', 100, 1, 1, 100, 0, ${idOf('1000000 + n')},
   ${idOf(`${LIVE + CLOSED} + case when n <= ${EATEN} then 0 else 1 + (n - ${EATEN} - 1) / 1000 end`)},
   '${OTHERS}', '${VICTIM}', n, 'ETH', 'USDC', 1, 1
 from generate_series(1, ${FILLS}) as n;
@@ -153,7 +155,9 @@ describe('rows that Postgres reads from a long history', () => {
         let entries = 0;
         const rows = await rowsReadBy(async (ledger) => {
           for await (const { entryId } of ledger.journal.entries({ fromMs: FILLS / 2, toMs: FILLS })) {
-            expect(entryId).to.equal(`${FILLS / 2 + Math.floor(entries / LINES)}-${entries % LINES}`);
+            expect(entryId).to.equal(
+              `${LAST_PLACED + FILLS / 2 + Math.floor(entries / LINES)}-${entries % LINES}`,
+            );
             entries += 1;
             if (entries === EXPORTED) break;
           }
@@ -167,7 +171,7 @@ describe('rows that Postgres reads from a long history', () => {
         await query(
           databaseUrl,
           `insert into daily_balances (end_ms, account, asset, total_atoms, sequence)
-           values (${FILLS - since}, '${VICTIM}', 'ETH', 7, ${FILLS - since - 1}) on conflict do nothing`,
+           values (${FILLS - since}, '${VICTIM}', 'ETH', 7, ${LAST_PLACED + FILLS - since - 1}) on conflict do nothing`,
         );
         let sum = 0n;
         const rows = await rowsReadBy(async (ledger) => {

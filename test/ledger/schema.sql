@@ -407,7 +407,6 @@ CREATE INDEX orders_live_of_market ON public.orders USING btree (market, wallet,
 CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
 CREATE INDEX trades_of_event ON public.trades USING btree (sequence, trade_id);
 CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
-CREATE INDEX trades_of_taker_order ON public.trades USING btree (taker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
 CREATE UNIQUE INDEX movements_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['confirmed'::text, 'returned'::text]));
