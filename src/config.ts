@@ -642,7 +642,8 @@ export function listeningOn(config: Config, port: number): Config {
  * file.
  */
 function given({ name, secret }: Setting<unknown>, env: NodeJS.ProcessEnv): string | undefined {
-  const [text, file] = [env[name], secret && env[`${name}_FILE`]];
+  const text = env[name];
+  const file = secret && env[`${name}_FILE`];
   if (!file) return text || undefined;
   if (text) throw new ConfigError(`${name} and ${name}_FILE are both set; one of them must go.`);
   try {

@@ -39,6 +39,8 @@ const RELATIVE_IMPORT = /^(?:import|export) (type )?[^'";]*?from '(\.[^']+)'|\bi
  * is merged.
  */
 const IDLE_SPREAD = /^ *\.\.\.(?:\{ .* \}|\[.*\]),?$/gm;
+/** Names that are declared together only to save lines. */
+const JOINED = /^ *(?:export )?(?:const|let) \[[^\]]*\] = \[.*\](?: as const)?;$/gm;
 /** An exported arrow function with a body, whose type is not annotated on the name. */
 const ARROW_FUNCTION =
   /^export const (\w+) = (?:async )?(?:<.*>)?\((?:.*|\n(?: {2}.*\n)*)\)(?:: .+)? => \{$/gm;
@@ -155,12 +157,12 @@ describe('the house', () => {
     expect(arrows).to.deep.equal([]);
   });
 
-  it('writes lists and objects out, and exported functions of several lines as declarations', () => {
+  it('writes lists, objects and declarations out, and exported functions of several lines as declarations', () => {
     const found = files.flatMap((file) => {
       const text = readFileSync(file, 'utf8');
-      return [...text.matchAll(IDLE_SPREAD), ...text.matchAll(ARROW_FUNCTION)].map(
-        ([line]) => `${relative(SRC, file)}: ${line.trim().split('\n')[0]}`,
-      );
+      return [IDLE_SPREAD, JOINED, ARROW_FUNCTION]
+        .flatMap((form) => [...text.matchAll(form)])
+        .map(([line]) => `${relative(SRC, file)}: ${line.trim().split('\n')[0]}`);
     });
     expect(found).to.deep.equal([]);
   });

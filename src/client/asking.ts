@@ -38,7 +38,7 @@ async function askUntilAnswered(
   { bucket, repeatable }: Asking,
   send: () => Promise<Answer>,
 ): Promise<Answer> {
-  for (let [lost, limited] = [0, 0]; ; ) {
+  for (let lost = 0, limited = 0; ; ) {
     const result = await (bucket === undefined
       ? send()
       : withinLimits(connection, bucket, signal, send)

@@ -114,7 +114,8 @@ export function costOf(market: Market, order: PricedOrder): OrderCost {
   const spent = type === 'limit' ? multiplyExactly(price, size) : quoteAmount;
   const atoms = toScaledDown(decimalOf(spent), quoteScale);
   const feeAtoms = postOnly ? 0n : feeAtomsOf(atoms, takerFeeBps);
-  const [notional, fee] = [formatScaled(atoms, quoteScale), formatScaled(feeAtoms, quoteScale)];
+  const notional = formatScaled(atoms, quoteScale);
+  const fee = formatScaled(feeAtoms, quoteScale);
   return side === 'buy'
     ? { asset: quoteToken, notional, fee, amount: sumExactly([notional, fee]) }
     : { asset: baseToken, notional, fee, amount: sumExactly([size]) };

@@ -191,7 +191,8 @@ export async function bounded<Result>(
   run: (signal: AbortSignalLike | undefined) => Promise<Result>,
 ): Promise<Result> {
   if (timeoutMs === undefined) return await run(signal);
-  const [call, timer] = [new AbortController(), new AbortController()];
+  const call = new AbortController();
+  const timer = new AbortController();
   const onAbort = (): void => call.abort(signal?.reason);
   if (signal?.aborted) onAbort();
   signal?.addEventListener('abort', onAbort);

@@ -82,7 +82,8 @@ async function counted(
 }
 
 function observe(connection: Connection, count: BucketCount, { header }: Answer): void {
-  const [remaining, reset] = [header('RateLimit-Remaining'), header('RateLimit-Reset')];
+  const remaining = header('RateLimit-Remaining');
+  const reset = header('RateLimit-Reset');
   if (remaining === null || reset === null) return;
   // The answered request is among those under way.
   count.remaining = Number(remaining) - (count.underWay - 1);

@@ -57,7 +57,8 @@ interface Credentials {
  * Shortest and longest pause between two renewals that no caller asks for. The pause doubles until a renewed token is
  * accepted, so that a service which refuses every token gets few signatures and a mended one finds the session again.
  */
-const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [60_000, 3_600_000];
+const MIN_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 3_600_000;
 
 const credentialsOf = /* @__PURE__ */ new WeakMap<Session, Credentials>();
 

@@ -73,7 +73,8 @@ export function watchMarket(
 const STALE_AFTER_MS = 5_000;
 /** A connection that is silent for this long is replaced, because it may be dead without notice. */
 const SILENT_FOR_MS = 10_000;
-const [FIRST_RETRY_MS, MAX_RETRY_MS] = [500, 15_000];
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 15_000;
 /** A watchdog that is later than this did not run in time. */
 const LATE_MS = 1_000;
 /** Matches the close reason of a service that goes away, which asks clients to come back after a time of its choice. */

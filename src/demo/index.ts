@@ -148,7 +148,8 @@ async function trade({ ben, cleo, stage, script }: Play): Promise<void> {
   const market = symbol;
   const bought = await ben.place({ market, side: 'buy', type: 'market', quoteAmount });
   tellFills(script, bought.order);
-  const [price, size] = [stage.price(-1n), stage.size(3n)];
+  const price = stage.price(-1n);
+  const size = stage.size(3n);
   script.say(`Cleo sells ${size} at ${price} or better.`);
   const sold = await cleo.place({ market, side: 'sell', type: 'limit', price, size });
   tellFills(script, sold.order);

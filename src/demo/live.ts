@@ -104,7 +104,9 @@ async function keepTrading(
   { signal, print, turnMs = TURN_MS }: LiveOptions,
 ): Promise<void> {
   const { symbol } = desk.live.market;
-  let [failures, told, renewedMs] = [0, '', 0];
+  let failures = 0;
+  let told = '';
+  let renewedMs = 0;
   while (!signal.aborted) {
     let pauseMs = turnMs * (0.7 + 0.006 * pauses.below(100));
     try {

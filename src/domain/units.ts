@@ -39,7 +39,9 @@ const MAX_TEXT_LENGTH = 400;
 const MAX_EXPONENT = 308;
 /** Below 10^15 every whole number is a double, and so is ten times it. */
 const SHORT_DIGITS = 15;
-const [CODE_0, CODE_POINT, CODE_MINUS] = [48, 46, 45];
+const CODE_0 = 48;
+const CODE_POINT = 46;
+const CODE_MINUS = 45;
 
 /** Powers of ten that are exact as doubles. */
 const POWERS = /* @__PURE__ */ Array.from({ length: SHORT_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
@@ -266,7 +268,8 @@ export function commonGrid(a: Grid, b: Grid): Grid {
 
 /** Returns a x b of two decimal texts, as a plain decimal. */
 export function multiplyExactly(a: string, b: string): string {
-  const [one, other] = [long(parseDecimal(a)!), long(parseDecimal(b)!)];
+  const one = long(parseDecimal(a)!);
+  const other = long(parseDecimal(b)!);
   return formatScaled(one.coefficient * other.coefficient, one.places + other.places);
 }
 
@@ -290,7 +293,8 @@ interface Priced {
 
 /** Returns the sum of amount x price as a plain decimal. */
 export function sumOfProducts(products: readonly Priced[]): string {
-  let [sum, places] = [0n, 0];
+  let sum = 0n;
+  let places = 0;
   for (const { atoms, scale, price } of products) {
     const { coefficient, places: ofPrice } = long(parseDecimal(price)!);
     const priced = atoms * coefficient;
@@ -309,14 +313,16 @@ export const isNegative = ({ coefficient }: Decimal): boolean => coefficient < 0
 
 /** Compares a value with a plain decimal: returns a negative number, 0 or a positive number. */
 export function compareWith(value: Decimal, other: string | number): number {
-  const [one, two] = [long(value), long(parseDecimal(String(other))!)];
+  const one = long(value);
+  const two = long(parseDecimal(String(other))!);
   const distance = signOf(one) - signOf(two);
   if (distance !== 0 || one.coefficient === 0n) return distance;
   const larger = exponentOf(one) - exponentOf(two);
   if (larger !== 0) return larger * signOf(one);
   // Both have the same magnitude, so their places differ by no more than their digits.
   const places = Math.max(one.places, two.places);
-  const [left, right] = [toScaled(one, places)!, toScaled(two, places)!];
+  const left = toScaled(one, places)!;
+  const right = toScaled(two, places)!;
   return left < right ? -1 : left > right ? 1 : 0;
 }
 

@@ -86,7 +86,8 @@ const tooSmall = (message: string): OperatorRefusal => new OperatorRefusal('ENGI
 async function checkMemory(core: EngineCore, ...sizes: number[]): Promise<number> {
   const info = await core.scripts.call(() => core.redis.info('memory'));
   const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-  const [used, limit] = [read('used_memory'), read('maxmemory')];
+  const used = read('used_memory');
+  const limit = read('maxmemory');
   const size = sizes.find((bytes) => limit === 0 || used + bytes <= limit * MEMORY_SHARE);
   if (size !== undefined) return size;
   throw tooSmall(

@@ -172,7 +172,9 @@ const KEPT_BY_ID = (1 - 1 / BLOCK_BITS) ** BITS_PER_ID;
 
 /** @param samples whole blocks of the filter, at least one */
 export function loadOf({ bytes }: FilterLayout, samples: readonly Buffer[]): FilterLoad {
-  let [blocks, ones, falsePositives] = [0, 0, 0];
+  let blocks = 0;
+  let ones = 0;
+  let falsePositives = 0;
   for (const sample of samples) {
     for (let at = 0; at < sample.length; at += BLOCK_BYTES) {
       let inBlock = 0;

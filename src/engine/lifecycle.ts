@@ -233,7 +233,9 @@ export class EngineLifecycle {
    * @param begun the highest epoch that Postgres has noted
    */
   async noteEpoch(begun: BegunEpoch | null): Promise<void> {
-    const [epoch, server, tenure] = [this.#epoch, this.#runId, this.#tenure];
+    const epoch = this.#epoch;
+    const server = this.#runId;
+    const tenure = this.#tenure;
     if (epoch === undefined || server === undefined || this.#epochs === undefined) return;
     const isOthers = await isNotedElsewhere(this.#epochs, { epoch, server }, begun);
     if (isOthers && tenure === this.#tenure) this.#lose();
@@ -293,7 +295,8 @@ export class EngineLifecycle {
    */
   async confirm(settled?: Cursor): Promise<void> {
     // Its copies may take a while to confirm the reply, and the engine goes on meanwhile.
-    const [tenure, minSequence] = [this.#tenure, this.#sequence];
+    const tenure = this.#tenure;
+    const minSequence = this.#sequence;
     const [format, server, state, filter] = await this.#scripts.call(() =>
       this.#redis.hmgetBuffer(KEYS.engine, 'format', 'server', 'state', 'filter'),
     );

@@ -179,7 +179,8 @@ export class EngineOutbox {
   async readEvents(after: Cursor, count: number, weight = Number.POSITIVE_INFINITY): Promise<EngineEvent[]> {
     const events: EngineEvent[] = [];
     let from = after.sequence === 0 ? '-' : eventIdOf(after);
-    let [left, isEnd] = [weight, false];
+    let left = weight;
+    let isEnd = false;
     while (!isEnd && left > 0 && events.length <= count) {
       const asked = Math.min(this.#pageEvents, count + 1 - events.length);
       const entries = await this.#readPage(from, asked);
@@ -264,7 +265,8 @@ export class EngineOutbox {
   async *unsettledPages(wallet: string, settledTo = nothingKnown): AsyncGenerator<UnsettledPage> {
     const { tenure } = this.#core.lifecycle;
     const isOpen = this.#core.lifecycle.isOpen();
-    let [isComplete, bytes] = [true, 0];
+    let isComplete = true;
+    let bytes = 0;
     for await (const asked of this.#stampPages(wallet, settledTo)) {
       const entries = await this.#entriesAt(asked);
       bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
@@ -278,7 +280,8 @@ export class EngineOutbox {
 
   /** Yields the stamps of the events of each page, newest first. */
   async *#stampPages(wallet: string, settledTo: () => Promise<number>): AsyncGenerator<readonly Buffer[]> {
-    let [found, read] = [0, 0];
+    let found = 0;
+    let read = 0;
     let settled: number | undefined;
     for (let after: Buffer = Buffer.alloc(0); ; ) {
       const count = found === 0 ? STAMPS_TOGETHER.first : STAMPS_TOGETHER.later;

@@ -143,7 +143,8 @@ function reservedBy(order: LiveOrder): bigint {
 async function fillBalances(writer: BulkWriter, image: EngineImage, reserved: Reserved): Promise<number> {
   let accounts = 0;
   for (const { symbol } of image.assets) {
-    const [key, held] = [balancesKey(symbol), reserved.get(symbol) ?? new Map<string, bigint>()];
+    const key = balancesKey(symbol);
+    const held = reserved.get(symbol) ?? new Map<string, bigint>();
     let supply: bigint | undefined;
     for await (const { account, atoms } of image.readBalances(symbol)) {
       const reservedAtoms = held.get(account) ?? 0n;

@@ -55,8 +55,11 @@ export async function unsettledEvents(
   { orderId, isEnough }: UnsettledFilter,
 ): Promise<UnsettledRead> {
   let events: EngineEvent[] = [];
-  let [isWhole, isChecked] = [true, true];
-  let [parts, checkAt, settledTo] = [0, 0, 0];
+  let isWhole = true;
+  let isChecked = true;
+  let parts = 0;
+  let checkAt = 0;
+  let settledTo = 0;
   const askLedger = async (): Promise<number> => {
     settledTo = (await ledger.settlement.cursor()).sequence;
     return settledTo;

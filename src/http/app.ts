@@ -130,7 +130,8 @@ function addRoutes(app: Express, serving: Serving): void {
   ];
   for (const { route, guards, setHeaders, announced } of routes) {
     const { method, path, bucket } = route;
-    const [entered, serveIt] = [enter(path, ...setHeaders), serve(route, serving, isBlocked)];
+    const entered = enter(path, ...setHeaders);
+    const serveIt = serve(route, serving, isBlocked);
     const handlers =
       bucket === undefined ? [atOnce(entered, serveIt)] : [entered, limit(bucket, announced), serveIt];
     register(app, method, path, ...guards, ...handlers);

@@ -20,7 +20,8 @@ const CLOSE_OBJECT = 125;
 /** Number of digits that a double always preserves. */
 const KEPT_DIGITS = 15;
 /** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
-const [MIN, MAX] = [1e-6, 1e15];
+const MIN = 1e-6;
+const MAX = 1e15;
 
 /** The library takes 10 ms for 16 KB of brackets or of short numbers, so the limits are checked before it reads. */
 const MAX_DEPTH = 4;

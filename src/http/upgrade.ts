@@ -65,7 +65,8 @@ export function withdrawOffer(server: Server, request: IncomingMessage, head: Bu
 function withoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const [name, value] = [rawHeaders[at]!, rawHeaders[at + 1]!];
+    const name = rawHeaders[at]!;
+    const value = rawHeaders[at + 1]!;
     const kept = name.toLowerCase() === 'connection' ? withoutTokens(value) : value;
     if (kept !== undefined && !OF_THE_OFFER.has(name.toLowerCase())) lines.push(`${name}:${kept}`);
   }

@@ -232,7 +232,8 @@ export async function audit<Result>(pool: pg.Pool, work: (audit: Audit) => Promi
   try {
     for (let count = 0; count < 2; count += 1) clients.push(await takeClient(pool));
     const [lists, lookups] = clients as [pg.PoolClient, pg.PoolClient];
-    const [askLists, askLookups] = [asking(lists), asking(lookups)];
+    const askLists = asking(lists);
+    const askLookups = asking(lookups);
     await askLists(`${SNAPSHOT}; ${LISTS_ARE_READ_WHOLE}`);
     const [snapshot] = await askLists<{ id: string }>('select pg_export_snapshot() as id');
     await askLookups(`${SNAPSHOT}; set transaction snapshot '${snapshot!.id}'`);

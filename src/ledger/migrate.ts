@@ -146,7 +146,8 @@ async function inSteps(
   if (locked.rows[0].mine !== true) return;
   onProgress(`${what}: begins, beside trading`);
   await database.raw(`set lock_timeout = '${STEP_WAITS}'`);
-  let [rows, toldMs] = [0, performance.now()];
+  let rows = 0;
+  let toldMs = performance.now();
   while (await isAnyLeft()) {
     const done = await database.raw(step).catch((error: { code?: unknown }) => {
       if (error.code === NO_RIGHT) return undefined;

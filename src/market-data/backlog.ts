@@ -97,7 +97,8 @@ const between = <Item>(items: readonly Item[], from: number, to = items.length):
  * the place is found in a few steps.
  */
 function firstIndex<Item>(items: readonly Item[], isAfter: (item: Item) => boolean): number {
-  let [from, to] = [0, items.length];
+  let from = 0;
+  let to = items.length;
   while (from < to) {
     const middle = (from + to) >> 1;
     if (isAfter(items[middle]!)) to = middle;

@@ -79,7 +79,8 @@ async function placeOf(
   executions: readonly UnsettledExecution[],
   tradeId: number,
 ): Promise<number> {
-  let [from, to] = [0, executions.length];
+  let from = 0;
+  let to = executions.length;
   while (from < to) {
     const middle = (from + to) >> 1;
     const [first] = await unsettled.readTrades(executions[middle]!);

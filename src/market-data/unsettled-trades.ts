@@ -200,7 +200,8 @@ const executionOf = (event: EngineEvent): UnsettledExecution[] =>
 
 /** Returns the newest executions, up to `TRADES_KEPT` trades. The others let go of their trades. */
 function newestListed(executions: readonly UnsettledExecution[]): readonly UnsettledExecution[] {
-  let [from, kept] = [executions.length, 0];
+  let from = executions.length;
+  let kept = 0;
   while (from > 0 && kept + executions[from - 1]!.trades <= TRADES_KEPT) {
     from -= 1;
     kept += executions[from]!.trades;

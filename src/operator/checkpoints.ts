@@ -26,7 +26,8 @@ export const readCheckpointFile = async (path: string, key: string | undefined):
 /** Returns the checkpoint of now as a line, its totals as decimals. */
 export async function checkpointLine({ ledger }: OperatorServices, key: string | undefined): Promise<string> {
   const pem = key === undefined ? undefined : await readText(key);
-  const [facts, assets] = [await ledger.checks.checkpoint(), await ledger.state.assets()];
+  const facts = await ledger.checks.checkpoint();
+  const assets = await ledger.state.assets();
   const scales = new Map(assets.map(({ symbol, scale }) => [symbol, scale]));
   const totals = Object.entries(facts.totals).map(([asset, atoms]) => [
     asset,

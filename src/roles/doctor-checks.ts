@@ -176,13 +176,15 @@ export class Examination {
     });
     await this.#ask(part, 'memory', 'should', SEE.scaling, async () => {
       const info = await redis.info('memory');
-      const [used, max] = [numberIn(info, 'used_memory'), numberIn(info, 'maxmemory')];
+      const used = numberIn(info, 'used_memory');
+      const max = numberIn(info, 'maxmemory');
       if (max === 0) return 'maxmemory is 0, should be half of what the server may use';
       return used > FULL * max ? `${used} of ${max} bytes are in use` : undefined;
     });
     await this.#ask(part, 'connections', 'must', SEE.scaling, async () => {
       const info = await redis.info('clients');
-      const [open, max] = [numberIn(info, 'connected_clients'), numberIn(info, 'maxclients')];
+      const open = numberIn(info, 'connected_clients');
+      const max = numberIn(info, 'maxclients');
       return max > 0 && open + CONNECTIONS_OF_PROCESS > max
         ? `maxclients is ${max}, and ${open} are open: ten are needed for each process`
         : undefined;

@@ -54,7 +54,9 @@ function patientsIn(folder: string, env: NodeJS.ProcessEnv): Patient[] {
 }
 
 async function examine({ role, env }: Patient): Promise<readonly Finding[]> {
-  const [part, what, see] = ['settings', 'complete and valid', 'docs/configuration.md, "Settings"'];
+  const part = 'settings';
+  const what = 'complete and valid';
+  const see = 'docs/configuration.md, "Settings"';
   let config: Config;
   try {
     config = readConfig(env);

@@ -66,7 +66,8 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
     .checkSessions()
     .then(() => ledger.checkRights('operator'))
     .catch((error: unknown) => error);
-  const [untilMs, hurryMs] = [Date.now() + PATIENCE_MS, Date.now() + OUTAGE_PATIENCE_MS];
+  const untilMs = Date.now() + PATIENCE_MS;
+  const hurryMs = Date.now() + OUTAGE_PATIENCE_MS;
   const isAway = (): boolean => Date.now() > hurryMs && outages.sentences().length > 0;
   while (!engine.lifecycle.isOpen() && Date.now() < untilMs && !isAway()) await sleep(LOOK_EVERY_MS);
   await ledgerAnswered;

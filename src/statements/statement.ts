@@ -55,7 +55,8 @@ export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
   }
   const { base, quote, side, feeAtoms } = line;
   const sign = side === 'buy' ? 1n : -1n;
-  const [inBase, inQuote] = [sign * line.baseAtoms, -sign * line.notionalAtoms];
+  const inBase = sign * line.baseAtoms;
+  const inQuote = -sign * line.notionalAtoms;
   const fee = decimalOf(scales, quote, feeAtoms);
   // A maker pays nothing.
   const feeBps = line.role === 'taker' ? line.feeBps : 0;

@@ -42,7 +42,8 @@ export function readRequest(url: string): StreamRequest | undefined {
 }
 
 function readView(query: URLSearchParams): StreamRequest {
-  const [symbols, timeframes] = [query.getAll('symbol'), query.getAll('tf')];
+  const symbols = query.getAll('symbol');
+  const timeframes = query.getAll('tf');
   const [symbol = '', another] = symbols;
   if (symbol === '' || another !== undefined) return badRequest('symbol is required, once');
   const timeframe = TIMEFRAMES.find((one) => one === (timeframes[0] ?? '1m'));

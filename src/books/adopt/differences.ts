@@ -128,7 +128,9 @@ function survivorsOf({ held, tail }: Sides): Map<string, Survivor> {
   const survivors = new Map<string, Survivor>();
   for (const id of new Set([...held.orders.keys(), ...tail.makers.keys(), ...tail.ends.keys()])) {
     if (placeOf(id) > tail.after) continue;
-    const [order, maker, end] = [held.orders.get(id), tail.makers.get(id), tail.ends.get(id)];
+    const order = held.orders.get(id);
+    const maker = tail.makers.get(id);
+    const end = tail.ends.get(id);
     const filledByTail = maker?.steps ?? 0n;
     survivors.set(id, {
       id,

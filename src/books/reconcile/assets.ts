@@ -84,7 +84,8 @@ async function checkAsset(
   const { follower } = audited;
   const expectation = new ExpectedAmounts(settled, follower.balances.of(asset));
   const deviations = new Deviations();
-  const [reserved, totals] = [new Comparison(), new Comparison()];
+  const reserved = new Comparison();
+  const totals = new Comparison();
   const decimal = (atoms: bigint): string => formatScaled(atoms, audited.assets.get(asset)!);
   await compareFields(audited, { of: 'balances', asset }, expectation, (name, expected, found) => {
     if (found !== null && !WHOLE.test(found)) {
@@ -98,7 +99,8 @@ async function checkAsset(
   });
   compareTotals(deviations, expectation, totals, decimal);
   const event = follower.sequence;
-  const [supply, conservation] = [new Comparison(), new Comparison()];
+  const supply = new Comparison();
+  const conservation = new Comparison();
   const inLedger = expectation.amount(SUPPLY);
   const inEngine = inLedger + deviations.supply;
   supply.equal(SUPPLY, decimal(inLedger), decimal(inEngine));

@@ -69,7 +69,8 @@ const booksOf = ({ markets }: Audited): BookKey[] =>
 
 export async function checkBooks(audited: Audited): Promise<CheckResult[]> {
   const { audit, follower } = audited;
-  const [orders, levels] = [new Comparison(), new Comparison()];
+  const orders = new Comparison();
+  const levels = new Comparison();
   const rows = new LiveOrders(audit.liveOrders('id'));
   await rows.begin(follower);
   for (const book of booksOf(audited)) {

@@ -66,7 +66,8 @@ export async function checkFilter(audited: Audited): Promise<CheckResult> {
 }
 
 async function compareFilter({ engine, audit, summary }: Audited, comparison: Comparison): Promise<void> {
-  let [ids, ones] = [0, 0];
+  let ids = 0;
+  let ones = 0;
   for await (const stretch of engine.claimFilter.copy()) {
     ids = 0;
     ones += stretch.ones;

@@ -47,7 +47,9 @@ function expectedTrading({ summary, follower, markets }: Audited): Expectation {
 
 export async function checkEngineHash(audited: Audited, servers: Servers): Promise<CheckResult[]> {
   const { audit, follower } = audited;
-  const [switches, trading, marks] = [new Comparison(), new Comparison(), new Comparison()];
+  const switches = new Comparison();
+  const trading = new Comparison();
+  const marks = new Comparison();
   const expectedSwitches = new ExpectedTexts(switchFields(audit.switches), follower.switches);
   const expectedTrades = expectedTrading(audited);
   // Read before the fields, which may only move on.
@@ -104,7 +106,8 @@ async function compareEpoch(trading: Comparison, marks: Comparison, audited: Aud
   const isEpoch = WHOLE.test(epoch) && Number(epoch) >= audit.cursor.epoch && Number(epoch) <= MAX_EPOCH;
   marks.equal('key engine epoch', isEpoch ? epoch : `${audit.cursor.epoch} or later`, epoch);
   if (!isEpoch || runId === NOTHING) return;
-  const [last, first] = [lastTradeId(audited), BigInt(epoch) * TRADE_IDS_OF_EPOCH];
+  const last = lastTradeId(audited);
+  const first = BigInt(epoch) * TRADE_IDS_OF_EPOCH;
   trading.equal(`key engine trade in epoch ${epoch}`, `${last > first ? last : first}`, trade);
 }
 
@@ -159,7 +162,8 @@ async function compareNotedEpoch(marks: Comparison, { engine, ledger }: Servers)
  * @param oldest first event of the stream; 0 while it is empty
  */
 function compareTrimmed(marks: Comparison, found: ReadonlyMap<string, string>, oldest: number): void {
-  const [settled, mark] = [found.get('settled'), found.get('mark')];
+  const settled = found.get('settled');
+  const mark = found.get('mark');
   const sequenceOf = (text: string | undefined): number => Number(text?.split('-').at(-1));
   if (mark !== undefined || found.has('mark:at'))
     for (const name of ['settled', 'mark', 'mark:at'])

@@ -119,7 +119,8 @@ function copyOpenly(from: string, to: string): void {
   mkdirSync(to);
   chmodSync(to, 0o755);
   for (const entry of readdirSync(from, { withFileTypes: true })) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    const source = join(from, entry.name);
+    const target = join(to, entry.name);
     if (entry.isDirectory()) copyOpenly(source, target);
     if (!entry.isFile()) continue;
     copyFileSync(source, target);

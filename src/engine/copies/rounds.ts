@@ -166,7 +166,8 @@ export class CopyRounds {
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting;
       this.#waiting = [];
-      const [connection, begun] = [this.#connection, performance.now()];
+      const connection = this.#connection;
+      const begun = performance.now();
       try {
         const round = await this.#round(begun + ROUND_MS);
         this.#trouble = undefined;
@@ -192,7 +193,9 @@ export class CopyRounds {
   }
 
   async #round(untilMs: number): Promise<Round> {
-    const [redis, runId, endpoint] = [this.#redis, this.#runId, endpointOf(this.#redis)];
+    const redis = this.#redis;
+    const runId = this.#runId;
+    const endpoint = endpointOf(this.#redis);
     if (runId === undefined || endpoint === undefined) throw unknown('their primary is away');
     this.#rounds += 1;
     // The state is read before the write, so what it shows lies before the first offset.

@@ -31,7 +31,8 @@ export function readRole(reply: unknown): ReplicationRole {
     return { isPrimary: true, offset: role[1], follows: undefined, isConnected: false, replicas };
   }
   const [, host, port, state, offset] = role;
-  const [follows, isConnected] = [`${host}:${port}`, state === 'connected'];
+  const follows = `${host}:${port}`;
+  const isConnected = state === 'connected';
   return { isPrimary: false, offset, follows, isConnected, replicas: new Map() };
 }
 
@@ -175,7 +176,8 @@ async function order(
     return reply;
   });
   const now = { ...readState(state as Buffer | null), runId: runIdIn(info as string) };
-  const [epoch, version] = [now.epoch, Number(list ?? 0)];
+  const epoch = now.epoch;
+  const version = Number(list ?? 0);
   const knowsMore = epoch > row.epoch || version > row.version;
   const hasLess = least !== undefined && (compareHistory(now, least) < 0 || readRole(role).isPrimary);
   const isAnother = now.runId !== seen.runId || hasLess;

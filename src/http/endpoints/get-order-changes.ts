@@ -21,7 +21,8 @@ import { READS_IN_TURN, type WalletCall, walletRoute } from '../route.ts';
 import type { Services } from '../services.ts';
 
 /** A cursor has the server, packs the sequence below the epoch, and the key below the kind. */
-const [EPOCH_AT, KIND_AT] = [48n, 56n];
+const EPOCH_AT = 48n;
+const KIND_AT = 56n;
 /** Ids of trades and sequences are below 2^53. */
 const MAX_KEY_BITS = 53;
 

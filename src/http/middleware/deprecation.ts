@@ -11,7 +11,8 @@ const literalOf = (path: string): string => path.split(':')[0]!;
 
 /** @param successor path of the route that replaces `path`, with the same parameter */
 export function deprecation(path: string, successor: string): Cors {
-  const [replaced, replacing] = [literalOf(path), literalOf(successor)];
+  const replaced = literalOf(path);
+  const replacing = literalOf(successor);
   return (request, response) => {
     const link = `${replacing}${request.path.slice(replaced.length)}`.replace(DELIMITERS, encodeURIComponent);
     addHeader(response, 'Deprecation', 'true');

@@ -85,7 +85,8 @@ export function listedTickersReply(
   const idOf = (symbol: string): string | undefined => listings.get(symbol)?.ucid;
   return Object.fromEntries(
     listedOf(overview).map(({ market, day }) => {
-      const [baseId, quoteId] = [idOf(market.base.symbol), idOf(market.quote.symbol)];
+      const baseId = idOf(market.base.symbol);
+      const quoteId = idOf(market.quote.symbol);
       const ticker = {
         ...(baseId !== undefined && { base_id: baseId }),
         ...(quoteId !== undefined && { quote_id: quoteId }),

@@ -5,7 +5,8 @@ const DAY_MS = 86_400_000;
 const padded = (count: number, digits: number): string[] =>
   Array.from({ length: count }, (_, value) => String(value).padStart(digits, '0'));
 
-const [TWO_DIGITS, THREE_DIGITS] = [padded(60, 2), padded(1_000, 3)];
+const TWO_DIGITS = padded(60, 2);
+const THREE_DIGITS = padded(1_000, 3);
 
 /** Cache of the last formatted day, since most times in a list are from one day. */
 let day = { number: Number.NaN, text: '' };

@@ -54,7 +54,8 @@ export function createMessageClasses(): MessageClasses {
 
 /** Assigns the classes to the application. A previous application of these classes then uses the new one's settings. */
 export function useMessageClasses(app: Express, classes: MessageClasses): void {
-  const [request, response] = [classes.IncomingMessage.prototype, classes.ServerResponse.prototype];
+  const request = classes.IncomingMessage.prototype;
+  const response = classes.ServerResponse.prototype;
   Object.setPrototypeOf(request, app.request);
   Object.setPrototypeOf(response, app.response);
   Object.assign(app, { request, response });

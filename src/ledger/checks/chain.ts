@@ -284,7 +284,8 @@ class ChainWalk {
 
 /** Passes rows on, and reports those whose time lies before that of an earlier event. */
 async function* inTime(rows: AsyncIterable<EventRow>, violations: Violation[]): AsyncGenerator<EventRow> {
-  let [lastMs, lastSequence] = [0n, 0n];
+  let lastMs = 0n;
+  let lastSequence = 0n;
   for await (const row of rows) {
     if (row.time_ms < lastMs && violations.length < MAX_VIOLATIONS)
       violations.push({
@@ -343,7 +344,8 @@ export async function checkChain(ask: Ask, noted: readonly NotedHead[]): Promise
     ...row,
     sequence: Number(row.sequence),
   });
-  const [first, last] = [Number(begin.sequence), Number(cursor.sequence)];
+  const first = Number(begin.sequence);
+  const last = Number(cursor.sequence);
   const comparison = new HeadComparison(first, [
     ...kept.map((row) => ['chain_heads', headOf(row)] as const),
     ['engine_cursor', headOf(cursor)],

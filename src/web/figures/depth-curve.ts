@@ -22,7 +22,8 @@ export interface DepthCurves {
 /** Part of each side, by its worth, that is drawn: one far order must not flatten the rest. */
 const DRAWN = 0.95;
 /** Least and greatest part of the mid on each side of it that is drawn without a choice of the reader. */
-const [LEAST, GREATEST] = [0.01, 0.2] as const;
+const LEAST = 0.01;
+const GREATEST = 0.2;
 
 interface Book {
   /** Best level first. */

@@ -136,10 +136,8 @@ export const isByAmount = ({ size, amount }: DraftTexts): boolean =>
 export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
   const sizing = isByAmount(texts) ? 'amount' : 'size';
   const { tick, step } = marketGrid(market);
-  const [sizeProblem, priceProblem] = [
-    fieldProblem(sizing, texts, sizing === 'size' ? step.places : market.quote.scale),
-    texts.type === 'limit' ? fieldProblem('price', texts, tick.places) : null,
-  ];
+  const sizeProblem = fieldProblem(sizing, texts, sizing === 'size' ? step.places : market.quote.scale);
+  const priceProblem = texts.type === 'limit' ? fieldProblem('price', texts, tick.places) : null;
   const unread = [priceProblem, sizeProblem, idProblem(texts.clientOrderId)].filter((one) => one !== null);
   const isUnsized = sizing === 'amount' && priceProblem !== null;
   if (sizeProblem !== null || isUnsized) return { request: null, amounts: null, problems: unread };

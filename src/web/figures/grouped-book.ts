@@ -114,9 +114,11 @@ export function groupBook(
 ): GroupedBook {
   const bids = groupSide(levels.bids, 'bid', grid, factor);
   const asks = groupSide(levels.asks, 'ask', grid, factor);
-  const [bid, ask] = [bids[0] ?? asks[0], asks[0] ?? bids[0]];
+  const bid = bids[0] ?? asks[0];
+  const ask = asks[0] ?? bids[0];
   const doubleMid = (bid?.ticks ?? 0n) + (ask?.ticks ?? 0n);
-  const [bidTotal, askTotal] = [totalOfScale(bids, doubleMid), totalOfScale(asks, doubleMid)];
+  const bidTotal = totalOfScale(bids, doubleMid);
+  const askTotal = totalOfScale(asks, doubleMid);
   const whole = greatest(askTotal, bidTotal);
   const rowOf = ({ ticks, steps, totalSteps }: Group): BookRow => ({
     price: formatCount(ticks, grid.tick),
@@ -151,7 +153,8 @@ interface Spread {
 /** Returns the spread of a book with two sides; null for any other book. */
 export function spreadOf(bid: string | undefined, ask: string | undefined, tick: Grid): Spread | null {
   if (bid === undefined || ask === undefined) return null;
-  const [bidTicks, askTicks] = [unitsOf(bid, tick), unitsOf(ask, tick)];
+  const bidTicks = unitsOf(bid, tick);
+  const askTicks = unitsOf(ask, tick);
   const sum = bidTicks + askTicks;
   return {
     spread: formatCount(askTicks - bidTicks, tick),

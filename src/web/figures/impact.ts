@@ -19,7 +19,8 @@ interface ShownBook {
 /** Returns the mid of a book with two sides, else the last price; null when there is neither. */
 export function referenceOf(book: ShownBook, lastPrice: string | undefined, tick: Grid): Reference | null {
   const ticksOf = (price: string): bigint => countOf(parseDecimal(price)!, tick)!;
-  const [bid, ask] = [book.bids[0]?.price, book.asks[0]?.price];
+  const bid = book.bids[0]?.price;
+  const ask = book.asks[0]?.price;
   if (bid !== undefined && ask !== undefined) {
     return { twiceTicks: ticksOf(bid) + ticksOf(ask), kind: 'mid' };
   }

@@ -30,7 +30,9 @@ function spanOf(time: number, timeframe: Timeframe): string {
 /** Returns the average price by volume since the beginning of the day or year (UTC), with the middle of each candle. */
 export function volumeWeighted(candles: CandleSeries, timeframe: Timeframe): LinePoint[] {
   const points: LinePoint[] = [];
-  let [span, worth, volume] = ['', 0, 0];
+  let span = '';
+  let worth = 0;
+  let volume = 0;
   for (const candle of candles) {
     const begun = spanOf(candle.time, timeframe);
     if (begun !== span) [span, worth, volume] = [begun, 0, 0];

@@ -61,7 +61,8 @@ export function sortedMarkets<T extends ListedMarket>(
   };
   const compare = (one: T, other: T): number => {
     if (sort === 'name') return sign * one.symbol.localeCompare(other.symbol);
-    const [a, b] = [figureOf(one), figureOf(other)];
+    const a = figureOf(one);
+    const b = figureOf(other);
     if (a === b) return 0;
     // Markets without a figure stay last in both directions.
     if (!Number.isFinite(a) || !Number.isFinite(b)) return Number.isFinite(a) ? -1 : 1;

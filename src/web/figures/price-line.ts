@@ -19,10 +19,12 @@ const SIDE = 1_000;
 
 /** @param moments oldest first @returns null for fewer than two of them */
 export function priceLine(moments: readonly PriceMoment[]): PriceLine | null {
-  const [first, last] = [moments[0], moments.at(-1)];
+  const first = moments[0];
+  const last = moments.at(-1);
   if (first === undefined || last === undefined || first === last) return null;
   const byPrice = moments.toSorted((one, other) => Number(one.price) - Number(other.price));
-  const [low, high] = [byPrice[0]!.price, byPrice.at(-1)!.price];
+  const low = byPrice[0]!.price;
+  const high = byPrice.at(-1)!.price;
   const range = Number(high) - Number(low) || 1;
   const points = moments.map(({ time, price }) => {
     const x = ((time - first.time) / (last.time - first.time)) * SIDE;

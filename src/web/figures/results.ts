@@ -50,11 +50,9 @@ const dividedUp = (whole: bigint, parts: bigint): bigint => (whole + parts - 1n)
 
 function add(book: Book, { side, size, notional, feeAmount }: Fill): void {
   const { base, quote } = book.market;
-  const [bought, paid, fee] = [
-    atoms(size, base.scale),
-    atoms(notional, quote.scale),
-    atoms(feeAmount, quote.scale),
-  ];
+  const bought = atoms(size, base.scale);
+  const paid = atoms(notional, quote.scale);
+  const fee = atoms(feeAmount, quote.scale);
   if (side === 'buy') {
     book.held += bought;
     book.cost += paid + fee;

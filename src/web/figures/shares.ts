@@ -26,7 +26,8 @@ function quoteNeed(
 
 /** Returns the largest count for which `fits` holds; it must hold for all smaller ones too. */
 function largest(most: bigint, fits: (count: bigint) => boolean): bigint {
-  let [low, high] = [0n, most];
+  let low = 0n;
+  let high = most;
   while (low < high) {
     const middle = (low + high + 1n) / 2n;
     if (fits(middle)) low = middle;

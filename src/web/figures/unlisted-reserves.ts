@@ -45,7 +45,8 @@ export function unlistedReserves(
     held.set(symbol, { atoms: (held.get(symbol)?.atoms ?? 0n) + atoms, scale });
   }
   return balances.flatMap(({ asset, reserved }) => {
-    const [decimal, known] = [parseDecimal(reserved)!, held.get(asset)];
+    const decimal = parseDecimal(reserved)!;
+    const known = held.get(asset);
     if (known === undefined) return isZero(reserved) ? [] : [{ asset, amount: reserved }];
     const rest = toScaled(decimal, known.scale)! - known.atoms;
     return rest > 0n ? [{ asset, amount: formatScaled(rest, known.scale) }] : [];

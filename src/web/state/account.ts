@@ -294,7 +294,8 @@ export async function cancelEvery(market?: string): Promise<void> {
 }
 
 /** Most time between two reads: balances also change by deposits, and their worth by prices. */
-const [SHOWN_PAUSE_MS, HIDDEN_PAUSE_MS] = [10_000, 60_000];
+const SHOWN_PAUSE_MS = 10_000;
+const HIDDEN_PAUSE_MS = 60_000;
 const CHECK_MS = 5_000;
 /** Least time between two reads that changes of orders cause. */
 const CHANGE_PAUSE_MS = 1_000;

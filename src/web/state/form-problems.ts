@@ -19,7 +19,8 @@ export const tellsMissing = signal(false);
 export function problemAt(field: FormField): Problem | undefined {
   const own = reading.value?.problems.find((one) => one.field === field);
   if (own !== undefined && !(own.isMissing === true && !tellsMissing.value)) return own;
-  const [refused, expected] = [serverProblem.value, expectedProblem.value];
+  const refused = serverProblem.value;
+  const expected = expectedProblem.value;
   // The page knows the figures of a refusal that it expected.
   const told = refused?.code === expected?.code ? [expected] : [refused, expected];
   return told.find((one) => one?.field === field) ?? undefined;

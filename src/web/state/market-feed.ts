@@ -105,9 +105,11 @@ export function startMarketFeed(): void {
 
 /** The top of the book as a sentence, for readers who ask for it by a key. */
 export const marketSummary = computed(() => {
-  const [market, book] = [currentMarket.value, frame.value?.book];
+  const market = currentMarket.value;
+  const book = frame.value?.book;
   if (market === null || book === undefined) return 'The book is not known yet.';
-  const [bid, ask] = [book.bids[0], book.asks[0]];
+  const bid = book.bids[0];
+  const ask = book.asks[0];
   const { baseToken: base, quoteToken: quote } = market;
   return (
     `${market.symbol}, ${streamState.value}. ` +

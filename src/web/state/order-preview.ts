@@ -111,7 +111,8 @@ function planFor(
 
 /** The order of the form; null while the form cannot be read. */
 const planned = computed(() => {
-  const [market, read] = [rules.value, reading.value];
+  const market = rules.value;
+  const read = reading.value;
   if (market === null || read === null || read.amounts === null) return null;
   return planFor(market, draftTexts.value, read.amounts, otherSide.value, availableAtoms.value);
 });

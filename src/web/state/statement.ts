@@ -9,7 +9,8 @@ const DAY_MS = 86_400_000;
 /** Longest span of one request. */
 const SPAN_DAYS = 31;
 /** Most days and pages of a file, which is in memory as a whole. */
-const [MAX_DAYS, MAX_PAGES] = [366, 2_000];
+const MAX_DAYS = 366;
+const MAX_PAGES = 2_000;
 
 /** True while a statement is read. */
 export const isDownloading: Signal<boolean> = signal(false);
@@ -48,7 +49,8 @@ function save(name: string, parts: readonly string[]): void {
 export async function downloadStatement(from: string, to: string): Promise<void> {
   const asked = session.peek();
   if (asked === null || isDownloading.peek()) return;
-  const [firstMs, lastMs] = [Date.parse(from), Date.parse(to)];
+  const firstMs = Date.parse(from);
+  const lastMs = Date.parse(to);
   // Neither holds for a day that cannot be read.
   if (!(firstMs <= lastMs) || !(lastMs - firstMs < MAX_DAYS * DAY_MS)) {
     announce(`Choose a first day and a later last day, at most ${MAX_DAYS} days together.`, 'alert');

@@ -106,7 +106,8 @@ export function giveSigns(text: string, wanted: (typeof SIGNALS)[number]): strin
 
 function beep(): void {
   const context = new AudioContext();
-  const [tone, volume] = [context.createOscillator(), context.createGain()];
+  const tone = context.createOscillator();
+  const volume = context.createGain();
   volume.gain.value = 0.1;
   tone.connect(volume).connect(context.destination);
   tone.onended = () => void context.close();

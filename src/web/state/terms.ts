@@ -33,7 +33,8 @@ export function closeTerms(): void {
 
 /** Accepts the version of the dialog. The order is not sent again automatically. */
 export async function acceptAskedTerms(): Promise<void> {
-  const [asked, version] = [session.peek(), askedTerms.peek()];
+  const asked = session.peek();
+  const version = askedTerms.peek();
   if (asked === null || version === null) return;
   try {
     await acceptTerms(asked, version);

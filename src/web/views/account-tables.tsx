@@ -178,7 +178,8 @@ function MoveEditor({ order }: { order: Order }) {
   const input = useRef<HTMLInputElement>(null);
   // The typed size goes with the order as it was then.
   const { current: seen } = useRef(order);
-  const [price, size] = [written(seen.price ?? ''), written(seen.remainingSize)];
+  const price = written(seen.price ?? '');
+  const size = written(seen.remainingSize);
   // Before the browser paints: a key that is pressed at once belongs into the field.
   useLayoutEffect(() => input.current?.select(), []);
   const close = (): void => {
@@ -374,7 +375,8 @@ const MONTH_MS = 30 * 86_400_000;
 
 /** Downloads every change of the balances in a span of days. */
 function StatementTool() {
-  const [from, to] = [dayText(Date.now() - MONTH_MS), dayText(Date.now())];
+  const from = dayText(Date.now() - MONTH_MS);
+  const to = dayText(Date.now());
   return (
     <form
       class="account-tools"

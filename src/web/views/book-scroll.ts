@@ -32,7 +32,8 @@ export class BookScroll {
   place(): void {
     const { shown, row, spread } = this.#heights;
     if (shown === 0) return;
-    const [asks, bids] = [this.#rowsOf(0) * row, this.#rowsOf(2) * row];
+    const asks = this.#rowsOf(0) * row;
+    const bids = this.#rowsOf(2) * row;
     const middle = Math.round((shown + row - spread) / 2);
     // With few rows, empty space keeps the spread in the middle.
     this.#leave('above', 0, middle - row - asks);

@@ -183,7 +183,8 @@ export class CandleDrawing {
       grid: { vertLines: { color: colour('line') }, horzLines: { color: colour('line') } },
       crosshair: { vertLine: label, horzLine: label },
     });
-    const [up, down] = [colour('up'), colour('down')];
+    const up = colour('up');
+    const down = colour('down');
     // Where the system chooses the colours, both sides have one: rising candles are hollow then.
     const isOneColour = up === down;
     this.#prices.applyOptions({

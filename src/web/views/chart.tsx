@@ -227,12 +227,14 @@ function Drawing({ market }: { market: Market }) {
     };
   }, []);
   useSignalEffect(() => {
-    const [series, lines] = [candles.value, overlays.value];
+    const series = candles.value;
+    const lines = overlays.value;
     drawing.current?.show(series);
     drawing.current?.overlay(lines);
   });
   useSignalEffect(() => {
-    const [lines, arrows] = [ownLines.value, ownArrows.value];
+    const lines = ownLines.value;
+    const arrows = ownArrows.value;
     drawing.current?.mark(lines, arrows);
   });
   useSignalEffect(() => {

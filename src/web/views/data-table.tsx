@@ -41,11 +41,12 @@ const shownText = <Item,>({ kind, text }: Column<Item>, item: Item): string =>
 
 const FIGURE = /^-?[0-9.]+/;
 
+const figureOf = (text: string): string => FIGURE.exec(text)?.[0] ?? '';
+
 /** Compares the figures at the beginning of two texts exactly; texts without one come first. */
 function compareFigures(one: string, other: string): number {
-  const [[first = ''] = [], [second = ''] = []] = [FIGURE.exec(one), FIGURE.exec(other)].map(
-    (found) => found ?? [],
-  );
+  const first = figureOf(one);
+  const second = figureOf(other);
   if (first === '' || second === '') return Number(first !== '') - Number(second !== '');
   return compare(first, second);
 }

@@ -10,7 +10,8 @@ import { shown } from '../state/number-style.ts';
 /** Times that the curves are drawn closer than usual. */
 const zoom = signal(1);
 const STEP = 1.25;
-const [LEAST_ZOOM, MOST_ZOOM] = [0.05, 200] as const;
+const LEAST_ZOOM = 0.05;
+const MOST_ZOOM = 200;
 
 function zoomBy(factor: number): void {
   zoom.value = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, zoom.value * factor));

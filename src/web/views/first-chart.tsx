@@ -11,7 +11,8 @@ export function FirstChart() {
   const line = firstChart.value && priceLine(firstChart.value.moments);
   if (firstChart.value === null || line === null) return null;
   const { ticker, moments } = firstChart.value;
-  const [since, last] = [moments[0]!, moments.at(-1)!];
+  const since = moments[0]!;
+  const last = moments.at(-1)!;
   const start = momentText(new Date(since.time * 1_000), {
     dateStyle: 'medium',
     timeStyle: 'short',

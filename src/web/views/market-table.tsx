@@ -20,7 +20,8 @@ const NONE = '–';
 
 /** @param onChoose called after a market was chosen */
 export function MarketTable({ onChoose }: { onChoose?: () => void }) {
-  const [query, quote] = [useSignal(''), useSignal('')];
+  const query = useSignal('');
+  const quote = useSignal('');
   useEffect(followCourses, []);
   const wanted = markets.value.filter(({ quoteToken }) => quote.value === '' || quoteToken === quote.value);
   const matching = searchMarkets(wanted, query.value);

@@ -24,7 +24,8 @@ export function Amounts({ market }: { market: Rules }) {
   const book = frame.value?.book;
   const near = (draft.side.value === 'buy' ? book?.asks : book?.bids)?.[0]?.price;
   const best = near === undefined ? 1n : countOf(parseDecimal(near)!, tick)!;
-  const [base, quote] = [market.base.symbol, market.quote.symbol];
+  const base = market.base.symbol;
+  const quote = market.quote.symbol;
   const atom = { coefficient: 1n, places: market.quote.scale };
   const isAmount = isByAmount(draftTexts.value);
   return (

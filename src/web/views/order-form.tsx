@@ -78,7 +78,8 @@ function Choice<Value extends string>({ name, value, chosen, onChoose, children 
 }
 
 function Kind() {
-  const [side, type] = [draft.side.value, draft.type.value];
+  const side = draft.side.value;
+  const type = draft.type.value;
   const setSide = (value: Side): void => {
     serverProblem.value = null;
     chooseSide(value);

@@ -61,7 +61,8 @@ export function AlertsDialog() {
 }
 
 function NewAlert({ market }: { market: Market }) {
-  const [text, problem] = [useSignal(''), useSignal<string | null>(null)];
+  const text = useSignal('');
+  const problem = useSignal<string | null>(null);
   const { tick } = gridOfMarket(market);
   const add = (): void => {
     const price = readAmount(text.value, numberStyle.value);
