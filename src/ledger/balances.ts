@@ -113,7 +113,8 @@ async function keepMonth(ask: Ask, month: string): Promise<boolean> {
     await lastBefore(ask, end),
     digest.digest(),
   ]);
-  await ask('delete from public.daily_balances where end_ms <= $1', [endMs]);
+  // Days inside the month stay: a statement that begins there would sum all of the month before it.
+  await ask('delete from public.daily_balances where end_ms = $1', [endMs]);
   await ask(
     'insert into public.chain_heads (sequence, head) select sequence, head from public.engine_cursor on conflict do nothing',
   );

@@ -44,6 +44,11 @@ describe('statements of a seeded history', () => {
     )) as [{ count: bigint }];
     const closings = await history.ledger.balances.closings();
     expect(closings.length + Number(days)).to.be.greaterThan(1);
+    const inClosed = await query<{ end_ms: bigint }>(
+      databaseUrl,
+      'select distinct end_ms from daily_balances where end_ms < (select max(end_ms) from closings)',
+    );
+    expect(inClosed, 'days inside closed months').to.not.have.length(0);
     const times = closings.map(({ endMs }) => endMs + random(runSeed()).below(86_400_000));
     await query(databaseUrl, 'delete from daily_balances');
     for (const timeMs of times) await compareBalances(history, timeMs);
