@@ -16,8 +16,9 @@ export interface StatementSpan {
 const PATH = '/v1/statement';
 
 /**
- * Yields the pages of the wallet's statement, oldest lines first. The first page has the opening balances, the last one
- * the closing balances. `timeoutMs` bounds the reading of one page.
+ * Yields the pages of the wallet's statement, oldest lines first. The first page has the opening balances, unless many
+ * trades of its day precede the span: then pages without lines and balances come before. The last page has the closing
+ * balances. `timeoutMs` bounds the reading of one page.
  */
 export const statement = (
   session: Session,

@@ -20,6 +20,23 @@ export const nextCursor = z
   .nullable()
   .describe('opaque; send it as `cursor` to read the next page; null on the last page');
 
+/** Most characters of a cursor of a statement, which carries the balances of up to 64 assets. */
+const MAX_STATEMENT_CURSOR = 6_000;
+const STATEMENT_CURSOR = new RegExp(`^[\\w-]{${CURSOR_LENGTH},${MAX_STATEMENT_CURSOR}}$`);
+
+/** The same for statements. */
+export const statementCursorText = queryText
+  .regex(STATEMENT_CURSOR, 'must be a nextCursor of this list')
+  .optional()
+  .describe('`nextCursor` of the previous page; send the same filters with it');
+
+export const nextStatementCursor = z
+  .string()
+  .min(CURSOR_LENGTH)
+  .max(MAX_STATEMENT_CURSOR)
+  .nullable()
+  .describe('opaque; send it as `cursor` to read the next page; null on the last page');
+
 /** The same for changes, which have no last page. */
 export const afterText = cursorOf('cursor of this route').describe(
   '`cursor` of the reply before; without it, the reply has the present cursor and no changes',

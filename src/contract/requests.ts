@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';
 import { parseMoment } from '../domain/moment.ts';
-import { afterText, cursorText } from './cursor.ts';
+import { afterText, cursorText, statementCursorText } from './cursor.ts';
 import {
   address,
   clientOrderId,
@@ -156,7 +156,7 @@ export const statementRequest = z
     }),
     to: moment.meta({ description: 'ISO 8601 time, exclusive', examples: ['2026-02-01'] }),
     format: oneOf(['json', 'csv']).default('json'),
-    cursor: cursorText,
+    cursor: statementCursorText,
   })
   .refine(({ from, to }) => from <= to, { path: ['to'], message: 'must not be before from' })
   .refine(({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS + CLOCKS_BACK_MS, {

@@ -1,7 +1,7 @@
 /** Schema of a wallet's statement. */
 
 import { z } from 'zod';
-import { nextCursor } from './cursor.ts';
+import { nextStatementCursor } from './cursor.ts';
 import {
   amount,
   assetSymbol,
@@ -71,7 +71,7 @@ export const statementSchema = z
     closing: balances
       .nullable()
       .describe('balances right before `to`, without zeros; null but on the last page'),
-    nextCursor,
+    nextCursor: nextStatementCursor,
   })
   .meta({
     description: 'A page of the statement of a wallet.',

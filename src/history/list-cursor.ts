@@ -39,7 +39,7 @@ export function writePlace(scope: CursorScope, numbers: readonly (number | bigin
  * @param name of the parameter
  * @throws Refusal VALIDATION_ERROR if the cursor was made for another scope
  */
-export function readPlace(scope: CursorScope, cursor: string, count: number, name = 'cursor'): number[] {
+function readPlace(scope: CursorScope, cursor: string, count: number, name = 'cursor'): number[] {
   const numbers = readWidePlace(scope, cursor, count, name).map(Number);
   if (numbers.every(Number.isSafeInteger)) return numbers;
   throw foreignCursor(name);
@@ -51,6 +51,50 @@ export function readWidePlace(scope: CursorScope, cursor: string, count: number,
   const place = bytes.subarray(0, NUMBER_BYTES * count);
   if (!digestOf(scope, place).equals(bytes.subarray(place.length))) throw foreignCursor(name);
   return Array.from({ length: count }, (_, at) => place.readBigUInt64BE(at * NUMBER_BYTES));
+}
+
+/** Balances that a place carries, in atoms by asset; null if they are too many. */
+export type CarriedSums = ReadonlyMap<string, bigint> | null;
+
+/** Writes a place of numbers, and balances at it, as a cursor of a statement. */
+export function writeSummedPlace(scope: CursorScope, numbers: readonly number[], sums: CarriedSums): string {
+  const text = JSON.stringify(sums && [...sums].map(([asset, atoms]) => [asset, `${atoms}`]));
+  const place = writePlace({ ...scope, sums: text }, numbers);
+  return `${place}${Buffer.from(text).toString('base64url')}`;
+}
+
+/**
+ * Returns the numbers and the balances of a place.
+ * @throws Refusal VALIDATION_ERROR if the cursor was made for another scope, or is malformed
+ */
+export function readSummedPlace(
+  scope: CursorScope,
+  cursor: string,
+  count: number,
+): { readonly numbers: number[]; readonly sums: CarriedSums } {
+  const text = Buffer.from(cursor.slice(CURSOR_LENGTH), 'base64url').toString();
+  const numbers = readPlace({ ...scope, sums: text }, cursor.slice(0, CURSOR_LENGTH), count);
+  const sums = readSums(text);
+  if (sums === undefined) throw foreignCursor('cursor');
+  return { numbers, sums };
+}
+
+const ASSET = /^[A-Z0-9]{1,16}$/;
+const ATOMS = /^-?\d{1,30}$/;
+
+/**
+ * Reads the sums of a cursor. A caller may make one of its own, which shows other balances to nobody else.
+ * @returns undefined for a malformed text
+ */
+function readSums(text: string): CarriedSums | undefined {
+  if (text === 'null') return null;
+  try {
+    const entries = JSON.parse(text) as [string, string][];
+    if (!entries.every(([asset, atoms]) => ASSET.test(asset) && ATOMS.test(atoms))) return undefined;
+    return new Map(entries.map(([asset, atoms]) => [asset, BigInt(atoms)]));
+  } catch {
+    return undefined;
+  }
 }
 
 const foreignCursor = (name: string): Refusal =>

@@ -51,20 +51,30 @@ interface StatedTrade extends Happened, PricedTrade {
 
 export type Stated = StatedMovement | StatedTrade;
 
+/** Atoms by asset. */
+type Sums = ReadonlyMap<string, bigint>;
+
 /** The place after which a page begins. */
 export interface StatementPosition {
   readonly sequence: number;
   /** The last trade before the place; 0: none. */
   readonly tradeId: number;
+  /** True while the pages before have only summed trades before the span. */
+  readonly isOpening: boolean;
+  /** The wallet's balances at the place; null if it has too many assets to carry them. */
+  readonly sums: Sums | null;
 }
 
 export interface StatementPage {
   readonly settled: SettledCursor;
-  /** Atoms by asset when the span began, if the page is the first. */
-  readonly opening: ReadonlyMap<string, bigint> | null;
+  /**
+   * Atoms by asset when the span began, if the page is the first with lines. Pages without lines precede it while many
+   * trades before the span are summed.
+   */
+  readonly opening: Sums | null;
   readonly stated: readonly Stated[];
   /** Atoms by asset when the span ended, if the page is the last. */
-  readonly closing: ReadonlyMap<string, bigint> | null;
+  readonly closing: Sums | null;
   /** Null on the last page. */
   readonly next: StatementPosition | null;
   /** Decimals of each asset. */
@@ -170,22 +180,11 @@ function statedOf(row: LineRow): Stated {
 /** Trades that were booked when the kept balances were taken lie before this time. */
 const POINT_END = `with ${NEAREST_KEPT} select end_ms, sequence from point`;
 
-/** The wallet's atoms of each asset: the kept ones, and its trades and movements since, without any row of others. */
-const TOTALS = `
-  with ${NEAREST_KEPT},
-  own as materialized (
-    select own.role, trades.* from public.markets
-    cross join lateral (${walk('taker', '$4', '$5').replaceAll('$1', '$2')}
-      union all ${walk('maker', '$4', '$5').replaceAll('$1', '$2')}) as own
-    join public.trades using (trade_id)
-  )
+/** The wallet's atoms of each asset without its trades since the kept balances. */
+const WITHOUT_TRADES = `
+  with ${NEAREST_KEPT}
   select asset, sum(atoms)::text as atoms from (
     select asset, total_atoms as atoms from kept where account = $2
-    union all
-    select base, case when (taker_side = 'buy') = (role = 'taker') then base_atoms else -base_atoms end from own
-    union all
-    select quote, case when (taker_side = 'buy') = (role = 'taker') then -notional_atoms else notional_atoms end
-      - case role when 'taker' then fee_atoms else 0 end from own
     union all
     select asset, ${WALLET_CHANGE} from public.movements
     where (wallet, sequence) > ($2, (select sequence from point)) and (wallet, sequence) < ($2, $3)
@@ -193,62 +192,184 @@ const TOTALS = `
     select asset, amount_atoms from public.adopted_balances
     where (account, sequence) > ($2, (select sequence from point)) and (account, sequence) < ($2, $3)
   ) as changes
-  group by asset having sum(atoms) <> 0 order by asset`;
+  group by asset`;
 
-async function totalsAt(ask: Ask, wallet: string, timeMs: number, { sequence, tradeId }: Bounds) {
-  const [point] = await ask<{ end_ms: bigint }>(POINT_END, [timeMs]);
-  const first = await firstTradeAt(ask, Number(point!.end_ms));
-  const rows = await ask<{ asset: string; atoms: string }>(TOTALS, [
-    timeMs,
-    wallet,
-    sequence,
-    first,
-    tradeId,
-  ]);
-  return new Map(rows.map(({ asset, atoms }) => [asset, BigInt(atoms)]));
+/** What the oldest trades of a range changed: at most `$4` of them. The row without an asset counts them. */
+const OF_TRADES = `
+  with own as materialized (
+    select own.role, trades.* from (
+      select own.* from public.markets
+      cross join lateral (${walk('taker', '$2', '$3', 'limit $4')} union all ${walk('maker', '$2', '$3', 'limit $4')}) as own
+      order by own.trade_id limit $4
+    ) as own join public.trades using (trade_id)
+  )
+  select asset, sum(atoms)::text as atoms, null::bigint as trades, null::bigint as last from (
+    select base as asset, case when (taker_side = 'buy') = (role = 'taker') then base_atoms else -base_atoms end as atoms
+    from own
+    union all
+    select quote, case when (taker_side = 'buy') = (role = 'taker') then -notional_atoms else notional_atoms end
+      - case role when 'taker' then fee_atoms else 0 end from own
+  ) as changes
+  group by asset
+  union all
+  select null, null, count(*), max(trade_id) from own`;
+
+interface SumRow {
+  asset: string | null;
+  atoms: string;
+  trades: bigint;
+  last: bigint;
 }
+
+/** Most trades that a page sums before the span. */
+const SUMMED_TRADES = 10_000;
+const ALL_TRADES = 2 ** 31;
+/** Most assets whose sums a place carries. */
+const MAX_CARRIED = 64;
+
+function add(sums: Map<string, bigint>, asset: string, atoms: bigint): void {
+  sums.set(asset, (sums.get(asset) ?? 0n) + atoms);
+}
+
+/** False for sums that only a cursor which a caller made up can have brought about. */
+const arePossible = (sums: Sums | null): sums is Sums =>
+  sums !== null && [...sums.values()].every((atoms) => atoms >= 0n);
+
+const byAsset = ([one]: [string, bigint], [other]: [string, bigint]): number => (one < other ? -1 : 1);
+
+/** Returns the sums without those of nothing, by asset. */
+const shownSums = (sums: Sums): Sums => new Map([...sums].filter(([, atoms]) => atoms !== 0n).sort(byAsset));
+
+/** The balances at a time, as far as they are summed. */
+interface Opening {
+  readonly sums: Map<string, bigint>;
+  /** The last trade that is summed, if more are left. */
+  readonly last: number | null;
+}
+
+/**
+ * Sums the wallet's changes before a time.
+ * @param before what was summed by the pages before; null to begin with the kept balances
+ * @param most trades that are summed
+ */
+async function sumBefore(
+  ask: Ask,
+  wallet: string,
+  timeMs: number,
+  end: Bounds,
+  before: { readonly sums: Sums; readonly tradeId: number } | null,
+  most: number,
+): Promise<Opening> {
+  const sums = new Map(before?.sums);
+  let first = BigInt((before?.tradeId ?? 0) + 1);
+  if (before === null) {
+    const [point] = await ask<{ end_ms: bigint }>(POINT_END, [timeMs]);
+    first = await firstTradeAt(ask, Number(point!.end_ms));
+    const rows = await ask<{ asset: string; atoms: string }>(WITHOUT_TRADES, [timeMs, wallet, end.sequence]);
+    for (const { asset, atoms } of rows) add(sums, asset, BigInt(atoms));
+  }
+  let last: number | null = null;
+  for (const row of await ask<SumRow>(OF_TRADES, [wallet, first, end.tradeId, most])) {
+    if (row.asset !== null) add(sums, row.asset, BigInt(row.atoms));
+    else if (Number(row.trades) === most) last = Number(row.last);
+  }
+  return { sums, last };
+}
+
+const SIGN_OF: Readonly<Record<MovementName | 'adoption', bigint>> = {
+  deposit: 1n,
+  withdrawal: -1n,
+  withdrawal_requested: -1n,
+  withdrawal_confirmed: 0n,
+  withdrawal_returned: 1n,
+  adoption: 1n,
+};
+
+/** Adds what a line changed. */
+function addLine(sums: Map<string, bigint>, line: Stated): void {
+  if (line.kind !== 'trade') {
+    add(sums, line.asset, SIGN_OF[line.kind] * line.amountAtoms);
+    return;
+  }
+  const sign = line.side === 'buy' ? 1n : -1n;
+  add(sums, line.base, sign * line.baseAtoms);
+  add(sums, line.quote, -sign * line.notionalAtoms - line.feeAtoms);
+}
+
+/** Sets that each trade is looked up by itself: without statistics, Postgres would read all of them to join some. */
+const ONE_BY_ONE = `select set_config(name, 'off', true)
+  from unnest(array['enable_mergejoin', 'enable_hashjoin']) as setting (name)`;
 
 const SCALES = 'select symbol, scale from public.assets';
 
 async function readPage(
   ask: Ask,
-  { wallet, fromMs, toMs }: StatementSpan,
+  span: StatementSpan,
   after: StatementPosition | null,
   limit: number,
 ): Promise<StatementPage> {
   await ask(BY_INDEX);
+  await ask(ONE_BY_ONE);
   const settled = await readCursor(ask);
-  const start = await boundsAt(ask, fromMs);
+  const start = await boundsAt(ask, span.fromMs);
+  const rows = await ask<{ symbol: string; scale: number }>(SCALES);
+  const scales = new Map(rows.map(({ symbol, scale }) => [symbol, scale]));
+  if (after !== null && !after.isOpening)
+    return readLines(ask, span, start, after, limit, { settled, opening: null, scales });
+  const known = [...(after?.sums ?? [])].filter(([asset]) => scales.has(asset));
+  const summed = after && { sums: new Map(known), tradeId: after.tradeId };
+  const { sums, last } = await sumBefore(ask, span.wallet, span.fromMs, start, summed, SUMMED_TRADES);
+  if (last !== null && sums.size <= MAX_CARRIED) {
+    const next = { sequence: 0, tradeId: last, isOpening: true, sums };
+    return { settled, opening: null, stated: [], closing: null, next, scales };
+  }
+  const whole =
+    last === null && arePossible(sums)
+      ? sums
+      : (await sumBefore(ask, span.wallet, span.fromMs, start, null, ALL_TRADES)).sums;
+  const place = { sequence: 0, tradeId: 0, isOpening: false, sums: whole };
+  return readLines(ask, span, start, place, limit, { settled, opening: shownSums(whole), scales });
+}
+
+async function readLines(
+  ask: Ask,
+  { wallet, toMs }: StatementSpan,
+  start: Bounds,
+  after: StatementPosition,
+  limit: number,
+  page: Pick<StatementPage, 'settled' | 'opening' | 'scales'>,
+): Promise<StatementPage> {
   const end = await boundsAt(ask, toMs);
-  const from =
-    after === null ? start : { sequence: BigInt(after.sequence + 1), tradeId: BigInt(after.tradeId + 1) };
-  const bounds = {
-    sequence: greatest(from.sequence, start.sequence),
-    tradeId: greatest(from.tradeId, start.tradeId),
-  };
+  const sequence = greatest(BigInt(after.sequence + 1), start.sequence);
+  const tradeId = greatest(BigInt(after.tradeId + 1), start.tradeId);
   // One line more than the page tells whether another page follows.
-  const parameters = [wallet, bounds.sequence, end.sequence, bounds.tradeId, end.tradeId, limit + 1];
+  const parameters = [wallet, sequence, end.sequence, tradeId, end.tradeId, limit + 1];
   const rows = (await ask<LineRow>(LINES, parameters)).map(statedOf);
   let shown = limit;
   // The next page begins after an event, and an adoption has a line for each asset.
   while (rows[shown]?.kind === 'adoption' && rows[shown]!.sequence === rows[shown - 1]?.sequence) shown += 1;
   const stated = rows.slice(0, shown);
-  const isLast = rows.length <= shown;
-  const scales = await ask<{ symbol: string; scale: number }>(SCALES);
-  return {
-    settled,
-    opening: after === null ? await totalsAt(ask, wallet, fromMs, start) : null,
-    stated,
-    closing: isLast ? await totalsAt(ask, wallet, toMs, end) : null,
-    next: isLast ? null : positionAfter(stated, after),
-    scales: new Map(scales.map(({ symbol, scale }) => [symbol, scale])),
-  };
+  // A place that a caller made up may name assets that do not exist.
+  const sums = after.sums && new Map([...after.sums].filter(([asset]) => page.scales.has(asset)));
+  if (sums !== null) for (const line of stated) addLine(sums, line);
+  if (rows.length > shown)
+    return { ...page, stated, closing: null, next: positionAfter(stated, after, sums) };
+  const closing = arePossible(sums) ? sums : (await sumBefore(ask, wallet, toMs, end, null, ALL_TRADES)).sums;
+  return { ...page, stated, closing: shownSums(closing), next: null };
 }
 
-function positionAfter(stated: readonly Stated[], before: StatementPosition | null): StatementPosition {
+function positionAfter(
+  stated: readonly Stated[],
+  before: StatementPosition,
+  sums: Sums | null,
+): StatementPosition {
   const lastTrade = stated.findLast((line) => line.kind === 'trade');
-  const tradeId = lastTrade === undefined ? (before?.tradeId ?? 0) : Number(lastTrade.tradeId);
-  return { sequence: stated.at(-1)!.sequence, tradeId };
+  return {
+    sequence: stated.at(-1)!.sequence,
+    tradeId: lastTrade === undefined ? before.tradeId : Number(lastTrade.tradeId),
+    isOpening: false,
+    sums: sums !== null && sums.size <= MAX_CARRIED ? sums : null,
+  };
 }
 
 export type StatementQueries = ReturnType<typeof statementQueries>;

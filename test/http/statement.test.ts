@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { CURSOR_LENGTH } from '../../src/contract/cursor.ts';
+import { writeSummedPlace } from '../../src/history/list-cursor.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 type Line = Record<string, unknown> & { asset: string; amount: number; kind: string };
@@ -99,6 +100,30 @@ describe('GET /v1/statement', () => {
     const later = await statement(bob, { from: day(1), to: day(2) });
     expect(later.body.opening).to.deep.equal(later.body.closing);
     expect(later.body.opening).to.have.length(2);
+  });
+
+  it('shows what a made-up cursor carries to its maker alone, and no asset that does not exist', async () => {
+    const [from, to] = [FROM, TO].map((time) => `${Date.parse(time)}`);
+    const scope = { list: 'statement', wallet: bob.wallet, from, to };
+    const sums = new Map([
+      ['NONE', 5n],
+      ['ETH', -(10n ** 29n)],
+    ]);
+    for (const numbers of [
+      [0, 0, 0],
+      [0, 0, 1],
+      [1, 0, 9],
+      [Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER - 1, 1],
+    ]) {
+      const { status, body } = await statement(bob, { cursor: writeSummedPlace(scope, numbers, sums) });
+      expect(status).to.equal(200);
+      const shown = [...(body.opening ?? []), ...(body.closing ?? [])].map(({ asset }: Line) => asset);
+      expect(shown).to.not.include('NONE');
+    }
+    const whole = writeSummedPlace(scope, [0, 0, 0], null);
+    expect((await statement(bob, { cursor: whole })).body.closing).to.deep.equal(
+      (await statement(bob)).body.closing,
+    );
   });
 
   it('rejects an invalid span or cursor', async () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import type { Timeframe } from '../../src/domain/candle.ts';
 import { fitting, shownFillsOf } from '../../src/history/shown-fills.ts';
-import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { type Ledger, openLedger, type StatementPage } from '../../src/ledger/index.ts';
 import { freshLedgerDatabase } from '../support/servers.ts';
 import { query } from './tables.ts';
 
@@ -42,8 +42,11 @@ const idOf = (expression: string): string => `lpad(to_hex(${expression}), 34, '0
 
 const HISTORY = `
 begin;
+insert into assets (symbol, scale) values ('ETH', 0), ('USDC', 0);
 insert into markets (symbol, number, version, record)
-select symbol, number, 1, '{"tick": "0.01", "step": "0.001"}' from (values ('ETH/USDC', 0), ('BTC/USDC', 1)) as listed (symbol, number);
+select symbol, number, 1, '{"tick": "1", "step": "1"}' from (values ('ETH/USDC', 0), ('BTC/USDC', 1)) as listed (symbol, number);
+insert into movements (sequence, kind, wallet, asset, amount_atoms, reference, time_ms)
+values (1, 'credited', '${VICTIM}', 'ETH', 1000000, 'in', 1);
 update engine_cursor set epoch = 1, sequence = 1000000;
 insert into orders (id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,
   fill_count, status, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base, quote,
@@ -126,6 +129,32 @@ describe('rows that Postgres reads from a long history', () => {
     describe(name, () => {
       before(async () => {
         if (prepare !== '') await query(databaseUrl, prepare);
+      });
+
+      it('for a page of a statement, wherever it begins in a busy day', async () => {
+        const span = { wallet: VICTIM, fromMs: 150_000, toMs: 151_000 };
+        const sumsAt = (trades: number): [string, bigint][] => [
+          ['ETH', BigInt(1_000_000 - trades)],
+          ['USDC', BigInt(100 * trades)],
+        ];
+        const pages: StatementPage[] = [];
+        const costs: number[] = [];
+        do {
+          const after = pages.at(-1)?.next ?? null;
+          const read = async (ledger: Ledger): Promise<void> => {
+            pages.push(await ledger.statements.page(span, after, 250));
+          };
+          costs.push(await rowsReadBy(read));
+        } while (pages.at(-1)!.next !== null);
+        const [summing, listing] = [pages.filter(({ stated }) => stated.length === 0), pages.slice(-4)];
+        expect([summing.length, pages.length]).to.deep.equal([14, 18]);
+        // Each trade is found in the index and read, and the place of a page costs a few rows.
+        expect(Math.max(...costs)).to.be.below(3 * 10_000);
+        expect(Math.max(...costs.slice(-3))).to.be.below(4 * 250);
+        expect(summing.every(({ opening, closing }) => opening === null && closing === null)).to.equal(true);
+        expect([...listing[0]!.opening!]).to.deep.equal(sumsAt(149_999));
+        expect(listing.flatMap(({ stated }) => stated)).to.have.length(1_000);
+        expect([...listing[3]!.closing!]).to.deep.equal(sumsAt(150_999));
       });
 
       it('are bounded by the orders that a list shows', async () => {

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { statementRequest } from '../../contract/requests.ts';
 import { statementSchema, statementText } from '../../contract/statement.ts';
 import { writeJson } from '../../domain/json.ts';
-import { readPlace, writePlace } from '../../history/list-cursor.ts';
+import { readSummedPlace, writeSummedPlace } from '../../history/list-cursor.ts';
 import type { Ledger, StatementPage, StatementPosition, StatementSpan } from '../../ledger/index.ts';
 import { csvPage } from '../../statements/statement.ts';
 import { checked } from '../checked.ts';
@@ -27,7 +27,8 @@ export const getStatement = walletRoute({
   description:
     'A line is one change of one asset: for each asset, the opening balance and all amounts sum to the closing ' +
     'balance. A trade has a line for each of its assets, and the taker has one more for the fee. The first page has ' +
-    'the opening balances and the last page the closing ones. `from` is inclusive and `to` is not; at most 31 days ' +
+    'the opening balances and the last page the closing ones. Pages without lines come before it while more than ' +
+    '10,000 trades of the same day lie before `from`; they have no balances. `from` is inclusive and `to` is not; at most 31 days ' +
     'lie between them. A statement shows settled events, up to `settledTo`: ask again if `to` is later. In CSV, ' +
     `the pages put together make one file, and \`Link\` names the next one. ${READS_IN_TURN}`,
   reply: statementSchema,
@@ -54,18 +55,25 @@ export async function statementPage(
 ): Promise<Reply> {
   const span = { wallet, fromMs, toMs };
   const scope = { list: 'statement', wallet, from: `${fromMs}`, to: `${toMs}` };
-  const after = cursor === undefined ? null : positionOf(readPlace(scope, cursor, 2));
+  const after = cursor === undefined ? null : positionOf(readSummedPlace(scope, cursor, 3));
   const page = await ledger.statements.page(span, after, PAGE_LINES);
-  const next = page.next === null ? null : writePlace(scope, [page.next.sequence, page.next.tradeId]);
+  const next = page.next && cursorOf(scope, page.next);
   return format === 'csv'
     ? csvAnswer(span, page, after === null, next, path)
     : jsonForSeveral(writeJson(statementReply(span, page, next)));
 }
 
-const positionOf = ([sequence, tradeId]: readonly number[]): StatementPosition => ({
-  sequence: sequence!,
-  tradeId: tradeId!,
+const positionOf = ({ numbers, sums }: ReturnType<typeof readSummedPlace>): StatementPosition => ({
+  sequence: numbers[0]!,
+  tradeId: numbers[1]!,
+  isOpening: numbers[2] === 1,
+  sums,
 });
+
+const cursorOf = (
+  scope: Readonly<Record<string, string>>,
+  { sequence, tradeId, isOpening, sums }: StatementPosition,
+): string => writeSummedPlace(scope, [sequence, tradeId, isOpening ? 1 : 0], sums);
 
 function csvAnswer(
   span: StatementSpan,
