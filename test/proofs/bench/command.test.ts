@@ -47,7 +47,7 @@ describe('bench: the command', () => {
     const { code, out, err } = await run('sizing');
     expect({ code, out }).to.deep.equal({ code: 2, out: '' });
     expect(err).to.include(
-      'no table sizing; there are: engine, costs, http, limits, waiters, settlement, streams, market-data, memory, reads',
+      'no table sizing; there are: engine, costs, http, waiters, settlement, streams, market-data, memory, reads',
     );
   });
 

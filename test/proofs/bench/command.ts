@@ -12,7 +12,6 @@ import { benchEngine } from './engine.ts';
 import { benchFairness } from './fairness.ts';
 import { isHeld, renderFigures, type Table } from './figures.ts';
 import { benchHttp } from './http.ts';
-import { benchLimits } from './limits.ts';
 import { benchMarketData } from './market-data.ts';
 import { benchMemory } from './memory.ts';
 import { checkOut, type OlderRelease } from './older-release.ts';
@@ -31,7 +30,6 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   engine: benchEngine,
   costs: benchCosts,
   http: benchHttp,
-  limits: benchLimits,
   waiters: benchWaiters,
   settlement: benchSettlement,
   streams: benchStreams,

@@ -12,8 +12,6 @@ export interface LoadOptions {
   readonly seconds: number;
   /** Returns the next raw request; undefined ends the load early. */
   readonly nextRequest: () => string | undefined;
-  /** Status that an answer may have besides 2xx. Its request is not sent again. */
-  readonly alsoStatus?: number;
   /** Called with the body of each 2xx and its request. */
   readonly onAnswer?: (body: string, request: string) => void;
   /**
@@ -105,7 +103,7 @@ class Load {
     this.#sent.delete(socket);
     this.#latenciesMs.push(performance.now() - dueMs);
     if (status >= 200 && status <= 299) this.#options.onAnswer?.(body, request);
-    else if (status !== this.#options.alsoStatus) this.#fail(new Error(`${status}: ${body}`));
+    else this.#fail(new Error(`${status}: ${body}`));
     this.#next(socket);
   }
 

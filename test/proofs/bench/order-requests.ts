@@ -26,7 +26,7 @@ export function orderRequests(orderOf = tradingOrder): () => string {
 }
 
 /** Orders of these wallets in turn, each with its own client order id. */
-export function requestsOf(wallets: readonly string[], orderOf: typeof tradingOrder): () => string {
+function requestsOf(wallets: readonly string[], orderOf: typeof tradingOrder): () => string {
   const heads = wallets.map((wallet) =>
     [
       ...['POST /v1/orders HTTP/1.1', 'Host: localhost', `Authorization: ${bearerOf(wallet)}`],
