@@ -98,6 +98,8 @@ interface Outcome {
   readonly timeMs: number;
   /** Number of makers that the order met without a fill. */
   readonly skippedMakers: number;
+  /** Live orders that the call let a wallet have. */
+  readonly maxLive: number;
   readonly hold: Hold | undefined;
 }
 
@@ -149,20 +151,21 @@ export class PlacingCalls {
       case OUTCOMES.stale:
         return new Stale(wordOf(outcome));
       case OUTCOMES.refused:
-        throw this.#refusal(wordOf(outcome));
+        throw this.#refusal(outcome);
       default:
         throw this.#core.scripts.failureOf('place_orders', wordOf(outcome));
     }
   }
 
-  #refusal(code: string): Error {
-    const most = this.#limits.maxLiveOrders;
-    const now = this.#core.memory.liveOrders(most);
+  #refusal(outcome: Outcome): Error {
+    const code = wordOf(outcome);
     if (code !== TOO_MANY_LIVE) return refusalOf(code);
-    if (now === most) return new Refusal('BAD_REQUEST', `a wallet may have ${most} live orders`);
+    const { maxLive } = outcome;
+    if (maxLive === this.#limits.maxLiveOrders)
+      return new Refusal('BAD_REQUEST', `a wallet may have ${maxLive} live orders`);
     return new Refusal(
       'SERVICE_UNAVAILABLE',
-      `the memory for live orders is nearly used up, and a wallet may have ${now} of them for now: nothing was recorded`,
+      `the memory for live orders is nearly used up, and a wallet may have ${maxLive} of them for now: nothing was recorded`,
     );
   }
 
@@ -197,7 +200,7 @@ export class PlacingCalls {
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
       if (isPlaced(bytes)) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
-      return { bytes, epoch: epochNow, timeMs, skippedMakers: met, hold };
+      return { bytes, epoch: epochNow, timeMs, skippedMakers: met, maxLive, hold };
     });
   }
 
@@ -230,6 +233,7 @@ const OTHER_FILTER: Outcome = {
   epoch: 0,
   timeMs: 0,
   skippedMakers: 0,
+  maxLive: 0,
   hold: undefined,
 };
 

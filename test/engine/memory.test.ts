@@ -1,7 +1,10 @@
 /** Proves that an engine with little memory left refuses orders first to the wallets that have most of them live. */
 
 import { expect } from 'chai';
+import type { Command, Redis } from 'ioredis';
 import { liveOrdersAt } from '../../src/engine/memory.ts';
+import { openRedis } from '../support/redis-server.ts';
+import { sharedRedis } from '../support/servers.ts';
 import {
   ALICE,
   BOB,
@@ -31,8 +34,20 @@ describe('engine: memory for live orders', () => {
   describe('of a Redis', () => {
     let fixture: EngineFixture;
     let first: string;
+    /** Runs when the reply of the next script has come, before the engine reads it. */
+    let onReply: (() => Promise<void>) | undefined;
+    let redis: Redis;
     before(async () => {
-      fixture = await openEngineFixture();
+      redis = openRedis(await sharedRedis(), 'engine-all');
+      const send = redis.sendCommand.bind(redis);
+      redis.sendCommand = async (command: Command, ...rest: never[]) => {
+        const reply = await send(command, ...rest);
+        const act = command.name === 'evalsha' ? onReply : undefined;
+        if (act !== undefined) onReply = undefined;
+        await act?.();
+        return reply;
+      };
+      fixture = await openEngineFixture({ redis });
       await fixture.redis.setrange('ballast', BALLAST_BYTES - 1, '0');
       await publishPlain(fixture.engine, M);
       for (const wallet of [ALICE, BOB]) await fund(fixture.engine, wallet, { USD: 1_000_000n, ETH: 10n });
@@ -45,6 +60,7 @@ describe('engine: memory for live orders', () => {
       await fixture.redis.config('SET', 'maxmemory', '0');
       await fixture.redis.del('ballast');
       fixture.close();
+      redis.disconnect();
     });
 
     /** Makes the present contents take this share of the memory, and lets the engine see it. */
@@ -61,6 +77,10 @@ describe('engine: memory for live orders', () => {
       const rest = (wallet: string, own = {}) => place(engine, wallet, limit(M, 'buy', 1, 1, own));
       await fill(0.98);
       expect(await codeOf(rest(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+      // The limit of the call counts, also when there is room again before its reply is read.
+      onReply = () => fill(0.5);
+      expect(await codeOf(rest(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+      await fill(0.98);
       await rest(ALICE, { timeInForce: 'IOC' });
       await engine.orders.place({ wallet: ALICE, request: limit(M, 'buy', 2, 1), replaces: first });
       for (let index = 0; index < 10; index += 1) await rest(BOB);
