@@ -1,9 +1,9 @@
 /** Schemas of the listing form of CoinMarketCap: docs/api.md 4.15. Amounts are decimal strings. */
 
 import { z } from 'zod';
-import { assetSymbol, decimalText, percentText, side, tickerId } from './values.ts';
+import { executed, pairExample, pairFigures } from './market-data.ts';
+import { assetSymbol, decimalText, side, tickerId } from './values.ts';
 
-const executed = 'of the executions of the last 24 hours';
 const unixMs = z.string().regex(/^\d+$/).describe('Unix milliseconds');
 const ucid = z
   .string()
@@ -16,15 +16,7 @@ export const listedSummarySchema = z
   .array(
     z
       .strictObject({
-        trading_pairs: tickerId,
-        base_currency: assetSymbol,
-        quote_currency: assetSymbol,
-        last_price: decimalText.describe('price of the latest execution'),
-        lowest_ask: decimalText.nullable(),
-        highest_bid: decimalText.nullable(),
-        base_volume: decimalText.describe(`base quantity ${executed}`),
-        quote_volume: decimalText.describe(`sum of price x base quantity ${executed}`),
-        price_change_percent_24h: percentText.describe(`last price against the first ${executed}`),
+        ...pairFigures,
         highest_price_24h: decimalText
           .nullable()
           .describe(`highest price ${executed}; null without executions`),
@@ -33,21 +25,7 @@ export const listedSummarySchema = z
           .describe(`lowest price ${executed}; null without executions`),
       })
       .meta({
-        examples: [
-          {
-            trading_pairs: 'ETH_USDC',
-            base_currency: 'ETH',
-            quote_currency: 'USDC',
-            last_price: '2000.5',
-            lowest_ask: '2001',
-            highest_bid: '2000',
-            base_volume: '12.4',
-            quote_volume: '24791.3',
-            price_change_percent_24h: '-0.48',
-            highest_price_24h: '2014.25',
-            lowest_price_24h: '1985',
-          },
-        ],
+        examples: [pairExample],
       }),
   )
   .describe('visible markets that ever traded');

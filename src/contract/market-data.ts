@@ -38,20 +38,40 @@ export const pairSchema = z
 
 export const pairsSchema = z.array(pairSchema);
 
-const executed = 'of the executions of the last 24 hours';
+export const executed = 'of the executions of the last 24 hours';
+
+/** Members that all summaries of a pair have. */
+export const pairFigures = {
+  trading_pairs: tickerId,
+  base_currency: assetSymbol,
+  quote_currency: assetSymbol,
+  last_price: decimalText.describe('price of the latest execution'),
+  lowest_ask: decimalText.nullable(),
+  highest_bid: decimalText.nullable(),
+  base_volume: decimalText.describe(`base quantity ${executed}`),
+  quote_volume: decimalText.describe(`sum of price x base quantity ${executed}`),
+  price_change_percent_24h: percentText.describe(`last price against the first ${executed}`),
+};
+
+/** Example of a pair's figures, with the prices of its day. */
+export const pairExample = {
+  trading_pairs: 'ETH_USDC',
+  base_currency: 'ETH',
+  quote_currency: 'USDC',
+  last_price: '2000.5',
+  lowest_ask: '2001',
+  highest_bid: '2000',
+  base_volume: '12.4',
+  quote_volume: '24791.3',
+  price_change_percent_24h: '-0.48',
+  highest_price_24h: '2014.25',
+  lowest_price_24h: '1985',
+};
 
 export const summaryEntrySchema = z
   .strictObject({
     ticker_id: tickerId,
-    trading_pairs: tickerId,
-    base_currency: assetSymbol,
-    quote_currency: assetSymbol,
-    last_price: decimalText.describe('price of the latest execution'),
-    lowest_ask: decimalText.nullable(),
-    highest_bid: decimalText.nullable(),
-    base_volume: decimalText.describe(`base quantity ${executed}`),
-    quote_volume: decimalText.describe(`sum of price x base quantity ${executed}`),
-    price_change_percent_24h: percentText.describe(`last price against the first ${executed}`),
+    ...pairFigures,
     highest_price_24h: decimalText.describe(`highest price ${executed}`),
     lowest_price_24h: decimalText.describe(`lowest price ${executed}`),
     type: z.literal('spot'),
@@ -63,17 +83,7 @@ export const summaryEntrySchema = z
     examples: [
       {
         ticker_id: 'ETH_USDC',
-        trading_pairs: 'ETH_USDC',
-        base_currency: 'ETH',
-        quote_currency: 'USDC',
-        last_price: '2000.5',
-        lowest_ask: '2001',
-        highest_bid: '2000',
-        base_volume: '12.4',
-        quote_volume: '24791.3',
-        price_change_percent_24h: '-0.48',
-        highest_price_24h: '2014.25',
-        lowest_price_24h: '1985',
+        ...pairExample,
         type: 'spot',
         is_frozen: false,
         isFrozen: '0',

@@ -10,10 +10,18 @@ import type { Written } from '../../contract/written.ts';
 import type { AssetListing } from '../../domain/asset-listing.ts';
 import type { Market } from '../../domain/market.ts';
 import type { PublicTrade } from '../../domain/order.ts';
-import { changeInHundredths } from '../../domain/rolling-day.ts';
 import { formatScaled } from '../../domain/units.ts';
 import type { DayFigures, ListedAssets, MarketOverview } from '../../market-data/index.ts';
-import { hasTraded, isOpen, priceOf, priceOrNull, quoteOf, sizeOf, tickerIdOf } from './market-data.ts';
+import {
+  hasTraded,
+  isOpen,
+  pairFiguresOf,
+  priceOf,
+  priceOrNull,
+  quoteOf,
+  sizeOf,
+  tickerIdOf,
+} from './market-data.ts';
 
 interface Listed {
   readonly market: Market;
@@ -29,18 +37,9 @@ const listedOf = ({ markets, figures }: MarketOverview): Listed[] =>
 
 export const listedSummaryReply = (overview: MarketOverview): Written<typeof listedSummarySchema> =>
   listedOf(overview).map(({ market, day }) => {
-    const { bestBidTicks, bestAskTicks } = overview.quotes.get(market.symbol)!;
     const traded = hasTraded(day) ? day : null;
     return {
-      trading_pairs: tickerIdOf(market),
-      base_currency: market.base.symbol,
-      quote_currency: market.quote.symbol,
-      last_price: priceOf(day.lastPriceTicks, market),
-      lowest_ask: priceOrNull(bestAskTicks, market),
-      highest_bid: priceOrNull(bestBidTicks, market),
-      base_volume: sizeOf(day.baseSteps, market),
-      quote_volume: quoteOf(day.quoteAtoms, market),
-      price_change_percent_24h: formatScaled(changeInHundredths(day), 2),
+      ...pairFiguresOf(market, day, overview.quotes.get(market.symbol)!),
       highest_price_24h: priceOrNull(traded?.highTicks ?? null, market),
       lowest_price_24h: priceOrNull(traded?.lowTicks ?? null, market),
     };

@@ -89,14 +89,8 @@ export function summaryReply(
   return entries;
 }
 
-const summaryEntry = (
-  market: Market,
-  day: TradedDay,
-  { bestBidTicks, bestAskTicks }: Quotes,
-  isFrozen: boolean,
-  settings: HttpSettings,
-): Written<typeof summaryEntrySchema> => ({
-  ticker_id: tickerIdOf(market),
+/** Writes the members that all summaries of a pair have. */
+export const pairFiguresOf = (market: Market, day: DayFigures, { bestBidTicks, bestAskTicks }: Quotes) => ({
   trading_pairs: tickerIdOf(market),
   base_currency: market.base.symbol,
   quote_currency: market.quote.symbol,
@@ -106,6 +100,17 @@ const summaryEntry = (
   base_volume: sizeOf(day.baseSteps, market),
   quote_volume: quoteOf(day.quoteAtoms, market),
   price_change_percent_24h: formatScaled(changeInHundredths(day), 2),
+});
+
+const summaryEntry = (
+  market: Market,
+  day: TradedDay,
+  quotes: Quotes,
+  isFrozen: boolean,
+  settings: HttpSettings,
+): Written<typeof summaryEntrySchema> => ({
+  ticker_id: tickerIdOf(market),
+  ...pairFiguresOf(market, day, quotes),
   highest_price_24h: priceOf(day.highTicks, market),
   lowest_price_24h: priceOf(day.lowTicks, market),
   type: 'spot',
