@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import pg from 'pg';
 import { createApp } from '../../src/http/app.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
@@ -52,6 +53,10 @@ describe('a connection that ends', function () {
   it('gives back the places of requests in flight, of whatever route', async () => {
     const trader = await fixture.trader();
     const before = await inFlight();
+    // No list is answered while the table is locked, so all that lies behind one on its connection waits.
+    const locking = new pg.Client({ connectionString: fixture.databaseUrl });
+    await locking.connect();
+    await locking.query('begin; lock table orders in access exclusive mode');
     const paths = ['/v1/markets', '/v1/orders', '/v1/portfolio', '/nothing'];
     for (let opened = 0; opened < SOCKETS; opened += 1) {
       const requests = Array.from({ length: REQUESTS_PER_SOCKET }, (_, at) =>
@@ -61,6 +66,7 @@ describe('a connection that ends', function () {
     }
     await eventually('requests are in flight', async () => (await inFlight()) > before + SOCKETS);
     for (const socket of sockets.splice(0)) socket.destroy();
+    await locking.end();
     await eventually('no request is in flight', async () => (await inFlight()) === before);
   });
 
