@@ -12,6 +12,7 @@ import { type PackedClient, packClient } from '../../client/packed.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { Fate } from '../../support/fates.ts';
 import { type HttpProxy, openHttpProxy } from '../../support/http-proxy.ts';
+import { marketRules } from '../../support/market-spec.ts';
 import { freePort } from '../../support/ports.ts';
 import { ROOT } from '../../support/program.ts';
 import { random, runSeed } from '../../support/seed.ts';
@@ -70,16 +71,7 @@ describe('the examples', function () {
       packed.write(`${name}.ts`, sourceOf(name));
       packed.write(`${name}.js`, (await transform(sourceOf(name), { loader: 'ts', format: 'esm' })).code);
     }
-    const rules = [
-      '--tick-size',
-      '0.01',
-      '--size-step',
-      '0.001',
-      '--min-order-size',
-      'null',
-      '--max-order-size',
-      'null',
-    ];
+    const rules = marketRules();
     const price = ['--fee-bps', '10', '--reference-price', '2000'];
     await operate(settings, 'market', 'create', 'ETH/USDC', ...rules, ...price);
     await Promise.all(

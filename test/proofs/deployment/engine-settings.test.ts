@@ -14,6 +14,7 @@ import { serverEnvironment } from '../../../src/embedded/obtain/server-environme
 import { type Incarnation, launch } from '../../../src/embedded/run/supervise.ts';
 import { ethersSigner } from '../../auth/signers.ts';
 import { eventually } from '../../support/eventually.ts';
+import { marketRules } from '../../support/market-spec.ts';
 import { freePort } from '../../support/ports.ts';
 import { freshLedgerDatabase } from '../../support/servers.ts';
 import { operate, type Service, signIn, startService } from '../../support/service.ts';
@@ -105,14 +106,7 @@ describe('the Redis of the cluster', function () {
       'market',
       'create',
       'ETH/USDC',
-      '--tick-size',
-      '0.01',
-      '--size-step',
-      '0.0001',
-      '--min-order-size',
-      'null',
-      '--max-order-size',
-      'null',
+      ...marketRules('0.01', '0.0001'),
       '--fee-bps',
       '10',
     );

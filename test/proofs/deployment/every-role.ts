@@ -4,23 +4,13 @@
 
 import { ethersSigner } from '../../auth/signers.ts';
 import { eventually } from '../../support/eventually.ts';
+import { marketRules } from '../../support/market-spec.ts';
 import { freePort } from '../../support/ports.ts';
 import { freshLedgerDatabase, freshRedis } from '../../support/servers.ts';
 import { operate, type Service, signIn, startService } from '../../support/service.ts';
 
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
 export type Role = (typeof ROLES)[number];
-
-const RULES = [
-  '--tick-size',
-  '0.01',
-  '--size-step',
-  '0.001',
-  '--min-order-size',
-  'null',
-  '--max-order-size',
-  'null',
-];
 
 /** The text of `/metrics` by role. */
 export async function metricsOfEveryRole(): Promise<Readonly<Record<Role, string>>> {
@@ -56,7 +46,7 @@ export async function metricsOfEveryRole(): Promise<Readonly<Record<Role, string
 }
 
 async function trade(settings: Record<string, string>, url: string): Promise<void> {
-  await operate(settings, 'market', 'create', 'ETH/USDC', ...RULES, '--fee-bps', '10');
+  await operate(settings, 'market', 'create', 'ETH/USDC', ...marketRules(), '--fee-bps', '10');
   const signer = ethersSigner();
   await operate(settings, 'account', 'credit', signer.address, 'USDC', '100', '--reference', 'a deposit');
   const call = (await signIn(url, signer))(url);

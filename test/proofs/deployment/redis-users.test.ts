@@ -63,6 +63,17 @@ const KEEP: Work = {
     'publish',
   ],
 };
+/** Scripts of operators, by commands and by HTTP. */
+const OF_OPERATORS = [
+  'set_asset',
+  'set_market',
+  'set_switch',
+  'move_funds',
+  'cancel_orders',
+  'find_live_orders',
+  'find_unsettled',
+  'read_balances',
+];
 const MARKETS = ['hget', 'hvals'];
 const ADD_JOBS = ['addStandardJob'];
 const DO_JOBS = [
@@ -117,14 +128,7 @@ const WORK: Record<string, readonly Work[]> = {
     OPEN,
     {
       scripts: [
-        'set_asset',
-        'set_market',
-        'set_switch',
-        'move_funds',
-        'cancel_orders',
-        'find_live_orders',
-        'find_unsettled',
-        'read_balances',
+        ...OF_OPERATORS,
         'scan_fields',
         'scan_members',
         'scan_switches',
@@ -142,17 +146,7 @@ const WORK: Record<string, readonly Work[]> = {
   'engine-operator-api': [
     OPEN,
     {
-      scripts: [
-        'set_asset',
-        'set_market',
-        'set_switch',
-        'move_funds',
-        'cancel_orders',
-        'find_live_orders',
-        'find_unsettled',
-        'read_balances',
-        'read_head',
-      ],
+      scripts: [...OF_OPERATORS, 'read_head'],
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'zrange', 'client|list'],
     },
   ],

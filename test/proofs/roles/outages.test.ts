@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { ethersSigner } from '../../auth/signers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Link, openLink } from '../../support/link.ts';
+import { marketRules } from '../../support/market-spec.ts';
 import { freePort } from '../../support/ports.ts';
 import { freshLedgerDatabase, loneRedis } from '../../support/servers.ts';
 import { type Call, isReady, operate, type Service, signIn, startService } from '../../support/service.ts';
@@ -85,18 +86,7 @@ describe('an api whose servers are away', function () {
       WEB_HOSTS: 'redbook.example',
       PORT: String(await freePort()),
     });
-    const rules = ['--tick-size', '0.01', '--size-step', '0.001', '--min-order-size', 'null'];
-    await operate(
-      direct,
-      'market',
-      'create',
-      'ETH/USDC',
-      ...rules,
-      '--max-order-size',
-      'null',
-      '--fee-bps',
-      '10',
-    );
+    await operate(direct, 'market', 'create', 'ETH/USDC', ...marketRules(), '--fee-bps', '10');
     await operate(direct, 'account', 'credit', alice.address, 'USDC', '1000000', '--reference', 'a deposit');
     call = (await signIn(api.url, alice))(api.url);
   });

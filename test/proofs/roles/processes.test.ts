@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { ethersSigner } from '../../auth/signers.ts';
 import { eventually } from '../../support/eventually.ts';
+import { marketRules } from '../../support/market-spec.ts';
 import { freePort } from '../../support/ports.ts';
 import { program } from '../../support/program.ts';
 import { freshDatabase, freshRedis } from '../../support/servers.ts';
@@ -223,16 +224,7 @@ describe('roles as processes', function () {
     const [first, second] = await Promise.all([start('api'), start('api')]);
     const [worker] = await Promise.all([start('settlement'), start('settlement')]);
     await operate(shared, 'asset', 'set', 'USDC', '--scale', '6');
-    const rules = [
-      '--tick-size',
-      '0.01',
-      '--size-step',
-      '0.001',
-      '--min-order-size',
-      'null',
-      '--max-order-size',
-      'null',
-    ];
+    const rules = marketRules();
     await operate(shared, 'market', 'create', 'ETH/USDC', ...rules, '--fee-bps', '10');
     const signer = ethersSigner();
     await operate(shared, 'account', 'credit', signer.address, 'USDC', '100000', '--reference', 'a deposit');

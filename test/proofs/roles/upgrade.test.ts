@@ -17,6 +17,7 @@ import type { Redis } from 'ioredis';
 import { loadScript, scriptOf } from '../../../src/redis/lua.ts';
 import { ethersSigner } from '../../auth/signers.ts';
 import { query } from '../../ledger/tables.ts';
+import { marketRules } from '../../support/market-spec.ts';
 import { freePort } from '../../support/ports.ts';
 import { openRedis } from '../../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../../support/servers.ts';
@@ -72,16 +73,7 @@ describe('two releases', function () {
 
   it('trade at the same time, and the older one starts again on data of the newer one', async () => {
     const older = await start('api');
-    const rules = [
-      '--tick-size',
-      '1',
-      '--size-step',
-      '1',
-      '--min-order-size',
-      'null',
-      '--max-order-size',
-      'null',
-    ];
+    const rules = marketRules('1', '1');
     await operate(settings, 'market', 'create', 'ETH/USDC', ...rules, '--fee-bps', '10');
     const signers = { buy: ethersSigner(), sell: ethersSigner() };
     await operate(
