@@ -1,4 +1,4 @@
-/** What an operator tells aggregators about an asset. It changes nothing in trading. */
+/** Facts about an asset that an operator gives to aggregators. They change nothing in trading. */
 
 import { OperatorRefusal } from './errors.ts';
 import { isTextUpTo } from './text.ts';

@@ -77,7 +77,7 @@ export interface OrderLimits {
  */
 const MAX_MAKERS_OF_CALL = 200;
 
-/** How many skipped makers cost as much as one order: 1.4 µs each against about 50 µs. */
+/** Skipped makers that cost as much as one order: 1.4 µs each against about 50 µs. */
 const MAKERS_OF_A_TURN = 32;
 
 interface MeasuredOrder {

@@ -41,7 +41,7 @@ export const WALLET_CHANGE = `case when kind in ('credited', 'returned') then am
 export const SUPPLY_CHANGE = `case when kind = 'credited' then amount_atoms when kind in ('debited', 'confirmed')
   then -amount_atoms else 0 end`;
 
-/** What a transaction changes of an account; the changes of a transaction sum to zero in every asset. */
+/** The change of an account by a transaction. The changes of a transaction sum to zero in every asset. */
 interface Entry {
   /** A wallet, `house`, `withdrawals` or `custody`. */
   readonly account: string;

@@ -194,7 +194,7 @@ const WITHOUT_TRADES = `
   ) as changes
   group by asset`;
 
-/** What the oldest trades of a range changed: at most `$4` of them. The row without an asset counts them. */
+/** Sums the changes by the oldest trades of a range: at most `$4` of them. The row without an asset counts them. */
 const OF_TRADES = `
   with own as materialized (
     select own.role, trades.* from (

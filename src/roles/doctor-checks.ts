@@ -1,4 +1,4 @@
-/** What a process of a role needs of its servers, asked by the checks that processes use. Nothing is changed. */
+/** Asks servers for everything that a process of a role needs, by the checks that processes use. Changes nothing. */
 
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -21,7 +21,7 @@ const WARMING = 12_800;
 /** Each figure is the median of so many counts. */
 const COUNTS = 5;
 const COUNTED = 1_920;
-/** What a process makes without commands is counted for so long. */
+/** Time for which a process without commands is counted. */
 const IDLE_MS = 3_000;
 /** Commands that arrive together. */
 const MANY = 64;
@@ -114,7 +114,7 @@ const IN_PROCESS = {
   old: 'old',
 } as const;
 
-/** What a process made, and how long it took. */
+/** Counts of a span of time, and its length. */
 interface Span extends Made {
   readonly ms: number;
 }

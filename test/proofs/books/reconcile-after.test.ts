@@ -55,7 +55,7 @@ const OF_PROVIDERS: Readonly<Record<string, string>> = {
   default_statistics_target: '1',
 };
 
-/** Of so many statements that read, one is killed in a run. */
+/** A run kills one in this many statements that read. */
 const READS_APART = 9;
 
 /** Returns pools whose connections break at the nth statement of all, right after it was sent. */

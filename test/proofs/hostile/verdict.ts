@@ -131,7 +131,7 @@ const MAX_GROWTH_MIB = 12;
 /** Sockets that may differ at two moments: connections of ordinary clients and to the servers. */
 const MAX_MORE_SOCKETS = 16;
 
-/** Of the requests to an operation, the least share that must be answered with 200 or 201. */
+/** The least share of the requests to an operation that must be answered with 200 or 201. */
 const LEAST_GOOD_SHARE = 0.01;
 
 /** Requests to an operation. */

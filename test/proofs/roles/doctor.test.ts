@@ -35,7 +35,7 @@ async function ask(env: Env, ...argv: string[]): Promise<Answer> {
   return { status, findings: JSON.parse(lines.join('\n')).findings };
 }
 const wrongOf = ({ findings }: Answer): Finding[] => findings.filter(({ verdict }) => verdict !== 'right');
-/** What is wrong, as `part: check verdict`. */
+/** Failed checks, as `part: check verdict`. */
 const shown = (answer: Answer): string[] =>
   wrongOf(answer).map(({ part, what, verdict }) => `${part.replace(/ .*/, '')}: ${what} ${verdict}`);
 
