@@ -67,7 +67,10 @@ export class EngineDueCancels {
     return dueMs;
   }
 
-  /** Takes up to `max` due switches of wallets with live orders. A switch that is not ended within `leaseMs` is taken again by the next call. */
+  /**
+   * Takes up to `max` due switches of wallets with live orders. A switch that is not ended within `leaseMs` is taken
+   * again by the next call.
+   */
   async take(max: number, leaseMs: number): Promise<DueCancels> {
     const { taken, ...times } = await this.#core.whileCurrent(() =>
       this.#core.scripts.run(TAKE_DUE_CANCELS, { epoch: this.#core.lifecycle.epoch, max, leaseMs }),

@@ -34,8 +34,16 @@ const AFTER_EVENT = { kind: KIND.after, key: 0 };
 
 const SERVER_DIGEST_BYTES = 8;
 
-const digestOf = (server: string): bigint =>
-  createHash('sha256').update(server).digest().subarray(0, SERVER_DIGEST_BYTES).readBigUInt64BE();
+/** The latest digest: each change asks for that of the present server, once for each wallet that waits. */
+let latest = { server: '', digest: 0n };
+
+function digestOf(server: string): bigint {
+  if (latest.digest === 0n || server !== latest.server) {
+    const hash = createHash('sha256').update(server).digest();
+    latest = { server, digest: hash.subarray(0, SERVER_DIGEST_BYTES).readBigUInt64BE() };
+  }
+  return latest.digest;
+}
 
 const endOf = ({ server, epoch, sequence }: Omit<EnginePosition, 'settled'>): ChangePlace => ({
   server: digestOf(server),
