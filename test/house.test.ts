@@ -18,6 +18,7 @@ import {
 import * as bounds from '../src/domain/bounds.ts';
 import { ERRORS } from '../src/domain/errors.ts';
 import { END_REASONS } from '../src/domain/order.ts';
+import { BUCKETS } from '../src/http/limits/buckets.ts';
 import { LOCAL_ROUTES, ROUTES } from '../src/http/routes.ts';
 import { orderReplySchema, ordersSchema, walletTradesSchema } from '../src/order/reply.ts';
 import { BROWSER_FIRST, SELECTION } from './selection.mjs';
@@ -373,23 +374,52 @@ describe('the tables of the documents', () => {
     expect(actions.filter((action) => !/^(repeat|look up|mend|wait)\b/.test(action))).to.deep.equal([]);
   });
 
+  const numbers = new Intl.NumberFormat('en');
+  /** Default of a setting as the tables of bounds show it. */
+  const shownDefault = (setting: string): string => {
+    const text = CONFIG_TABLE.find(({ name }) => name === setting)!.default.replaceAll('`', '');
+    return /^\d+$/.test(text) ? numbers.format(Number(text)) : text;
+  };
+  const rowsOfBounds = (columns: number): string[][] => {
+    const rows = rowsOf('docs/hostile-input.md', 'Bounds').filter((cells) => cells.length === columns);
+    for (const cells of rows) expect(cells.filter((cell) => cell === '')).to.deep.equal([]);
+    return rows;
+  };
+
   it('list every bound over all callers with its numbers', () => {
-    const numbers = new Intl.NumberFormat('en');
-    const expected = Object.entries(bounds).map(([name, { ofHolder, inAll }]) => [
-      name,
-      numbers.format(ofHolder),
-      numbers.format(inAll),
+    const streams = ['WS_MAX_CLIENTS_PER_ADDRESS', 'WS_MAX_CLIENTS'];
+    const expected = [
+      ...Object.entries(bounds).map(([name, { ofHolder, inAll }]) => [
+        `\`${name}\``,
+        numbers.format(ofHolder),
+        numbers.format(inAll),
+      ]),
+      [streams.map((name) => `\`${name}\``).join(', '), ...streams.map(shownDefault)],
+    ];
+    const shown = rowsOfBounds(7).map(([name = '', share, inAll]) => [
+      name.replace(/ .bytes.$/, ''),
+      share,
+      inAll,
     ]);
-    const rows = rowsOf('docs/hostile-input.md', 'Bounds').filter((cells) => cells.length === 7);
-    const shown = rows.map(([name = '', share, inAll]) => [/`(\w+)`/.exec(name)?.[1], share, inAll]);
     expect(shown).to.have.deep.members(expected);
-    for (const cells of rows) expect(cells.filter((cell) => cell.trim() === '')).to.deep.equal([]);
-    // Streams take theirs from settings, which are rows of the second table.
+    // Streams take theirs from settings.
     const makers = filesBelow(SRC, /\.ts$/).filter((file) =>
       readFileSync(file, 'utf8').includes('new Bound('),
     );
     const others = makers.filter((file) => !readFileSync(file, 'utf8').includes("domain/bounds.ts'"));
     expect(others.map((file) => relative(ROOT, file))).to.deep.equal(['src/stream/index.ts']);
+  });
+
+  it('list every limit of a holder with its default', () => {
+    const settings = CONFIG_TABLE.map(({ name }) => name).filter((name) =>
+      /_PER_MINUTE$|^MAX_LIVE_/.test(name),
+    );
+    const expected = [
+      ...settings.map((name) => [`\`${name}\``, shownDefault(name)]),
+      ...Object.entries(BUCKETS).map(([name, { limit }]) => [`\`${name}\``, `${limit} a minute`]),
+    ];
+    const shown = rowsOfBounds(6).map((cells) => cells.slice(0, 2));
+    expect(shown).to.have.deep.members(expected);
   });
 
   it('list every setting of the code', () => {

@@ -42,6 +42,7 @@ import type { Method, Reads, Route } from './route.ts';
 import { LOCAL_ROUTES, legacyRoutes, PROBES, ROUTES } from './routes.ts';
 import { ServedCall, type Serving } from './served-call.ts';
 import type { ProbeServices, Readiness, Services } from './services.ts';
+import { SignIns } from './sign-ins.ts';
 import { isUnread, UnreadReplies } from './unread-replies.ts';
 
 /**
@@ -69,7 +70,8 @@ export function createApp(services: Services, classes?: MessageClasses): Request
     unread,
   };
   const repeated = limitRepeatedLines(services.logger);
-  const serving = { services, reads, repeated, countOrders: openOrderLimit(services) };
+  const signIns = new SignIns();
+  const serving = { services, reads, signIns, repeated, countOrders: openOrderLimit(services) };
   addRoutes(app, serving);
   const ceiling = outsideCeiling(services);
   addDocumentation(app, serving, ceiling);
@@ -250,7 +252,7 @@ type Served = Pick<Route, 'caller' | 'handle' | 'bucket'> & Pick<Reads, 'readsBo
  * handler.
  */
 function serve(route: Served, serving: Serving, isBlocked: (request: Request) => boolean): RequestHandler {
-  const { services, reads } = serving;
+  const { services, reads, signIns } = serving;
   const { caller, readsBody, bodyLimits, bucket, admit } = route;
   const addressOf = clientAddresses(services.settings.trustProxyHops);
   return async (request, response) => {
@@ -260,8 +262,12 @@ function serve(route: Served, serving: Serving, isBlocked: (request: Request) =>
     admit?.(services, wallet);
     const body = readsBody ? await readBody(request, bodyLimits) : undefined;
     const call = new ServedCall(serving, request, response, { wallet, restricted, body });
-    const answer = route.handle(call, WRITERS);
-    const reply = await (bucket === undefined ? answer : inTime(call.clock, answer));
+    const answer = (): Promise<Reply> => inTime(call.clock, route.handle(call, WRITERS));
+    const reply = await (bucket === undefined
+      ? route.handle(call, WRITERS)
+      : caller === 'login'
+        ? signIns.admit(addressOf(request), answer)
+        : answer());
     if (reply.isPublic) await sendPublic(request, response, reply);
     else send(response, reply);
     if (!isUnread(response)) return;

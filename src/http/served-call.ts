@@ -8,11 +8,13 @@ import { report } from './middleware/errors.ts';
 import { type ReplyState, stateOf } from './response/index.ts';
 import type { HistoryReads, Query, WalletCall } from './route.ts';
 import type { Services } from './services.ts';
+import type { SignIns } from './sign-ins.ts';
 
 /** Parts that all calls of a route share. */
 export interface Serving {
   readonly services: Services;
   readonly reads: HistoryReads;
+  readonly signIns: SignIns;
   readonly repeated: RepeatedLines;
   readonly countOrders: CountOrders | undefined;
 }

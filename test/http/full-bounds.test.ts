@@ -1,18 +1,23 @@
-/** Tests that what fills a bound over all callers harms its holder only: unread replies, and waits that wake together. */
+/** Tests that what fills a bound over all callers harms its holder only: unread replies, sign-ins, waits that wake at once. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import request from 'supertest';
 import { openSessions } from '../../src/auth/session.ts';
+import { SIGN_INS } from '../../src/domain/bounds.ts';
 import { createApp, newApp } from '../../src/http/app.ts';
 import { sendChunks } from '../../src/http/response/index.ts';
 import { beginReply } from '../../src/http/response/state.ts';
+import { ROUTES } from '../../src/http/routes.ts';
 import { createHttpServer } from '../../src/http/server.ts';
+import { SignIns } from '../../src/http/sign-ins.ts';
 import { isUnread, UnreadReplies } from '../../src/http/unread-replies.ts';
 import { limit } from '../engine/fixture.ts';
 import { eventually } from '../support/eventually.ts';
+import { instead } from '../support/instead.ts';
 import { type RawReply, type Talk, talk } from '../support/raw-http.ts';
 import { type Fixture, openFixture, SECRET } from './fixture.ts';
 
@@ -57,18 +62,18 @@ const get = (path: string, headers = ''): string =>
 
 describe('a bound over all callers', function () {
   this.timeout(60_000);
-  let server: Server;
+  let server: Server | undefined;
   let readers: Reader[] = [];
   const read = (request: string): Reader => {
-    const reader = new Reader(server, request);
+    const reader = new Reader(server!, request);
     readers.push(reader);
     return reader;
   };
   afterEach(() => {
     for (const { socket } of readers) socket.destroy();
     readers = [];
-    server.closeAllConnections();
-    server.close();
+    server?.closeAllConnections();
+    server?.close();
   });
 
   describe('of reports', () => {
@@ -164,15 +169,114 @@ describe('a bound over all callers', function () {
     });
   });
 
+  describe('of sign-ins', () => {
+    it('refuses the oldest sign-in of the address with most, and nobody else’s', async () => {
+      const signIns = new SignIns({ ofHolder: 3, inAll: 5 });
+      const ends: (() => void)[] = [];
+      const begin = (address: string): Promise<string> =>
+        signIns
+          .admit(address, () => new Promise<string>((resolve) => ends.push(() => resolve('signed in'))))
+          .catch(({ code, message }) => `${code}: ${message}`);
+      const greedy = [begin('greedy'), begin('greedy'), begin('greedy')];
+      expect(await begin('greedy')).to.match(/^SERVICE_UNAVAILABLE: too many sign-ins of this address/);
+      const others = [begin('one'), begin('two'), begin('three')];
+      expect(await greedy[0]).to.match(/^SERVICE_UNAVAILABLE: too many sign-ins are under way/);
+      for (const end of ends) end();
+      const replies = await Promise.all([...greedy.slice(1), ...others]);
+      expect(replies).to.deep.equal(Array(5).fill('signed in'));
+      expect(signIns.count).to.equal(0);
+    });
+
+    it('leaves other addresses alone while one has its share under way', async () => {
+      const fixture = await openFixture();
+      try {
+        const { auth } = fixture.services;
+        let waiting = 0;
+        let release!: () => void;
+        const gate = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        const held = instead(auth, {
+          async nonce(address: string) {
+            waiting += 1;
+            await gate;
+            return auth.nonce(address);
+          },
+        });
+        const { app } = await fixture.replica({ trustProxyHops: 1 }, { auth: held });
+        const wallet = `0x${'5'.repeat(40)}`;
+        const ask = (path: string, from: string): Promise<{ status: number; text: string }> =>
+          Promise.resolve(request(app).get(`${path}?address=${wallet}`).set('X-Forwarded-For', from));
+        const first = Array.from({ length: SIGN_INS.ofHolder }, () => ask('/api/auth/nonce', '192.0.2.1'));
+        await eventually('the share is under way', () => waiting === SIGN_INS.ofHolder);
+        expect((await ask('/api/auth/nonce', '192.0.2.1')).status).to.equal(503);
+        const verified = await request(app)
+          .post('/v1/auth/verify')
+          .set('X-Forwarded-For', '192.0.2.1')
+          .send({ address: wallet, signature: `0x${'11'.repeat(65)}` });
+        expect(verified.status, 'an answer to a challenge').to.equal(503);
+        const other = ask('/api/auth/nonce', '192.0.2.2');
+        await eventually('another address is admitted', () => waiting === SIGN_INS.ofHolder + 1);
+        release();
+        for (const { status } of await Promise.all([...first, other])) expect(status).to.equal(200);
+      } finally {
+        await fixture.close();
+      }
+    });
+  });
+
   describe('of reads', () => {
     const WALLETS = 1_100;
     const PER_SOCKET = 100;
+    const FILLS = 500;
     let fixture: Fixture;
 
     before(async () => {
       fixture = await openFixture();
     });
     after(() => fixture.close());
+
+    it('cancels by every route while unread replies of the wallet are full, and reads nothing', async () => {
+      const { engine, services } = fixture;
+      server = await listening(createHttpServer(createApp(services)));
+      const { port } = server.address() as AddressInfo;
+      const trader = await fixture.trader({ USDC: '1000000' });
+      const { wallet: maker } = await fixture.trader({ ETH: '10' });
+      for (let placed = 0; placed < FILLS; placed += 1)
+        await engine.orders.place({ wallet: maker, request: limit('ETH/USDC', 'sell', '1900', '0.002') });
+      await trader.order({ price: 1900, size: 0.002 * FILLS });
+      const ids: string[] = [];
+      for (let placed = 0; placed < 5; placed += 1)
+        ids.push((await trader.order({ price: 1000, size: 0.01, clientOrderId: `mine-${placed}` })).body.id);
+      const session = `Authorization: Bearer ${trader.token}\r\n`;
+      const trades = get('/v1/trades?limit=500', session).repeat(60);
+      const ask = async (text: string): Promise<RawReply> => (await talk(port, [text])).replies[0]!;
+      await eventually('the wallet has its share of unread replies', async () => {
+        read(trades);
+        const { status, text } = await ask(get('/v1/orders', session));
+        return status === 503 && text.includes('too many reads of this wallet');
+      });
+      const send = (method: string, path: string, body?: object): string => {
+        const json = body === undefined ? '' : JSON.stringify(body);
+        const head = `Host: localhost\r\n${session}Content-Type: application/json\r\nContent-Length: ${json.length}\r\n`;
+        return `${method} ${path} HTTP/1.1\r\n${head}\r\n${json}`;
+      };
+      const cancels: Readonly<Record<string, string>> = {
+        cancelOrder: send('DELETE', `/v1/orders/${ids[0]}`),
+        cancelOrderByClientId: send('DELETE', '/v1/orders/by-client-id/mine-1'),
+        cancelNamedOrders: send('POST', '/v1/orders/cancel-batch', { orderIds: [ids[2]] }),
+        setCancelAfter: send('POST', '/v1/orders/cancel-after', { timeoutMs: 5_000 }),
+        cancelOrders: send('DELETE', '/v1/orders'),
+      };
+      const names = ROUTES.map(({ id }) => id).filter((id) => /cancel/i.test(id));
+      expect(names).to.have.members(Object.keys(cancels));
+      for (const [name, text] of Object.entries(cancels)) {
+        const reply = await ask(text);
+        expect(reply.status, `${name}: ${reply.text}`).to.equal(200);
+        if (name === 'cancelOrders') expect(JSON.parse(reply.text).count).to.equal(2);
+      }
+      expect((await ask(get('/v1/orders', session))).status).to.equal(503);
+    });
 
     it('answers each of 1,100 waits that two events wake', async () => {
       const { engine, services } = fixture;
