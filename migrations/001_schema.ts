@@ -48,6 +48,7 @@ create table engine_copies (
   server   text collate "C" not null,
   run_id   text collate "C",
   version  integer not null default 1,
+  mark     text collate "C" not null default gen_random_uuid(),
   epoch    integer not null default 0,
   begun_on text collate "C" not null,
   members  text[] collate "C" not null,
@@ -58,11 +59,18 @@ create table engine_copies (
 comment on table engine_copies is 'Servers of an engine that has copies; one row for each engine.';
 comment on column engine_copies.server is 'The primary, by the name that REDIS_URL gives it: no epoch begins elsewhere.';
 comment on column engine_copies.run_id is 'Run id under which it was found fit to lead: no epoch begins under another one.';
+comment on column engine_copies.mark is 'Tells a version from another one of the same number, after Postgres was put back.';
 comment on column engine_copies.epoch is 'The last epoch that began while the engine had copies; begun_on is its server.';
 comment on column engine_copies.members is 'Servers that have every answered order, and may be named.';
 comment on column engine_copies.joining is 'Servers that answers wait for already, and that may not be named yet.';
 comment on column engine_copies.former is 'Servers that left as too few remained for an answer, and may be named.';
 comment on column engine_copies.named_at is 'When another server was named last.';
+
+create table engine_lists (
+  version integer primary key,
+  mark    text collate "C" not null
+);
+comment on table engine_lists is 'The versions that engine_copies had. A server with another one shows that Postgres was put back.';
 `;
 
 /** Settings of the engine, as they are and as they were. */

@@ -35,7 +35,7 @@ export {
   writeBookMember,
   writeLiveMember,
 } from './codec.ts';
-export { giveList, rankOfPrimary } from './copies/list.ts';
+export { giveList, markOf, rankOfPrimary } from './copies/list.ts';
 export { CopyRounds } from './copies/rounds.ts';
 export {
   compareHistory,

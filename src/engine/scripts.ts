@@ -334,7 +334,7 @@ export const SET_CANCEL_AFTER = describeScript({
 export const SET_COPIES = describeScript({
   name: 'set_copies',
   keys: [],
-  args: ['version', 'names'],
+  args: ['version', 'mark', 'names'],
   read: outcomes({ set: () => true, later: () => false }),
 });
 

@@ -14,6 +14,8 @@ export interface CopiesRow {
   /** Run id under which a keeper found it fit to lead; null before that. No epoch begins under another one. */
   readonly runId: string | null;
   readonly version: number;
+  /** Random text that tells this version from another one of the same number, after Postgres was put back. */
+  readonly mark: string;
   /** The last epoch that began; 0 before the first. */
   readonly epoch: number;
   /** Name of the server of that epoch. */
@@ -28,21 +30,64 @@ export interface CopiesRow {
   readonly namedAt: Date | null;
 }
 
-const COLUMNS = `server, run_id as "runId", version, epoch, begun_on as "begunOn", members, joining, former,
+/** A list of copies as a server has it. */
+interface SeenList {
+  /** 0 without a list. */
+  readonly version: number;
+  readonly mark: string;
+}
+
+export interface ReadCopiesRow extends CopiesRow {
+  /** Marks of the lists asked about that Postgres never had, or has no more: it was put back to before them. */
+  readonly foreign: readonly string[];
+}
+
+/** Returns true for a server with a list or an epoch that Postgres lacks, because it was put back. */
+export const isAheadOf = (
+  { foreign, epoch }: ReadCopiesRow,
+  seen: Pick<SeenList, 'mark'> & { readonly epoch: number },
+): boolean => foreign.includes(seen.mark) || seen.epoch > epoch;
+
+const COLUMNS = `server, run_id as "runId", version, mark, epoch, begun_on as "begunOn", members, joining, former,
   named_at as "namedAt"`;
 
-const READ = prepared(`select ${COLUMNS} from public.engine_copies where shard = 0`);
+/** Lists from before the first one that is kept are of an earlier moment, or an operator has replaced them. */
+const READ = prepared(`
+  select ${COLUMNS}, array(
+    select seen.mark from unnest($1::integer[], $2::text[]) as seen (version, mark)
+    where seen.version >= (select min(version) from public.engine_lists)
+      and not exists (
+        select from public.engine_lists as kept where kept.version = seen.version and kept.mark = seen.mark
+      )
+  ) as foreign
+  from public.engine_copies where shard = 0`);
+
+/** Versions that are kept to compare lists of servers with. */
+const KEPT_LISTS = 10_000;
+
+/** Changes the row to its next version. */
+export const NEXT_VERSION = `update public.engine_copies set version = version + 1, mark = gen_random_uuid()`;
+/** Keeps the version that a statement gives the row. */
+export const keepList = (changed: string): string =>
+  `insert into public.engine_lists (version, mark) select version, mark from ${changed}`;
 
 /** An engine that had no copies goes on with its last epoch, on the same server. */
 const BEGIN = prepared(`
-  insert into public.engine_copies (server, members, epoch, begun_on)
-  select $1::text, array[$1::text], greatest($2, (select max(epoch) from public.engine_epochs)), $1
-  on conflict do nothing`);
+  with begun as (
+    insert into public.engine_copies (server, members, epoch, begun_on)
+    select $1::text, array[$1::text], greatest($2, (select max(epoch) from public.engine_epochs)), $1
+    on conflict do nothing returning version, mark
+  )
+  ${keepList('begun')}`);
 
 const change = (changes: string, where: string) =>
   prepared(`
-    update public.engine_copies set version = version + 1, ${changes}
-    where shard = 0 and version = $1 and ${where} returning ${COLUMNS}`);
+    with changed as (
+      ${NEXT_VERSION}, ${changes}
+      where shard = 0 and version = $1 and ${where} returning *
+    ),
+    kept as (${keepList('changed')})
+    select ${COLUMNS} from changed`);
 
 const NAME = change(
   `server = $2, run_id = $3, joining = '{}', former = array_remove(former, $2),
@@ -62,6 +107,8 @@ const ADMIT = change(
   `joining = '{}' and not $2 = any (members) and cardinality(members) < $3`,
 );
 const FORGET_FORMER = change(`former = '{}'`, `former <> '{}' and server = $2`);
+/** Servers that join and leave without end fill no disk. */
+const FORGET_LISTS = prepared(`delete from public.engine_lists where version <= $1 - ${KEPT_LISTS}`);
 
 /** An epoch that Postgres lacks, because it was put back, is noted as the server has it. */
 const RESET = prepared(`
@@ -69,12 +116,18 @@ const RESET = prepared(`
     insert into public.engine_epochs (epoch, server)
     select $3::integer, $4::text
     where $3 > coalesce((select max(epoch) from public.engine_epochs), 0)
+  ),
+  forgotten as (delete from public.engine_lists),
+  reset as (
+    insert into public.engine_copies (server, version, epoch, begun_on, run_id, members, named_at)
+    select $1, $2 + 1, greatest($3, (select max(epoch) from public.engine_epochs)), $1, $5, array[$1::text],
+      clock_timestamp()
+    on conflict (shard) do update set server = excluded.server, version = excluded.version, mark = excluded.mark,
+      epoch = excluded.epoch, begun_on = excluded.begun_on, run_id = excluded.run_id, members = excluded.members,
+      joining = '{}', former = '{}', named_at = excluded.named_at
+    returning version, mark
   )
-  insert into public.engine_copies (server, version, epoch, begun_on, run_id, members, named_at)
-  select $1, $2 + 1, greatest($3, (select max(epoch) from public.engine_epochs)), $1, $5, array[$1::text], clock_timestamp()
-  on conflict (shard) do update set server = excluded.server, version = excluded.version, epoch = excluded.epoch,
-    begun_on = excluded.begun_on, run_id = excluded.run_id, members = excluded.members, joining = '{}',
-    former = '{}', named_at = excluded.named_at`);
+  ${keepList('reset')}`);
 
 /**
  * Notes an epoch and its server at once. The server of the epoch before stops being a copy: it may have events that
@@ -82,7 +135,7 @@ const RESET = prepared(`
  */
 const NOTE = prepared(`
   with begun as (
-    update public.engine_copies set version = version + 1, epoch = $1, begun_on = server, joining = '{}',
+    ${NEXT_VERSION}, epoch = $1, begun_on = server, joining = '{}',
       members = remaining,
       former = case
         when cardinality(remaining) >= $5 then '{}'
@@ -95,8 +148,9 @@ const NOTE = prepared(`
     ) as after
     where shard = 0 and server = $3 and run_id = $2 and server = any (members) and version = $4 and epoch < $1
       and not exists (select from public.engine_epochs where engine_epochs.epoch >= $1)
-    returning 1
+    returning version, mark
   ),
+  kept as (${keepList('begun')}),
   added as (insert into public.engine_epochs (epoch, server) select $1, $2 from begun returning server)
   select server from added union all select server from public.engine_epochs where epoch = $1`);
 
@@ -109,13 +163,17 @@ export type CopyRegister = ReturnType<typeof copyRegister>;
 
 /** The register of copies. Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
 export function copyRegister({ public: pool }: Pick<Pools, 'public'>) {
-  const read = async (): Promise<CopiesRow | undefined> => (await askOnce<CopiesRow>(pool, READ))[0];
+  const read = async (seen: readonly SeenList[] = []): Promise<ReadCopiesRow | undefined> => {
+    const values = [seen.map(({ version }) => version), seen.map(({ mark }) => mark)];
+    return (await askOnce<ReadCopiesRow>(pool, READ, values))[0];
+  };
   const changed = async (
     statement: ReturnType<typeof change>,
     { version }: Pick<CopiesRow, 'version'>,
     ...values: readonly unknown[]
   ): Promise<CopiesRow | undefined> => (await askOnce<CopiesRow>(pool, statement, [version, ...values]))[0];
   return {
+    /** @param seen lists of servers, of which the row tells those that Postgres lacks */
     read,
 
     /**
@@ -137,7 +195,8 @@ export function copyRegister({ public: pool }: Pick<Pools, 'public'>) {
     },
 
     /**
-     * Makes a server the only copy, whatever the row says. It is for operators, who know what may be lost.
+     * Makes a server the only copy, whatever the row says. It is for operators, who know what may be lost. Later lists
+     * are compared with this one and those that follow it.
      * @param to.version the highest version of the row and of any server
      * @param to.begunAs run id under which the server's epoch runs
      */
@@ -155,7 +214,10 @@ export function copyRegister({ public: pool }: Pick<Pools, 'public'>) {
     /** Answers stop waiting for a server after this. */
     leave: (row: CopiesRow, server: string) => changed(LEAVE, row, server),
     /** Answers begin to wait for a server after this. */
-    startJoining: (row: CopiesRow, server: string) => changed(START_JOINING, row, server),
+    async startJoining(row: CopiesRow, server: string) {
+      await askOnce(pool, FORGET_LISTS, [row.version]);
+      return changed(START_JOINING, row, server);
+    },
     /** Makes the joining server a member, after a whole round that waited for it. */
     join: (row: CopiesRow, server: string) => changed(JOIN, row, server),
     /** Makes a server a member that has everything, while there are too few for an answer. */

@@ -2,6 +2,7 @@
 
 import { Refusal } from '../domain/errors.ts';
 import type { BegunEpoch } from '../domain/event.ts';
+import { keepList, NEXT_VERSION } from './copies.ts';
 import { CURSOR_COLUMNS, type CursorRow, cursorOf, type SettledCursor } from './cursor.ts';
 import type { Pools } from './pools.ts';
 import { askOnce, prepared } from './queries.ts';
@@ -26,9 +27,10 @@ const READ_POSITION = prepared(`
 const NOTE = prepared(`
   with -- An engine that had copies goes on alone once they have left. Its row follows, or no copy could ever join again.
     alone as (
-      update public.engine_copies set version = version + 1, epoch = $1, begun_on = server, run_id = $2, former = '{}'
-      where shard = 0 and epoch < $1 and members = array[server] and joining = '{}'
+      ${NEXT_VERSION}, epoch = $1, begun_on = server, run_id = $2, former = '{}'
+      where shard = 0 and epoch < $1 and members = array[server] and joining = '{}' returning version, mark
     ),
+    kept as (${keepList('alone')}),
     added as (
       insert into public.engine_epochs (epoch, server) select $1::integer, $2::text
       where not exists (select from public.engine_copies where members <> array[server] or joining <> '{}')

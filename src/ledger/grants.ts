@@ -36,6 +36,7 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   engine_copies: { settlement: 'insert update', api: 'update' },
   engine_cursor: { settlement: 'update', api: '' },
   engine_epochs: { settlement: 'insert', api: 'insert' },
+  engine_lists: { settlement: 'insert delete', api: 'insert' },
   epoch_starts: { settlement: 'insert', api: '' },
   holds: { settlement: 'insert update delete', api: '' },
   ledger_entries: { settlement: '', api: '' },

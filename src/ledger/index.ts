@@ -45,7 +45,7 @@ export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { Check } from './checks/query.ts';
-export type { CopiesRow, CopyRegister } from './copies.ts';
+export { type CopiesRow, type CopyRegister, isAheadOf, type ReadCopiesRow } from './copies.ts';
 export type { SettledCursor, SettledPlace } from './cursor.ts';
 export { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
 export { LedgerDiverged } from './diverged.ts';

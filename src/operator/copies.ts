@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { compareHistory, type SeenServer } from '../engine/index.ts';
-import type { CopiesRow } from '../ledger/index.ts';
+import { type CopiesRow, isAheadOf, type ReadCopiesRow } from '../ledger/index.ts';
 import { column, formatCounted, renderFacts, renderTable } from '../terminal/table.ts';
 import type { OperatorServices } from './services.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
@@ -18,11 +18,11 @@ type Seen = ReadonlyMap<string, SeenServer | undefined>;
 export function addCopiesCommands(program: Command, perform: RunCommand): void {
   const copies = addNoun(program, 'copies', 'show and change the copies of the engine');
   const withRow = (
-    work: (row: CopiesRow, seen: Seen, services: OperatorServices) => Promise<CommandResult>,
+    work: (row: ReadCopiesRow, seen: Seen, services: OperatorServices) => Promise<CommandResult>,
   ) =>
     perform(async (services) => {
       const seen = await look(services);
-      const row = await services.ledger.copies.read();
+      const row = await services.ledger.copies.read(answersOf(seen));
       if (row === undefined) throw refused('NO_COPIES', 'no copies have begun yet: start settlement first');
       return work(row, seen, services);
     });
@@ -63,13 +63,11 @@ async function look({ copies }: OperatorServices): Promise<Seen> {
 
 const versionsOf = (seen: Seen): number[] => [...seen.values()].map((server) => server?.version ?? 0);
 
-/** Returns true where a server knows a later list or epoch than the row, so that Postgres was put back. */
-const isOlder = ({ version, epoch }: CopiesRow, seen: Seen): boolean =>
-  [...seen.values()].some((server) => server && (server.version > version || server.epoch > epoch));
+const answersOf = (seen: Seen): SeenServer[] => [...seen.values()].flatMap((server) => server ?? []);
 
 /** @throws OperatorRefusal where the row is of an earlier moment than the servers */
-function checkRow(row: CopiesRow, seen: Seen): void {
-  if (isOlder(row, seen))
+function checkRow(row: ReadCopiesRow, seen: Seen): void {
+  if (answersOf(seen).some((server) => isAheadOf(row, server)))
     throw refused('POSTGRES_OLDER', "Postgres is older than the engine's copies: run 'copies adopt' first");
 }
 
@@ -111,7 +109,7 @@ function shownCopies(row: CopiesRow, seen: Seen): CommandResult {
 
 async function name(
   server: string,
-  row: CopiesRow,
+  row: ReadCopiesRow,
   seen: Seen,
   { ledger }: OperatorServices,
 ): Promise<CommandResult> {
@@ -157,7 +155,7 @@ async function untilPrimaryKnows({ server, version }: CopiesRow, services: Opera
 
 async function drop(
   server: string,
-  row: CopiesRow,
+  row: ReadCopiesRow,
   seen: Seen,
   services: OperatorServices,
 ): Promise<CommandResult> {
@@ -204,30 +202,48 @@ async function force(
   return shortResult(`${server} is the only copy: ${loss}`, { primary: server, loss });
 }
 
+type Answer = SeenServer & { readonly server: string };
+
 /** Returns the primary with the latest list or, where all were started again, the server with it that has most. */
-const bestOf = (seen: Seen, version: number): SeenServer & { readonly server: string } =>
-  [...seen]
-    .flatMap(([server, one]) => (one?.version === version ? [{ server, ...one }] : []))
+function bestOf(answers: readonly Answer[]): Answer {
+  const version = Math.max(...answers.map((one) => one.version));
+  return answers
+    .filter((one) => one.version === version)
     .sort((one, other) => Number(other.isPrimary) - Number(one.isPrimary) || compareHistory(other, one))[0]!;
+}
+
+/** Returns true where one has events that the other lacks, or may have, because they were in other epochs. */
+const mayHaveMore = (one: SeenServer, other: SeenServer): boolean =>
+  compareHistory(one, other) > 0 || (one.epoch === other.epoch && one.begunAs !== other.begunAs);
+
+/** Returns why a server may lack what another one has; undefined where it cannot. */
+function whyConfirm(server: string, found: SeenServer, seen: Seen): string | undefined {
+  // A copy that does not answer may have a later list, of another primary.
+  const silent = found.names.filter((name) => seen.get(name) === undefined);
+  if (silent.length > 0)
+    return `${silent.join(', ')} of the latest list does not answer, and may know more than ${server}: start it, or`;
+  // The restored Postgres may have named another one before this one was back.
+  const more = [...seen].flatMap(([name, one]) => (one && mayHaveMore(one, found) ? [name] : []));
+  if (more.length === 0) return undefined;
+  return `${more.join(', ')} may have answered orders that ${server} of the latest list lacks, and they would be lost:`;
+}
 
 export async function adopt(
   confirm: string | undefined,
   seen: Seen,
   { ledger }: Pick<OperatorServices, 'ledger'>,
 ): Promise<CommandResult> {
-  const row = await ledger.copies.read();
-  const version = Math.max(...versionsOf(seen));
-  if (version === 0) throw refused('NO_COPIES', 'no server has a list of copies');
-  if (row !== undefined && !isOlder(row, seen))
+  const answers = [...seen].flatMap(([server, one]) => (one === undefined ? [] : [{ server, ...one }]));
+  const row = await ledger.copies.read(answers);
+  if (!answers.some((one) => one.version > 0)) throw refused('NO_COPIES', 'no server has a list of copies');
+  const ahead = row === undefined ? answers : answers.filter((one) => isAheadOf(row, one));
+  if (row !== undefined && ahead.length === 0)
     return shortResult('Postgres knows the latest list of the servers', { primary: row.server });
-  const { server, ...found } = bestOf(seen, version);
-  // A copy that does not answer may have a later list, of another primary.
-  const silent = found.names.filter((name) => seen.get(name) === undefined);
-  if (silent.length > 0 && confirm !== server)
-    throw refused(
-      'CONFIRM',
-      `${silent.join(', ')} of the latest list does not answer, and may know more than ${server}: start it, or repeat the command with --confirm ${server}`,
-    );
+  const { server, ...found } = bestOf(ahead);
+  const doubt = whyConfirm(server, found, seen);
+  if (doubt !== undefined && confirm !== server)
+    throw refused('CONFIRM', `${doubt} repeat the command with --confirm ${server}`);
+  const version = Math.max(row?.version ?? 0, ...versionsOf(seen));
   await ledger.copies.reset({ ...found, server, version });
   return shortResult(`${server} is the primary; the other copies join again`, { primary: server });
 }

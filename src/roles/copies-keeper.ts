@@ -19,7 +19,7 @@ import {
   promote,
   type SeenServer,
 } from '../engine/index.ts';
-import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
+import { type CopiesRow, type CopyRegister, isAheadOf, type ReadCopiesRow } from '../ledger/index.ts';
 import { type HostPort, readRedisAddress, serverName } from '../redis/address.ts';
 import { connectServer } from '../redis/connections.ts';
 import { type Backends, engineAt } from './backends.ts';
@@ -132,7 +132,7 @@ export class CopiesKeeper {
   async #tick(): Promise<void> {
     // The row is read after the look, so it is never older than what is seen, unless Postgres was put back.
     await this.#look();
-    const row = await this.#options.register.read();
+    const row = await this.#options.register.read(this.#servers.flatMap(({ seen }) => seen ?? []));
     this.#tellSilent();
     this.#row = row;
     if (row === undefined) return this.#begin();
@@ -186,11 +186,9 @@ export class CopiesKeeper {
     this.#lastTickAt = performance.now();
   }
 
-  /** Returns true where a server has a later list or epoch than Postgres, which was put back to an earlier moment. */
-  #isOlder(row: CopiesRow): boolean {
-    const later = this.#servers.filter(
-      ({ seen }) => seen !== undefined && (seen.version > row.version || seen.epoch > row.epoch),
-    );
+  /** Returns true where a server has a list or an epoch that Postgres lacks, which was put back to an earlier moment. */
+  #isOlder(row: ReadCopiesRow): boolean {
+    const later = this.#servers.filter(({ seen }) => seen !== undefined && isAheadOf(row, seen));
     if (later.length === 0) return false;
     this.#tell("Postgres is older than the engine's copies, and keepers do nothing: run 'copies adopt'", {
       servers: later.map(({ name, seen }) => `${name} has list ${seen!.version} and epoch ${seen!.epoch}`),
@@ -341,7 +339,7 @@ export class CopiesKeeper {
       round !== undefined &&
       round.epoch === row.epoch &&
       round.runId === this.#before?.runId &&
-      round.list.version === row.version;
+      round.list.mark === row.mark;
     // No note covers a whole copy from before the server was listed. A later one changes the note that rounds ask for.
     if (isProved && !(await lookAt(this.#named(name!)!.redis)).isFileBehind)
       return this.#changed(row, 'joined', name!, register.join(row, name!));
@@ -368,7 +366,7 @@ export class CopiesKeeper {
   /** @param obeyed undefined where the server did not answer */
   #obeyed(server: string, obeyed: Awaited<ReturnType<typeof follow>> | undefined): void {
     if (obeyed === 'knows more')
-      this.#tell(`${server} drops an order: it knows a later list or epoch than Postgres`, {});
+      this.#tell(`${server} drops an order: it knows a later epoch than Postgres`, {});
   }
 
   #tellSilent(): void {

@@ -7,6 +7,7 @@ import {
   type EpochNotes,
   foreignFormat,
   giveList,
+  markOf,
   otherFormat,
   rankOfPrimary,
 } from '../engine/index.ts';
@@ -48,8 +49,9 @@ export const hasCopies = ({ redisUrl }: { readonly redisUrl: string }): boolean 
   readRedisAddress(redisUrl)?.kind === 'copies';
 
 /** Returns the names that answers must wait for. */
-export const listOf = ({ version, members, joining }: CopiesRow) => ({
+export const listOf = ({ version, mark, members, joining }: CopiesRow) => ({
   version,
+  mark,
   names: [...members, ...joining],
 });
 
@@ -73,8 +75,8 @@ export function openCopies(options: CopiesOptions): EngineCopies {
         const row = await register.read();
         if (row?.server !== server) throw refused(`${server} is not the named primary of the engine`);
         await giveList(engineRedis, listOf(row));
-        if ((await rankOfPrimary(engineRedis)) !== row.version)
-          throw refused(`${server} has a later list than Postgres: run 'copies adopt'`);
+        if ((await markOf(engineRedis)) !== row.mark)
+          throw refused(`${server} has another list than Postgres: run 'copies adopt'`);
         const noted = await register.note(begun, row, minCopies);
         if (noted === undefined) throw refused(`epoch ${begun.epoch} may not begin on ${server}`);
         const now = await register.read();

@@ -124,6 +124,7 @@ create table engine_copies (
   server text collate "C" not null,
   run_id text collate "C",
   version integer default 1 not null,
+  mark text collate "C" default gen_random_uuid() not null,
   epoch integer default 0 not null,
   begun_on text collate "C" not null,
   members text[] collate "C" not null,
@@ -154,6 +155,12 @@ create table engine_epochs (
   server text collate "C" not null,
   begun_at timestamp with time zone default clock_timestamp() not null,
   constraint engine_epochs_pkey PRIMARY KEY (epoch)
+);
+
+create table engine_lists (
+  version integer not null,
+  mark text collate "C" not null,
+  constraint engine_lists_pkey PRIMARY KEY (version)
 );
 
 create table epoch_starts (
@@ -450,6 +457,7 @@ comment on column closings.sequence is 'The last booked event before the end; 0:
 comment on column engine_copies.epoch is 'The last epoch that began while the engine had copies; begun_on is its server.';
 comment on column engine_copies.former is 'Servers that left as too few remained for an answer, and may be named.';
 comment on column engine_copies.joining is 'Servers that answers wait for already, and that may not be named yet.';
+comment on column engine_copies.mark is 'Tells a version from another one of the same number, after Postgres was put back.';
 comment on column engine_copies.members is 'Servers that have every answered order, and may be named.';
 comment on column engine_copies.named_at is 'When another server was named last.';
 comment on column engine_copies.run_id is 'Run id under which it was found fit to lead: no epoch begins under another one.';
@@ -497,6 +505,7 @@ comment on table daily_balances is 'Balances of all accounts at midnight (UTC), 
 comment on table engine_copies is 'Servers of an engine that has copies; one row for each engine.';
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
+comment on table engine_lists is 'The versions that engine_copies had. A server with another one shows that Postgres was put back.';
 comment on table epoch_starts is 'The first event of each epoch. An engine that lost events gives their sequences again.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
 comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';

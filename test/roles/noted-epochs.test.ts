@@ -288,7 +288,7 @@ describe('epochs that Postgres has noted', function () {
   });
 
   it('begin on no engine with copies that the process would not wait for', async () => {
-    await giveList(redis, { version: 1, names: ['one:6379', 'two:6379'] });
+    await giveList(redis, { version: 1, mark: 'first', names: ['one:6379', 'two:6379'] });
     const opening = engine.lifecycle.open(await ledger.epochs.position());
     expect(await opening.catch((error: unknown) => error))
       .to.be.instanceOf(EngineMisconfigured)

@@ -206,8 +206,7 @@ export class CopyRounds {
       repliesOf(first.exec()),
       this.#wait(this.#others, untilMs - performance.now()),
     ]);
-    const [version, names] = replies[1] as (string | null)[];
-    const list = readList(version, names);
+    const list = readList(replies[1] as (string | null)[]);
     const { offset } = readRole(replies[2]);
     const own = serverName(endpoint);
     if (!list.names.includes(own)) throw unknown(`${own} has no list that names it`);

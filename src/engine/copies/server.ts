@@ -56,6 +56,7 @@ export interface SeenServer extends ReplicationRole {
   readonly sequence: number;
   /** Version of the list that it has; 0 without one. */
   readonly version: number;
+  readonly mark: string;
   readonly names: readonly string[];
   readonly verified: string | null;
   readonly runId: string;
@@ -80,10 +81,9 @@ export async function lookAt(redis: Redis): Promise<SeenServer> {
     redis.time(),
   ]);
   const { epoch, sequence } = readState(engine[0]!);
-  const [version, names] = copies;
   return {
     ...readRole(role),
-    ...readList(version, names),
+    ...readList(copies),
     epoch,
     begunAs: String(engine[1] ?? ''),
     sequence,
@@ -118,7 +118,7 @@ export async function foreignFormat(redis: Redis): Promise<string | undefined> {
 /** The answer of a server to an order of a keeper. It drops the order unless it carries it out. */
 type Obeyed =
   | 'carried out'
-  /** It has a later epoch or list than the row of the keeper. */
+  /** It has a later epoch than the row of the keeper. */
   | 'knows more'
   /** It is no longer as the keeper saw it. */
   | 'changed';
@@ -126,20 +126,17 @@ type Obeyed =
 /** The row of Postgres, as far as an order of a keeper depends on it. */
 interface OrderedBy {
   readonly epoch: number;
-  readonly version: number;
 }
+
+/** A server before the row was read, which therefore has the list of that server. */
+type SeenBefore = Pick<SeenServer, 'runId' | 'mark'>;
 
 /**
  * Makes a server a replica of another one. It ends the connections of its clients, which may have been told something
  * that it now forgets.
  * @param seen the server before the row was read
  */
-export function follow(
-  redis: Redis,
-  row: OrderedBy,
-  seen: Pick<SeenServer, 'runId'>,
-  primary: HostPort,
-): Promise<Obeyed> {
+export function follow(redis: Redis, row: OrderedBy, seen: SeenBefore, primary: HostPort): Promise<Obeyed> {
   return order(redis, row, seen, (transaction) =>
     transaction
       .replicaof(primary.host, primary.port)
@@ -156,31 +153,35 @@ export function promote(redis: Redis, row: OrderedBy, seen: SeenServer): Promise
 }
 
 /**
- * Gives a server an order. The server drops it when it has a later epoch or list than the keeper's row, also when it
- * gets one between the look and the order: a keeper that slept turns no server back. Nor does it turn one that lost its
- * memory: the run of the server was seen before the row was read, so the row knows what the run before had.
+ * Gives a server an order. The server drops it when it has a later epoch than the keeper's row or another list than the
+ * keeper saw, also when it gets one between the look and the order: a keeper that slept turns no server back. Nor does
+ * it turn one that lost its memory: the run and the list of the server were seen before the row was read, so the row
+ * knows what the run before had, and Postgres knows the list.
  * @param least what the server must have
  */
 async function order(
   redis: Redis,
   row: OrderedBy,
-  seen: Pick<SeenServer, 'runId'>,
+  seen: SeenBefore,
   add: (transaction: ChainableCommander) => ChainableCommander,
   least?: SeenServer,
 ): Promise<Obeyed> {
   // One packet, so that all of it is of one connection, and of one run of the server.
   const looking = redis.pipeline().watch(KEYS.copies).hgetBuffer(KEYS.engine, 'state');
-  const looks = await looking.hget(KEYS.copies, 'version').info('server').role().exec();
+  const looks = await looking
+    .hmget(KEYS.copies, ...LIST_FIELDS)
+    .info('server')
+    .role()
+    .exec();
   const [, state, list, info, role] = looks!.map(([error, reply]) => {
     if (error !== null) throw error;
     return reply;
   });
   const now = { ...readState(state as Buffer | null), runId: runIdIn(info as string) };
-  const epoch = now.epoch;
-  const version = Number(list ?? 0);
-  const knowsMore = epoch > row.epoch || version > row.version;
+  const { mark } = readList(list as (string | null)[]);
+  const knowsMore = now.epoch > row.epoch;
   const hasLess = least !== undefined && (compareHistory(now, least) < 0 || readRole(role).isPrimary);
-  const isAnother = now.runId !== seen.runId || hasLess;
+  const isAnother = now.runId !== seen.runId || mark !== seen.mark || hasLess;
   if (knowsMore || isAnother) {
     await redis.unwatch();
     return knowsMore ? 'knows more' : 'changed';

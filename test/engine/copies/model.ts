@@ -63,6 +63,17 @@ interface Naming {
   readonly runAnew: number;
   /** A keeper has seen that the named server runs in its epoch, with the list of this naming. */
   readonly isCarriedOut: boolean;
+  /** Its keepers read the row after Postgres was put back. */
+  readonly isMadeAfter: boolean;
+}
+
+/** A list that a keeper gives to a server, at any later time. */
+interface GivenList {
+  readonly version: number;
+  readonly server: number;
+  readonly list: number;
+  /** Its row was made after Postgres was put back. */
+  readonly isMadeAfter: boolean;
 }
 
 /** All that is not one server's. */
@@ -70,7 +81,7 @@ interface Shared {
   readonly postgres: Postgres;
   readonly namings: readonly Naming[];
   /** Lists that keepers give to servers, at any later time. */
-  readonly lists: readonly { readonly version: number; readonly server: number; readonly list: number }[];
+  readonly lists: readonly GivenList[];
   /** The last round that was whole. */
   readonly proved: { readonly server: number; readonly epoch: number; readonly version: number };
   readonly answered: Log;
@@ -137,6 +148,8 @@ export interface Rules {
   readonly ordersNameRuns: boolean;
   /** Keepers do nothing while a server knows more than Postgres. */
   readonly stopsWhenPostgresIsOlder: boolean;
+  /** A list of before a restore of Postgres is told from one of the same number that is made after it. */
+  readonly listsAreMarked: boolean;
 }
 
 export const SOUND: Rules = {
@@ -156,6 +169,7 @@ export const SOUND: Rules = {
   comparesWithOthers: true,
   ordersNameRuns: true,
   stopsWhenPostgresIsOlder: true,
+  listsAreMarked: true,
 };
 
 /** Copies that an answer needs. */
@@ -173,7 +187,10 @@ const entryOf = (kind: number, value: number): string => String.fromCharCode((ki
 const begunEpoch = (epoch: number): string => entryOf(EPOCH, epoch);
 const orderOf = (number: number, epoch: number, sequence: number): string =>
   entryOf(ORDER, (number << 8) | (epoch << 4) | sequence);
-const listed = (version: number, list: number): string => entryOf(LIST, (version << 3) | list);
+/** Bit of lists that are made after a restore of Postgres. */
+const MADE_AFTER = 1 << 11;
+const listed = (version: number, list: number, isMadeAfter = false): string =>
+  entryOf(LIST, (isMadeAfter ? MADE_AFTER : 0) | (version << 3) | list);
 const kindAt = (log: Log, at: number): number => log.charCodeAt(at) >> KIND_SHIFT;
 const valueAt = (log: Log, at: number): number => log.charCodeAt(at) & ((1 << KIND_SHIFT) - 1);
 /** The id of an order, which the engine gives it. */
@@ -182,7 +199,7 @@ const idAt = (orders: Log, at: number): number => valueAt(orders, at) & 0xff;
 function showEntry(log: Log, at: number): string {
   const [kind, value] = [kindAt(log, at), valueAt(log, at)];
   if (kind === EPOCH) return `e${value}`;
-  if (kind === LIST) return `c${value >> 3}:${value & 7}`;
+  if (kind === LIST) return `c${(value & ~MADE_AFTER) >> 3}:${value & 7}${value & MADE_AFTER ? "'" : ''}`;
   return `o${value >> 8}@${(value >> 4) & 15}.${value & 15}`;
 }
 
@@ -199,7 +216,7 @@ function ordersOf(log: Log): Log {
 }
 
 const epochOf = (log: Log): number => lastOf(EPOCH, log) ?? 0;
-const versionOf = (log: Log): number => (lastOf(LIST, log) ?? 0) >> 3;
+const versionOf = (log: Log): number => ((lastOf(LIST, log) ?? 0) & ~MADE_AFTER) >> 3;
 const listOf = (log: Log): number => (lastOf(LIST, log) ?? 7) & 7;
 
 function hasAll(log: Log, orders: Log): boolean {
@@ -244,10 +261,11 @@ function textOf(shared: Shared): string {
         one.epoch,
         one.version,
         one.runAnew,
-        (one.isCarriedOut ? 1 : 0) | (one.isFound ? 2 : 0),
+        (one.isCarriedOut ? 1 : 0) | (one.isFound ? 2 : 0) | (one.isMadeAfter ? 4 : 0),
       ],
     );
-  for (const list of lists) numbers.push(list.version, list.server, list.list);
+  for (const list of lists)
+    numbers.push(list.version, list.server, list.list | (list.isMadeAfter ? MADE_AFTER : 0));
   const saved = backup === null ? '' : String.fromCharCode(...numbersOf(backup)) + backup.settled;
   return `${String.fromCharCode(...numbers)}\0${postgres.settled}\0${answered}\0${placed}\0${saved}`;
 }
@@ -282,7 +300,9 @@ function firstState({ epochsAreNoted }: Rules, left: Bounds): State {
       former: 0,
       settled: '',
     },
-    namings: [{ server: 0, epoch: 1, version: 1, isFound: true, runAnew: 0, isCarriedOut: true }],
+    namings: [
+      { server: 0, epoch: 1, version: 1, isFound: true, runAnew: 0, isCarriedOut: true, isMadeAfter: false },
+    ],
     lists: [],
     proved: { server: 0, epoch: 1, version: 1 },
     answered: '',
@@ -507,17 +527,25 @@ function mayLead({ servers, postgres }: State, at: number, rules: Rules): boolea
 const compareHistory = (one: Log, other: Log): number =>
   epochOf(one) - epochOf(other) || ordersOf(one).length - ordersOf(other).length;
 
-/** True where a server knows a later list or epoch than Postgres, and tells it. */
-const isOlder = ({ servers, postgres: { version, epoch } }: State): boolean =>
-  servers.some(
-    (server) => isHeard(server) && (versionOf(server.log) > version || epochOf(server.log) > epoch),
-  );
+/** True for a list that Postgres lacks since it was put back. */
+const isForeign = ({ isPutBack, backup }: State, log: Log): boolean =>
+  isPutBack && versionOf(log) > backup!.version && ((lastOf(LIST, log) ?? 0) & MADE_AFTER) === 0;
+
+/** True where a server knows a list or an epoch that Postgres lacks, and tells it. */
+function isOlder(state: State, { listsAreMarked }: Rules): boolean {
+  const { servers, postgres } = state;
+  return servers.some((server) => {
+    const { log } = server;
+    const isLater = listsAreMarked ? isForeign(state, log) : versionOf(log) > postgres.version;
+    return isHeard(server) && (isLater || epochOf(log) > postgres.epoch);
+  });
+}
 
 /** Postgres names a primary, and keepers carry out what it says or once said. */
 function nameAndCarryOut(state: State, at: number, rules: Rules, step: Step): void {
   const { isUp, isPrimary, follows, log, isLoading } = state.servers[at]!;
   const version = versionOf(log);
-  const isStopped = rules.stopsWhenPostgresIsOlder && isOlder(state);
+  const isStopped = rules.stopsWhenPostgresIsOlder && isOlder(state, rules);
   if (!isStopped) decide(state, at, rules, step);
   for (const naming of state.namings) {
     const isLeading =
@@ -526,7 +554,9 @@ function nameAndCarryOut(state: State, at: number, rules: Rules, step: Step): vo
       step(`keepers see that ${at} leads`, state.servers, {
         namings: state.namings.map((one) => (one === naming ? { ...one, isCarriedOut: true } : one)),
       });
-    const knowsMore = epochOf(log) > naming.epoch || version > naming.version;
+    // Keepers give no order to a server whose list they have not seen, or that Postgres lacked as they read the row.
+    const isOther = rules.listsAreMarked && naming.isMadeAfter && isForeign(state, log);
+    const knowsMore = epochOf(log) > naming.epoch || version > naming.version || isOther;
     if (!isUp || has(naming.runAnew, at) || (rules.keepersAreFenced && knowsMore)) continue;
     if (naming.server === at) {
       if (!isPrimary && !isLoading && naming.isFound) step(`${at} is promoted`, changed(state, at, PROMOTED));
@@ -534,6 +564,11 @@ function nameAndCarryOut(state: State, at: number, rules: Rules, step: Step): vo
       step(`${at} is told to follow ${naming.server}`, changed(state, at, following(naming.server)));
   }
 }
+
+/** A row that keepers carry out from now on. */
+const namingOf = ({ server, epoch, version, isFound }: Postgres, isMadeAfter: boolean): Naming => ({
+  ...{ server, epoch, version, isFound, runAnew: 0, isCarriedOut: false, isMadeAfter },
+});
 
 /** Postgres names a server, and keepers find it fit to lead. */
 function decide(state: State, at: number, rules: Rules, step: Step): void {
@@ -545,18 +580,15 @@ function decide(state: State, at: number, rules: Rules, step: Step): void {
     const named = { server: at, version, isFound: false, members: rest | bit(at), former: former & ~bit(at) };
     step(`Postgres names ${at}`, state.servers, {
       postgres: { ...postgres, ...named, joining: 0 },
-      lists: [...state.lists, { version, server: at, list: named.members }],
-      namings: [
-        ...state.namings,
-        { server: at, epoch, version, isFound: false, runAnew: 0, isCarriedOut: false },
-      ],
+      lists: [...state.lists, { version, server: at, list: named.members, isMadeAfter: state.isPutBack }],
+      namings: [...state.namings, namingOf({ ...postgres, ...named }, state.isPutBack)],
       left: spent(state, 'namings'),
     });
   }
   if (at === server && !postgres.isFound && mayLead(state, at, rules))
     step(`keepers find that ${at} may lead`, state.servers, {
       postgres: { ...postgres, version, isFound: true, joining: 0 },
-      lists: [...state.lists, { version, server: at, list: members }],
+      lists: [...state.lists, { version, server: at, list: members, isMadeAfter: state.isPutBack }],
       namings: laterRow(state, epoch, version, { isFound: true }),
     });
 }
@@ -609,7 +641,8 @@ function note(state: State, at: number, rules: Rules, step: Step): void {
   const { log } = state.servers[at]!;
   if (runsOn(state.servers[at]!) && epochOf(log) >= postgres.epoch) return;
   const isOfPostgres = rules.promoter === 'postgres';
-  const isFit = server === at && isFound && versionOf(log) === postgres.version;
+  const isOther = rules.listsAreMarked && isForeign(state, log);
+  const isFit = server === at && isFound && versionOf(log) === postgres.version && !isOther;
   const mayBegin = !rules.epochsBeginOnMembersOnly || has(postgres.members, at);
   if (!mayBegin || (isOfPostgres && !isFit)) return;
   const noted = Math.max(epochOf(log), postgres.epoch) + 1;
@@ -619,30 +652,28 @@ function note(state: State, at: number, rules: Rules, step: Step): void {
   step(`Postgres notes epoch ${noted} on ${at}`, changed(state, at, { noted }), {
     postgres: { ...postgres, epoch: noted, begunOn: at, server: at, version, members, former, joining: 0 },
     namings: laterRow(state, noted, version),
-    lists: [...state.lists, { version, server: at, list: members }],
+    lists: [...state.lists, { version, server: at, list: members, isMadeAfter: state.isPutBack }],
   });
 }
 
 /** True for a naming as keepers read it now. */
-const isPresent = ({ postgres }: Pick<State, 'postgres'>, { server, version }: Naming): boolean =>
-  server === postgres.server && version === postgres.version;
+const isPresent = ({ postgres, isPutBack }: State, { server, version, isMadeAfter }: Naming): boolean =>
+  server === postgres.server && version === postgres.version && isMadeAfter === isPutBack;
 
 /** Keepers that read the row later know more, and whatever they knew before, they may still do. */
 function laterRow(
-  { namings, postgres }: State,
+  state: State,
   epoch: number,
   version: number,
   more: Partial<Naming> = {},
 ): readonly Naming[] {
-  return namings.map((naming) =>
-    isPresent({ postgres }, naming) ? { ...naming, epoch, version, ...more } : naming,
+  return state.namings.map((naming) =>
+    isPresent(state, naming) ? { ...naming, epoch, version, ...more } : naming,
   );
 }
 
 /**
- * Postgres is put back to the moment of its backup. A list is given right after the change that it comes from, and a
- * restore takes longer: no list of a later row is given after it. A process that hangs in between, through the whole
- * restore, is left out. Its list would let the primary answer without a server that the older row may name again.
+ * Postgres is put back to the moment of its backup. Whatever keepers knew before, they may still do after it.
  */
 function putBack(state: State, step: Step): void {
   const { postgres, backup, servers } = state;
@@ -651,15 +682,12 @@ function putBack(state: State, step: Step): void {
     step('a backup of Postgres is taken', servers, { backup: postgres });
     return;
   }
-  const { server, epoch, version, isFound, members, joining } = backup;
+  const { server, version, members, joining } = backup;
   step('Postgres is put back', servers, {
     postgres: backup,
     isPutBack: true,
-    namings: [...state.namings, { server, epoch, version, isFound, runAnew: 0, isCarriedOut: false }],
-    lists: [
-      ...state.lists.filter((list) => list.version <= version),
-      { version, server, list: members | joining },
-    ],
+    namings: [...state.namings, namingOf(backup, true)],
+    lists: [...state.lists, { version, server, list: members | joining, isMadeAfter: false }],
     left: spent(state, 'putBacks'),
   });
 }
@@ -668,10 +696,13 @@ function putBack(state: State, step: Step): void {
 function changeList(state: State, at: number, rules: Rules, step: Step): void {
   const { postgres, lists, proved, servers } = state;
   const { isUp, isPrimary, log } = servers[at]!;
-  for (const { version, server, list } of lists)
+  for (const { version, server, list, isMadeAfter } of lists)
     if (server === at && isUp && isPrimary && version > versionOf(log))
-      step(`${at} is given list ${version}`, changed(state, at, { log: log + listed(version, list) }));
-  if (at === postgres.server || (rules.stopsWhenPostgresIsOlder && isOlder(state))) return;
+      step(
+        `${at} is given list ${version}`,
+        changed(state, at, { log: log + listed(version, list, isMadeAfter) }),
+      );
+  if (at === postgres.server || (rules.stopsWhenPostgresIsOlder && isOlder(state, rules))) return;
   const { members, joining } = postgres;
   const isMember = has(members, at);
   if (isSeenInStep(state, at)) becomeKnown(state, at, step);
@@ -679,7 +710,7 @@ function changeList(state: State, at: number, rules: Rules, step: Step): void {
     const [rest, left] = [members & ~bit(at), spent(state, 'changes')];
     const { version } = nextList(state, rest);
     if (rules.shrinksPostgresFirst) step(`${at} leaves`, servers, { ...nextRow(state, rest, joining), left });
-    else if (servers[postgres.server]!.open > 0 && !lists.some((list) => list.version === version))
+    else if (servers[postgres.server]!.open > 0 && !lists.some((one) => one.version === version))
       step(`answers do without ${at}`, servers, { lists: [...lists, nextList(state, rest)], left });
   }
   if (state.left.changes > 0 && !isMember && joining === 0 && size(members) >= LEAST) {
@@ -714,8 +745,8 @@ function becomeKnown(state: State, at: number, step: Step): void {
 }
 
 /** The list of the next version, for the named primary. */
-const nextList = ({ postgres: { version, server } }: State, list: number) => ({
-  ...{ version: version + 1, server, list },
+const nextList = ({ postgres: { version, server }, isPutBack }: State, list: number): GivenList => ({
+  ...{ version: version + 1, server, list, isMadeAfter: isPutBack },
 });
 
 /** Changes the row, whose list keepers give to the primary at any later time. */

@@ -86,7 +86,11 @@ for (const { of, obtain } of SERVERS)
     /** Names the copies by their places, once they have everything in their own files. */
     const list = async (...places: number[]): Promise<void> => {
       version += 1;
-      await giveList(servers[0]!, { version, names: places.map((at) => names[at]!) });
+      await giveList(servers[0]!, {
+        version,
+        mark: `list ${version}`,
+        names: places.map((at) => names[at]!),
+      });
       await verify();
     };
     const verify = async (): Promise<void> => {
@@ -291,13 +295,12 @@ for (const { of, obtain } of SERVERS)
 
     it('refuse orders of keepers that know less than the server', async () => {
       const seen = await lookAt(servers[0]!);
-      const row = { epoch: seen.epoch, version };
       const nobody = { host: '127.0.0.1', port: 1 };
-      const refused = [{ version: version - 1 }, { epoch: seen.epoch - 1 }];
-      for (const less of refused)
-        expect(await follow(servers[0]!, { ...row, ...less }, seen, nobody)).to.equal('knows more');
+      const before = { ...seen, mark: 'before' };
+      expect(await follow(servers[0]!, { epoch: seen.epoch - 1 }, seen, nobody)).to.equal('knows more');
+      expect(await follow(servers[0]!, seen, before, nobody)).to.equal('changed');
       expect((await lookAt(servers[0]!)).isPrimary).to.equal(true);
-      await giveList(servers[0]!, { version: version - 1, names: [names[0]!] });
+      await giveList(servers[0]!, { version: version - 1, mark: 'earlier', names: [names[0]!] });
       expect((await lookAt(servers[0]!)).names).to.deep.equal([names[0], names[1]]);
     });
 

@@ -91,7 +91,7 @@ async function openExchange(servers: readonly RedisServer[], closing: (() => voi
       await noteVerified(primary, seen);
       return !behind && seen.replicas.size === others.length;
     });
-  if (hasCopies) await giveList(primary, { version: 1, names });
+  if (hasCopies) await giveList(primary, { version: 1, mark: 'first', names });
   await eventually('it opens', async () => {
     await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     // An epoch begins without a note about files.

@@ -255,16 +255,27 @@ describe('an engine with copies', function () {
       expect(await primary()).to.equal(server);
     });
 
-    /** Names another primary, and puts the row and the epochs back to before that. @returns the primary */
-    async function putRowBack(): Promise<string> {
-      const tables = ['engine_copies', 'engine_epochs'];
+    /** Gives the row the number that the servers' list has. @see putRowBack */
+    const asOthersSince = (version: number): string => `;
+      update engine_copies set version = ${version}, mark = 'since';
+      insert into engine_lists (version, mark) select version, mark from engine_copies`;
+
+    /**
+     * Names another primary, and puts the row and the epochs back to before that.
+     * @param since what Postgres does before anybody looks, from the version of the row that the servers know
+     * @returns the primary
+     */
+    async function putRowBack(since: (version: number) => string = () => ''): Promise<string> {
+      const tables = ['engine_copies', 'engine_lists', 'engine_epochs'];
       const ofAll = (statement: (table: string) => string): Promise<unknown> =>
         query(stage.databaseUrl, tables.map(statement).join(';'));
       await ofAll((table) => `create table kept_${table} as table ${table}`);
       const next = await replica();
       expect(await run('copies', 'name', next)).to.deep.include({ primary: next });
       await stage.whole();
-      await ofAll((table) => `delete from ${table}; insert into ${table} table kept_${table}`);
+      const { version } = await stage.row();
+      const back = tables.map((table) => `delete from ${table}; insert into ${table} table kept_${table}`);
+      await query(stage.databaseUrl, back.join(';') + since(version));
       await ofAll((table) => `drop table kept_${table}`);
       return next;
     }
@@ -289,6 +300,13 @@ describe('an engine with copies', function () {
       await serverOf(silent).kill();
       expect((await run('copies', 'adopt')).code).to.equal('CONFIRM');
       await serverOf(silent).start();
+      expect(await adopted()).to.equal(next);
+      await nothingIsLost();
+    });
+
+    it('is adopted by such a Postgres whose row has had as many changes since', async () => {
+      const next = await putRowBack(asOthersSince);
+      expect((await run('copies', 'name', next)).code).to.equal('POSTGRES_OLDER');
       expect(await adopted()).to.equal(next);
       await nothingIsLost();
     });

@@ -31,6 +31,8 @@ export const ASSETS = ['AAA', 'BBB', 'QQQ'] as const;
 export const MARKETS = ['AAA/QQQ', 'BBB/QQQ'] as const;
 /** Tight, so that histories meet them. */
 export const LIMITS = { maxMakers: 4, maxLiveOrders: 6 };
+/** Mark of the first list of copies. */
+const FIRST_MARK = 'first';
 const FIRST_RUN_ID = 'a'.repeat(40);
 /** Blocks of 64 bits: so few that ids which were never used look used now and then. */
 const FILTER_BYTES = 256;
@@ -38,7 +40,7 @@ const EVENTS_KEY = KEYS.events;
 const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;
 /** All tables that a history writes. */
-const OTHER_TABLES = ['engine_epochs', 'engine_copies', 'daily_balances', 'reconciliations'];
+const OTHER_TABLES = ['engine_epochs', 'engine_copies', 'engine_lists', 'daily_balances', 'reconciliations'];
 const WRITTEN = [...WRITTEN_TABLES, ...OTHER_TABLES];
 /** Any offset: a history begins in the middle of a stream. */
 const FIRST_OFFSET = 1_000;
@@ -198,12 +200,14 @@ export class World {
   /** All servers are members, and have everything. */
   async #beginCopies(): Promise<void> {
     const names = this.replication!.servers.map(({ name }) => name);
-    await giveList(this.redis, { version: 1, names });
+    await giveList(this.redis, { version: 1, mark: FIRST_MARK, names });
     await this.redis.hset(KEYS.rounds, 'verified', `${this.#firstRunId} 0`);
     await this.#onDatabase(
       this.#template,
-      `insert into engine_copies (server, run_id, epoch, begun_on, members)
-       select '${names[0]}', '${this.#firstRunId}', max(epoch), '${names[0]}', '{${names.join()}}' from engine_epochs`,
+      `insert into engine_copies (server, run_id, mark, epoch, begun_on, members)
+       select '${names[0]}', '${this.#firstRunId}', '${FIRST_MARK}', max(epoch), '${names[0]}', '{${names.join()}}'
+       from engine_epochs;
+       insert into engine_lists (version, mark) select version, mark from engine_copies`,
     );
   }
 
@@ -329,8 +333,8 @@ export class World {
     this.switches.forget();
     const settled = await this.cursor();
     if (settled.sequence <= sequence) {
+      this.#tookOver = { epoch: this.journal.last!.epoch, sequence };
       this.journal.failOver(sequence);
-      this.#tookOver = { epoch: settled.epoch, sequence };
     } else {
       this.journal.lose();
       this.journal.isBehind = true;
@@ -343,7 +347,9 @@ export class World {
    */
   async isSettledBeyondReplica(): Promise<boolean> {
     const { epoch, sequence } = await this.cursor();
-    return this.#tookOver?.epoch === epoch && sequence > this.#tookOver.sequence;
+    return (
+      this.#tookOver !== undefined && epoch <= this.#tookOver.epoch && sequence > this.#tookOver.sequence
+    );
   }
 
   /** Returns the last event that Postgres has. */

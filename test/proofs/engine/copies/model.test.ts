@@ -25,6 +25,11 @@ describe('the model of the copies', function () {
     ['a naming and a Postgres that is put back', { namings: 1, putBacks: 1 }, MOST],
     ['a naming and a lost disk', { namings: 1, crashes: 1, lostDisks: 1 }, MORE],
     ['a naming and an older disk', { namings: 1, crashes: 1, olderDisks: 1 }, MORE],
+    [
+      'a change of the list, crashes and a Postgres that is put back',
+      { namings: 1, changes: 1, crashes: 2, putBacks: 1 },
+      SOME,
+    ],
     ['two of everything', { orders: 2, namings: 2, changes: 2, crashes: 2, cuts: 1, wholeCopies: 1 }, SOME],
   ];
   for (const [name, bounds, most] of SOUND_CASES)
@@ -146,6 +151,13 @@ describe('the model of the copies', function () {
       { namings: 1, changes: 1, putBacks: 1 },
       'no server has every answered order',
       /settlement|opens again|join|names [01]|1 leaves|in step|written|1 is (told|given|promoted)|2 receives|2 is (copied|told)|0 is promoted|begins on 2|placed on 2/,
+    ],
+    [
+      'lists of before a restore of Postgres are told by their numbers alone',
+      { listsAreMarked: false },
+      { namings: 1, changes: 1, crashes: 2, putBacks: 1 },
+      'no server has every answered order',
+      /settlement|opens again|join|1 receives|names [02]|1 crashes|[02] leaves|in step|written|[02] is promoted|begins on [12]|placed on [12]|find that [02]|[12] is given list 2|admitted/,
     ],
     [
       'the first server that is up after a power cut leads',
