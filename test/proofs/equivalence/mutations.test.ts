@@ -8,7 +8,8 @@ import { freshRedis } from '../../support/servers.ts';
 import { Divergence } from './divergence.ts';
 import { type RunOptions, runEquivalence } from './equivalence.ts';
 
-const SEEDS = [7, 25] as const;
+/** Tried in turn until one shows the fault: the sound scripts pass them all. */
+const SEEDS = [1, 7, 25, 2, 3] as const;
 const LONG = { operations: 700, turns: 0 };
 /** Many turns. At the end, every event must be among the unsettled ones. */
 const TURNS = { operations: 60, turns: 0.5 };
