@@ -202,30 +202,37 @@ async function force(
   return shortResult(`${server} is the only copy: ${loss}`, { primary: server, loss });
 }
 
-type Answer = SeenServer & { readonly server: string };
-
-/** Returns the primary with the latest list or, where all were started again, the server with it that has most. */
-function bestOf(answers: readonly Answer[]): Answer {
-  const version = Math.max(...answers.map((one) => one.version));
-  return answers
-    .filter((one) => one.version === version)
-    .sort((one, other) => Number(other.isPrimary) - Number(one.isPrimary) || compareHistory(other, one))[0]!;
+interface Answer extends SeenServer {
+  readonly server: string;
 }
 
-/** Returns true where one has events that the other lacks, or may have, because they were in other epochs. */
-const mayHaveMore = (one: SeenServer, other: SeenServer): boolean =>
-  compareHistory(one, other) > 0 || (one.epoch === other.epoch && one.begunAs !== other.begunAs);
+/**
+ * Returns the server that has most, the primary among equals. Servers with lists that Postgres lacks and those without
+ * may have gone on apart. An answer needs several servers, so the larger part is the one that may have answered.
+ */
+function bestOf(answers: readonly Answer[], ahead: readonly Answer[]): Answer {
+  const others = answers.filter((one) => one.epoch > 0 && !ahead.includes(one));
+  const [best] = [...(others.length > ahead.length ? others : ahead)].sort(
+    (one, other) => compareHistory(other, one) || Number(other.isPrimary) - Number(one.isPrimary),
+  );
+  return best!;
+}
 
 /** Returns why a server may lack what another one has; undefined where it cannot. */
-function whyConfirm(server: string, found: SeenServer, seen: Seen): string | undefined {
-  // A copy that does not answer may have a later list, of another primary.
-  const silent = found.names.filter((name) => seen.get(name) === undefined);
+function whyConfirm(best: Answer, answers: readonly Answer[], ahead: readonly Answer[]): string | undefined {
+  const listed = new Set([best, ...ahead].flatMap(({ names }) => names));
+  const silent = [...listed].filter((name) => !answers.some(({ server }) => server === name));
   if (silent.length > 0)
-    return `${silent.join(', ')} of the latest list does not answer, and may know more than ${server}: start it, or`;
-  // The restored Postgres may have named another one before this one was back.
-  const more = [...seen].flatMap(([name, one]) => (one && mayHaveMore(one, found) ? [name] : []));
-  if (more.length === 0) return undefined;
-  return `${more.join(', ')} may have answered orders that ${server} of the latest list lacks, and they would be lost:`;
+    return `${silent.join(', ')} does not answer, and may know more than ${best.server}: start it, or`;
+  // A restored Postgres may have begun epochs on one server while another one that had gone on was away.
+  const isAhead = ahead.includes(best);
+  const others = answers.filter((one) => {
+    if (one.epoch === best.epoch) return one.begunAs !== best.begunAs;
+    return one.epoch > best.epoch || (one.epoch > 0 && !isAhead && ahead.includes(one));
+  });
+  if (others.length === 0) return undefined;
+  const names = others.map(({ server }) => server).join(', ');
+  return `${names} may have answered orders that ${best.server} lacks, and they would be lost:`;
 }
 
 export async function adopt(
@@ -239,11 +246,12 @@ export async function adopt(
   const ahead = row === undefined ? answers : answers.filter((one) => isAheadOf(row, one));
   if (row !== undefined && ahead.length === 0)
     return shortResult('Postgres knows the latest list of the servers', { primary: row.server });
-  const { server, ...found } = bestOf(ahead);
-  const doubt = whyConfirm(server, found, seen);
+  const best = bestOf(answers, ahead);
+  const { server } = best;
+  const doubt = whyConfirm(best, answers, ahead);
   if (doubt !== undefined && confirm !== server)
     throw refused('CONFIRM', `${doubt} repeat the command with --confirm ${server}`);
   const version = Math.max(row?.version ?? 0, ...versionsOf(seen));
-  await ledger.copies.reset({ ...found, server, version });
+  await ledger.copies.reset({ ...best, version });
   return shortResult(`${server} is the primary; the other copies join again`, { primary: server });
 }

@@ -199,6 +199,8 @@ export class Clients {
         return service.rebuild();
       case 'adopt':
         return service.adopt();
+      case 'adopt anyway':
+        return service.adoptAnyway();
       case 'reconcile': {
         const [difference] = await service.reconcile();
         if (difference !== undefined) throw new Violation('reconcile holds', difference);

@@ -145,8 +145,8 @@ export class Rest {
       const operator = processes.get('operator 0');
       clients.start({ do: 'rebuild' }, operator.name, operator.service);
     }
-    if (world.isPutBack && clients.running('adopt') === 0)
-      await this.#execution.decide(['start', 'operator 0', { do: 'adopt' }]);
+    if (world.isPutBack && clients.running('adopt anyway') === 0)
+      await this.#execution.decide(['start', 'operator 0', { do: 'adopt anyway' }]);
     for (const { name, kind } of processes.actors.values())
       if (kind === 'settlement') this.#execution.wake(name);
     this.#execution.pass(Math.min(time.untilNext() ?? 100, 300) + 1);
@@ -259,7 +259,7 @@ export class Execution {
         return this.#applyToLink(decision);
       case 'start':
         time.actor = decision[1];
-        if (decision[2].do === 'adopt') await processes.look(decision[1]);
+        if (decision[2].do.startsWith('adopt')) await processes.look(decision[1]);
         clients.start(decision[2], decision[1], processes.get(decision[1]).service);
         return true;
       case 'repeat': {

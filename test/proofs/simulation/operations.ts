@@ -53,7 +53,7 @@ export type Operation =
   | { readonly do: 'pause' | 'resume' | 'figures' }
   | { readonly do: 'fee'; readonly market: string; readonly feeBps: number }
   | { readonly do: 'switch'; readonly wallet: string; readonly timeoutMs: number }
-  | { readonly do: 'filter' | 'rebuild' | 'reconcile' | 'adopt' };
+  | { readonly do: 'filter' | 'rebuild' | 'reconcile' | 'adopt' | 'adopt anyway' };
 
 const MIDDLE: Readonly<Record<string, number>> = { [MARKETS[0]]: 20, [MARKETS[1]]: 5 };
 export class Operations {

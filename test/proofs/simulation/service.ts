@@ -188,8 +188,20 @@ export class Service {
 
   /** Takes the primary from the servers as the operator's command does, which looked at them at the last `looked`. */
   async adopt(): Promise<void> {
-    await adopt(undefined, this.looked, { ledger: this.#ledger });
+    await this.#adopt(undefined);
   }
+
+  /** Takes the primary that the command suggests, once all servers answer. */
+  async adoptAnyway(): Promise<void> {
+    await this.#adopt(undefined).catch((error: Error) => {
+      const suggested = /--confirm (\S+)$/.exec(error.message)?.[1];
+      const allAnswer = [...this.looked.values()].every((server) => server !== undefined);
+      if (suggested === undefined || !allAnswer) throw error;
+      return this.#adopt(suggested);
+    });
+  }
+
+  #adopt = (confirm: string | undefined) => adopt(confirm, this.looked, { ledger: this.#ledger });
 
   rebuild = async (): Promise<void> => void (await rebuildEngine(this.#parts));
   growFilter = async (): Promise<void> => void (await this.#engine.claimFilter.grow());
