@@ -317,7 +317,8 @@ async function changePrimary(
   if (naming !== undefined) await eventually('another one is named', isNamed, PATIENCE_MS);
   driver.burst();
   if (naming === undefined) await sleep(INTO_BURST_MS);
-  const [{ lastIntent }, fromMs] = [model, Date.now()];
+  const { lastIntent } = model;
+  const fromMs = naming === undefined ? Date.now() : await namedAtMs(cluster);
   if (naming === undefined) await server.kill();
   const restarted = change === 'restarted' ? server.start() : undefined;
   await eventually('an order is answered', () => model.lastAccepted > lastIntent, PATIENCE_MS);
@@ -327,6 +328,11 @@ async function changePrimary(
   const toMs = Date.now();
   await sleep(BETWEEN_FAILOVERS_MS);
   return { change, fromMs, toMs, nextOrderMs };
+}
+
+async function namedAtMs({ sql }: Cluster): Promise<number> {
+  const text = 'select extract(epoch from named_at)::float8 * 1000 as ms from engine_copies';
+  return Math.floor((await sql<{ ms: number }>(text))[0]!.ms);
 }
 
 const nameAnother = (cluster: Cluster, first: string, members: readonly string[]): Promise<unknown> =>
@@ -357,6 +363,7 @@ async function killEach(scene: Scene): Promise<Victim[]> {
   const { plan, standing, processes, balancer, load } = scene;
   const victims: Victim[] = [];
   const first = load.failures.length;
+  const logged = balancer.log().length;
   for (const slot of firsts(standing)) {
     // A process that has just started must receive requests before it is killed.
     if (isBalanced(slot)) await eventually('it is sent requests', () => balancer.isUp(slot));
@@ -369,7 +376,8 @@ async function killEach(scene: Scene): Promise<Victim[]> {
   const missed = firsts(standing).filter(({ role }) => !plan.hurries || plan.replicas[role] === 1);
   await Promise.all(missed.map(processes.start));
   const deaths = processes.exits.filter(({ signal }) => signal === 'SIGKILL');
-  const log = balancer.log();
+  // A connection may have failed before, on another server.
+  const log = balancer.log().slice(logged);
   for (const failure of load.failures.slice(first)) {
     const line = log.findLast(({ client }) => client === failure.connection);
     const had =

@@ -21,11 +21,10 @@ const AFTER_DRAIN_MS = 15_000;
 const SHOWN_FAILURES = 20;
 
 export function checksOf(outcome: Outcome, minPerSecond: number): Check[] {
-  const { plan, phases, load, screens, processes, victims, failovers, ofUnknown } = outcome;
+  const { plan, phases, load, screens, processes, failovers, ofUnknown } = outcome;
   const seconds = (phases.at(-1)!.toMs - phases[0]!.fromMs) / 1_000;
   const rate = load.driver.answers.count / seconds;
-  const waited = load.failures.filter((failure) => failovers.some(isDuring(failure)));
-  const innocent = load.failures.filter((failure) => !waited.includes(failure)).length - victims.length;
+  const innocent = innocentOf(outcome).length;
   const outageMs = Math.max(0, ...failovers.map(({ nextOrderMs }) => nextOrderMs));
   const heldUpMs = Math.max(...phases.map((phase) => phase.heldUpMs));
   const maxAwayMs = Math.max(0, ...screens.absences.map(({ awayMs }) => awayMs));
@@ -78,6 +77,15 @@ const isDuring =
   ({ fromMs, toMs }: Failover): boolean =>
     failedAtMs >= fromMs && sentAtMs <= toMs && what.startsWith('503');
 
+/** Returns the failed requests that neither a killed process nor a failover explains. */
+function innocentOf({ load, victims, failovers }: Outcome): Failure[] {
+  const ofKilled = new Set(victims.map(({ connection, sentAtMs }) => `${connection} ${sentAtMs}`));
+  return load.failures.filter(
+    (failure) =>
+      !failovers.some(isDuring(failure)) && !ofKilled.has(`${failure.connection} ${failure.sentAtMs}`),
+  );
+}
+
 const check = (what: string, seen: string | number, holds: boolean, wanted: string): Check => ({
   what: `${what} (${wanted})`,
   seen: String(seen),
@@ -113,7 +121,8 @@ function requests({ load }: Outcome): string {
   return renderTable([column('requests'), ...heads], rows, PLAIN);
 }
 
-function phases({ phases, load, victims, ofUnknown, screens, log }: Outcome): string {
+function phases(outcome: Outcome): string {
+  const { phases, load, victims, ofUnknown, screens, log } = outcome;
   const within =
     ({ fromMs, toMs }: Phase) =>
     (atMs: number): boolean =>
@@ -138,10 +147,14 @@ function phases({ phases, load, victims, ofUnknown, screens, log }: Outcome): st
   const after = [
     `Requests on killed processes: ${victims.length - unreached} in flight, ${unreached} sent before the balancer knew.`,
     `Orders of unknown outcome, asked for again: ${ofUnknown.found} found, ${ofUnknown.placed} placed then, ${ofUnknown.refused} refused.`,
-    ...load.failures.slice(0, SHOWN_FAILURES).map(({ kind, what, connection }) => {
-      const seen = log.filter(({ client }) => client === connection);
-      return `  ${kind}: ${what}${seen.map(({ server, ending }) => `; ${server} ${ending}`).join('')}`;
-    }),
+    ...innocentOf(outcome)
+      .slice(0, SHOWN_FAILURES)
+      .map(({ kind, what, connection, sentAtMs }) => {
+        const seen = log.filter(({ client }) => client === connection).slice(-1);
+        const phase = phases.find((one) => within(one)(sentAtMs));
+        const atMs = phase === undefined ? 0 : Math.round(sentAtMs - phase.fromMs);
+        return `  ${phase?.name} + ${atMs} ms, ${kind}: ${what}${seen.map(({ server, ending }) => `; ${server} ${ending}`).join('')}`;
+      }),
   ];
   return `${renderTable([column('phase'), ...heads.map((title) => column(title, 'right'))], rows, PLAIN)}${after.join('\n')}\n`;
 }
