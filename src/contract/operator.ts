@@ -6,6 +6,7 @@ import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.
 import { MARKET_STATUSES, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { MAX_FEE_BPS, MAX_SCALE } from '../domain/market-rules.ts';
 import { isMonth } from '../domain/months.ts';
+import { isValidText } from '../domain/text.ts';
 import { formatDecimal, isWhole, toInteger } from '../domain/units.ts';
 import { WITHDRAWAL_STATES } from '../domain/withdrawal-states.ts';
 import { cursorText, nextCursor } from './cursor.ts';
@@ -147,11 +148,14 @@ export const assetRequest = z.strictObject({
   reason,
 });
 
+/** Postgres refuses to compare with other text. */
+const named = queryText.refine(isValidText, 'must be valid text without U+0000').optional();
+
 export const actsRequest = z.object({
   since: moment.optional().describe('ISO 8601 time, inclusive'),
-  by: queryText.optional().describe('name of a person or of a key'),
+  by: named.describe('name of a person or of a key'),
   wallet: inLowerCase.optional(),
-  market: queryText.optional(),
+  market: named,
   limit,
   cursor: cursorText,
 });

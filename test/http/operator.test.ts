@@ -13,6 +13,8 @@ import { openLedger } from '../../src/ledger/index.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
 import { query } from '../ledger/tables.ts';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
+// Each reply is held against the document of the routes.
+import '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
 
 const [ALICE, BOB] = [WALLET('a'), WALLET('b')];
@@ -464,7 +466,7 @@ describe('the routes for operators', () => {
         expect([status, body.code], path).to.deep.equal([400, 'VALIDATION_ERROR']);
         expect(body.error).to.match(message);
       }
-      for (const path of ['/balances?asOf=2026-01-01', `/movements?${QUERY}`])
+      for (const path of ['/balances?asOf=2026-01-01', `/movements?${QUERY}`, `/entries?${QUERY}`])
         expect((await get(`${path}&asset=usdc`)).body.code, path).to.equal('UNKNOWN_ASSET');
       const creditor = await keyOf('no-reader', 'credit');
       for (const [path] of REPORTS) expect((await get(path, creditor)).status, path).to.equal(403);
@@ -562,7 +564,8 @@ describe('the routes for operators', () => {
     ];
     expect(acts.map(({ act }) => act)).to.include.members([...names, ...others, 'terms require']);
     expect((await get(`/acts?wallet=${ALICE}&since=2000-01-01`)).body.acts[0]).to.include({ subject: 'm-1' });
-    expect((await get('/acts?limit=0')).body.code).to.equal('VALIDATION_ERROR');
+    for (const asked of ['limit=0', 'by=a%00b', 'market=a%00b', 'wallet=%00'])
+      expect((await get(`/acts?${asked}`)).body.code, asked).to.equal('VALIDATION_ERROR');
   });
 
   it('are described by a valid document, which needs no key', async () => {

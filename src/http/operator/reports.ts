@@ -120,6 +120,7 @@ export const getEntries = operatorRoute({
   description: 'To go on with an answer that was cut off, pass the id of its last whole entry as `after`.',
   reply: entriesSchema,
   alsoAs: REPORT_TEXT,
+  codes: ['UNKNOWN_ASSET'],
   request: entriesRequest,
   handle: reported(entriesRequest, (ledger, { wallet, asset, after, ...asked }) =>
     entriesReport(ledger, { ...spanOf(asked), account: wallet, asset, after }),
