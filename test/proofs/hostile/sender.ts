@@ -10,7 +10,8 @@ import type { Scene } from './target.ts';
 import { Line, type Pieces, readReplies, type WireReply } from './wire.ts';
 
 const AT_ONCE = 12;
-const PATIENCE_MS = 20_000;
+/** Longer than `GET /v1/orders/changes` may wait. */
+const PATIENCE_MS = 45_000;
 /** Numbers below the first bound are requests, those below the second attack the framing; the rest are handshakes. */
 const [REQUESTS, FRAMINGS] = [80, 90];
 /** Heads and bodies beyond this may be cut off by the refusal, before it can be read. */

@@ -1,6 +1,7 @@
 /** Knowledge of a hostile client: its own wallets and sessions, the markets, and ids that replies have shown. */
 
 import { CURSOR_LENGTH } from '../../../src/contract/cursor.ts';
+import { isLive, type OrderStatus } from '../../../src/domain/order.ts';
 import type { Signer } from '../../auth/signers.ts';
 import type { Random } from '../../support/seed.ts';
 import type { WireReply } from './wire.ts';
@@ -12,14 +13,31 @@ export interface SignedIn {
   readonly token: string;
 }
 
+interface ShownOrder {
+  readonly id: string;
+  readonly clientOrderId: string | null;
+  readonly market: string;
+}
+
 /** Ids and cursors that replies to a wallet have shown. */
 interface Known {
   readonly orderIds: string[];
-  /** Id of a recent order, which may still be live; undefined before the first. */
-  recentOrderId?: string | undefined;
+  /** Orders that were live when they were last shown, by id. */
+  readonly live: Map<string, ShownOrder>;
   readonly clientIds: string[];
   readonly cursors: string[];
 }
+
+/** Returns a reviver that notes which of the orders in a document are live. */
+const noteLive = (live: Map<string, ShownOrder>) => (_key: string, value: unknown) => {
+  const { id, clientOrderId, market, status } = (value ?? {}) as Partial<
+    ShownOrder & { status: OrderStatus }
+  >;
+  if (id === undefined || status === undefined || market === undefined) return value;
+  live.delete(id);
+  if (isLive(status)) live.set(id, { id, clientOrderId: clientOrderId ?? null, market });
+  return value;
+};
 
 const KEPT_IDS = 60;
 const ID = /"id":"([0-9a-f-]{20,})"/g;
@@ -37,12 +55,10 @@ export class World {
   }
 
   /** Keeps ids and cursors of a reply, for later requests of the wallet. */
-  learn(wallet: SignedIn, { text, status }: WireReply, dice: Random): void {
-    if (status !== 200 || text.length > 20_000) return;
-    const known = this.#knownOf(wallet);
-    const { orderIds, clientIds, cursors } = known;
-    // Placements and lists show the newest order first.
-    known.recentOrderId = text.matchAll(ID).next().value?.[1] ?? known.recentOrderId;
+  learn(wallet: SignedIn, { text, status, headers }: WireReply, dice: Random): void {
+    if (status !== 200 || text === '' || text.length > 20_000) return;
+    const { orderIds, clientIds, cursors, live } = this.#knownOf(wallet);
+    if (headers['content-type']?.startsWith('application/json')) JSON.parse(text, noteLive(live));
     const keep = (list: string[], value: string): void => {
       if (list.length < KEPT_IDS) list.push(value);
       else list[dice.below(KEPT_IDS)] = value;
@@ -56,7 +72,7 @@ export class World {
   #knownOf(wallet: SignedIn): Known {
     let known = this.#known.get(wallet);
     if (known === undefined) {
-      known = { orderIds: [], clientIds: [], cursors: [] };
+      known = { orderIds: [], live: new Map(), clientIds: [], cursors: [] };
       this.#known.set(wallet, known);
     }
     return known;
@@ -66,15 +82,21 @@ export class World {
   valueOf(name: string, wallet: SignedIn, dice: Random): unknown {
     // Some ids are those of another wallet.
     const owner = this.#knownOf(dice.chance(0.9) ? wallet : dice.pick(this.wallets));
+    // The members of one request name the same order, the one that became live last.
+    const live = dice.chance(0.7) ? [...owner.live.values()] : [];
+    const recent = live.at(-1);
+    const clientId = live.findLast(({ clientOrderId }) => clientOrderId !== null)?.clientOrderId;
     const values: Readonly<Record<string, () => unknown>> = {
       address: () => (dice.chance(0.8) ? wallet : dice.pick(this.wallets)).address,
       account: () => (dice.chance(0.8) ? wallet : dice.pick(this.wallets)).address,
-      orderId: () => (dice.chance(0.5) ? owner.recentOrderId : dice.pick(owner.orderIds)) ?? '0'.repeat(34),
+      orderId: () => recent?.id ?? dice.pick(owner.orderIds) ?? '0'.repeat(34),
       clientOrderId: () =>
-        (dice.chance(0.5) ? dice.pick(owner.clientIds) : undefined) ?? `id-${dice.below(5_000)}`,
+        dice.pick([clientId, dice.pick(owner.clientIds), undefined]) ?? `id-${dice.below(5_000)}`,
+      replacesClientOrderId: () => clientId ?? dice.pick(owner.clientIds) ?? 'none',
+      filledSize: () => '0',
       cursor: () => dice.pick(owner.cursors) ?? 'A'.repeat(CURSOR_LENGTH),
       after: () => dice.pick(owner.cursors) ?? 'A'.repeat(CURSOR_LENGTH),
-      market: () => dice.pick(this.symbols),
+      market: () => recent?.market ?? dice.pick(this.symbols),
       ticker_id: () => dice.pick(this.symbols).replace('/', '_'),
       price: () => (1_990 + dice.below(20)).toString(),
       size: () => `0.${1 + dice.below(500)}`,
