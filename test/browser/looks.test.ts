@@ -3,11 +3,15 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { newWallet, placeLimit } from './grids.ts';
-import { bookState, tableNamed, untilRead } from './screen.ts';
+import { bookState, cancelButton, signIn, tableNamed, untilRead } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
+import { createWallet } from './wallets.ts';
 
 const SYMBOL = 'LOOK/USDC';
+const TINY = 'TINY/GIGA';
+const TINY_PRICE = '0.000000002345';
+const LONG = 'LOOKATLONGNAME16/USDC';
 
 describe('the looks of the page', () => {
   let stage: Stage;
@@ -23,6 +27,64 @@ describe('the looks of the page', () => {
       await placeLimit(maker, { market: SYMBOL, side: 'sell', price: `${2000 + level}`, size: '1' });
       await placeLimit(maker, { market: SYMBOL, side: 'buy', price: `${2000 - level}`, size: '1' });
     }
+  });
+
+  /** Returns the texts of a table that do not fit into their cells. */
+  const cutIn = (page: Page, table: string, cells = 'tbody td'): Promise<(string | null)[]> =>
+    tableNamed(page, table)
+      .locator(cells)
+      .evaluateAll((all) =>
+        all.filter((cell) => cell.scrollWidth > cell.clientWidth).map(({ textContent }) => textContent),
+      );
+
+  browserTest('cuts and covers no figure of a tiny price, and no name beside it', async (open) => {
+    await stage.market({ symbol: TINY, tickSize: '0.000000000001', sizeStep: '1000' }, { TINY: 0, GIGA: 9 });
+    await stage.market({ symbol: LONG }, { LOOKATLONGNAME16: 8 });
+    const wallet = createWallet();
+    const [address] = wallet.addresses;
+    await stage.credit(address!, { TINY: '9000000000', GIGA: '1000000', USDC: '1000' });
+    const other = newWallet();
+    await stage.credit(other, { GIGA: '1000000' });
+    const [own, taker] = [stage.as(address), stage.as(other)];
+    const order = { market: TINY, size: '1234567000' };
+    await placeLimit(own, { ...order, side: 'sell', price: TINY_PRICE });
+    await placeLimit(taker, { ...order, side: 'buy', price: TINY_PRICE });
+    await placeLimit(own, { ...order, side: 'sell', price: '0.000000002346' });
+    await placeLimit(own, { ...order, side: 'buy', price: '0.000000002341' });
+    await placeLimit(own, { market: LONG, side: 'buy', price: '10.25', size: '1' });
+    const { page } = await open(`${stage.url}/trade/TINY_GIGA`, {
+      ...{ width: 1280, height: 720, wallets: [wallet] },
+    });
+    await bookState(page, 'live').waitFor();
+    await tableNamed(page, 'Trades').getByText(TINY_PRICE).waitFor();
+    expect(await cutIn(page, 'Trades')).to.deep.equal([]);
+    expect(await cutIn(page, 'Order book')).to.deep.equal([]);
+    await signIn(page, wallet);
+    await cancelButton(page, 'buy 1234567000 TINY at 0.000000002341').waitFor();
+    await page.getByRole('button', { name: 'Move buy 1234567000 TINY at 0.000000002341' }).click();
+    const hidden = await tableNamed(page, 'Open orders').evaluate((table) => {
+      const row = table.querySelector('.price-editor')!.closest('tr')!.previousElementSibling!;
+      const cells = [...row.querySelectorAll('td')].filter(({ dataset }) =>
+        ['Market', 'Side', 'Price', 'Size'].includes(dataset.of ?? ''),
+      );
+      return cells
+        .filter((cell) => {
+          const { left, top, width, height } = cell.getBoundingClientRect();
+          return document.elementFromPoint(left + width / 2, top + height / 2)?.closest('td') !== cell;
+        })
+        .map(({ dataset }) => dataset.of);
+    });
+    expect(hidden, 'the order stays in sight while it is moved').to.deep.equal([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: TINY, exact: true }).click();
+    const names = page.getByRole('dialog').getByRole('table', { name: 'Markets' });
+    await names.getByText(SYMBOL).waitFor();
+    const cut = await names
+      .locator('tbody th')
+      .evaluateAll((all) =>
+        all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent),
+      );
+    expect(cut).to.deep.equal([]);
   });
 
   const firstMarket = (page: Page): Promise<string | null> =>

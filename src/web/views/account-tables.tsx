@@ -132,6 +132,7 @@ export function OpenOrdersTable() {
         isRead={isRead()}
         emptyText="No open orders."
         keyOf={({ id }) => id}
+        below={(order) => (edited.value === order.id ? <MoveEditor order={order} /> : null)}
       />
       <Unlisted />
       <MoreButton list="orders" />
@@ -144,15 +145,16 @@ const edited = signal<string | null>(null);
 
 function OrderActions({ order }: { order: Order }) {
   const isCancelling = cancelling.value.has(order.id);
-  if (edited.value === order.id) return <MoveEditor order={order} />;
+  const isEdited = edited.value === order.id;
   return (
     <>
       <button
         type="button"
         class="button small"
         aria-label={`Move ${nameOfOrder(order)}`}
+        aria-expanded={isEdited}
         onClick={() => {
-          edited.value = order.id;
+          edited.value = isEdited ? null : order.id;
         }}
       >
         Move
@@ -173,7 +175,7 @@ function OrderActions({ order }: { order: Order }) {
   );
 }
 
-/** Asks for the new price and the new size of an order. Escape leaves it as it is. */
+/** Asks below the row of an order for its new price and its new size. Escape leaves the order as it is. */
 function MoveEditor({ order }: { order: Order }) {
   const input = useRef<HTMLInputElement>(null);
   // The typed size goes with the order as it was then.
@@ -181,9 +183,13 @@ function MoveEditor({ order }: { order: Order }) {
   const price = written(seen.price ?? '');
   const size = written(seen.remainingSize);
   // Before the browser paints: a key that is pressed at once belongs into the field.
-  useLayoutEffect(() => input.current?.select(), []);
+  useLayoutEffect(() => {
+    input.current?.select();
+    input.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   const close = (): void => {
-    const next = neighbourOf(input.current!);
+    const ofOrder = input.current!.closest('tr')!.previousElementSibling as HTMLElement;
+    const next = neighbourOf(ofOrder);
     edited.value = null;
     focusIfLost(next);
   };
@@ -204,26 +210,32 @@ function MoveEditor({ order }: { order: Order }) {
         if (event.key === 'Escape') close();
       }}
     >
-      <input
-        ref={input}
-        name="price"
-        class="number"
-        inputMode="decimal"
-        autocomplete="off"
-        aria-label={`New price of ${nameOfOrder(seen)}`}
-        defaultValue={price}
-      />{' '}
-      <input
-        name="size"
-        class="number"
-        inputMode="decimal"
-        autocomplete="off"
-        aria-label={`New size of ${nameOfOrder(seen)}`}
-        defaultValue={size}
-      />{' '}
+      <label>
+        New price{' '}
+        <input
+          ref={input}
+          name="price"
+          class="number"
+          inputMode="decimal"
+          autocomplete="off"
+          aria-label={`New price of ${nameOfOrder(seen)}`}
+          defaultValue={price}
+        />
+      </label>
+      <label>
+        New size{' '}
+        <input
+          name="size"
+          class="number"
+          inputMode="decimal"
+          autocomplete="off"
+          aria-label={`New size of ${nameOfOrder(seen)}`}
+          defaultValue={size}
+        />
+      </label>
       <button type="submit" class="button small">
         Move
-      </button>{' '}
+      </button>
       <button type="button" class="button quiet small" onClick={close}>
         Keep
       </button>

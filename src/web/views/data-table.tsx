@@ -140,7 +140,7 @@ export function DataTable<Item>(props: DataTableProps<Item>) {
                 </tr>,
                 further !== null && (
                   <tr key={`below ${keyOf(item)}`}>
-                    <td class="fills-of" colSpan={columns.length}>
+                    <td class="below" colSpan={columns.length}>
                       {further}
                     </td>
                   </tr>

@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<MarketResult>[] = [
       <>
         {market.symbol}
         {soldUnbought !== null && (
-          <span class="muted">
+          <span class="aside muted">
             {' '}
             ({soldUnbought} {market.base.symbol} sold without a purchase: not counted)
           </span>

@@ -17,7 +17,7 @@ export function Trades() {
         <h2 id="trades-heading">Trades</h2>
       </div>
       <Scroller name="Latest trades">
-        <table>
+        <table class={executions.some(isLong) ? 'long' : undefined}>
           <caption class="visually-hidden">Trades</caption>
           <thead>
             <tr>
@@ -51,6 +51,11 @@ export function Trades() {
     </section>
   );
 }
+
+/** Most digits that fit into a column of the narrowest tape. */
+const MAX_DIGITS = 9;
+
+const isLong = ({ price, size }: Execution): boolean => Math.max(price.length, size.length) > MAX_DIGITS;
 
 interface TradeRowProps {
   readonly execution: Execution;
