@@ -93,6 +93,24 @@ describe('the desk of operators', () => {
   };
   const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
 
+  browserTest('shows the open view in the colours of the system', async (open) => {
+    const { page } = await open(url);
+    await page.emulateMedia({ forcedColors: 'active' });
+    await signIn(page);
+    const current = page.getByRole('navigation').getByRole('button', { name: 'Status' });
+    const [shown, chosen] = await current.evaluate((button) => {
+      const coloursOf = (element: Element): string[] => {
+        const { backgroundColor, color } = getComputedStyle(element);
+        return [backgroundColor, color];
+      };
+      const probe = document.createElement('p');
+      probe.style.cssText = 'background: Highlight; color: HighlightText; forced-color-adjust: none';
+      document.body.append(probe);
+      return [coloursOf(button), coloursOf(probe)];
+    });
+    expect(shown).to.deep.equal(chosen);
+  });
+
   browserTest(
     "has no violation of axe's rules in any view and theme, and no sideways scrolling",
     async (open) => {

@@ -104,7 +104,7 @@ const PROOFS = {
     run: ['--quiet', MOCHA, '--spec', 'test/proofs/promtool/promtool.ts'],
   },
   screenshots: {
-    does: 'takes pictures of the trading page into a folder, at four widths and in both themes',
+    does: 'takes pictures of the page and the desk into a folder, at four widths, in both themes and forced colours',
     run: ['test/proofs/screenshots/main.ts'],
     takes: OPTIONS,
   },
