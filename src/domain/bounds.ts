@@ -11,7 +11,7 @@ export const WAITING_READS: BoundRule = { ofHolder: 64, inAll: 4_096 };
 export const WAITING_COMMANDS: BoundRule = { ofHolder: 256, inAll: 16_384 };
 /** Requests that wait for changes. Each holds a timer and its connection. */
 export const WAITS: BoundRule = { ofHolder: 10, inAll: 20_000 };
-/** Sign-ins that wait for Redis, challenges and answers alike. Each holds its connection. */
-export const SIGN_INS: BoundRule = { ofHolder: 16, inAll: 1_024 };
+/** Sign-ins that wait for Redis, challenges and answers alike. One address may send all of a minute at once. */
+export const SIGN_INS: BoundRule = { ofHolder: 256, inAll: 4_096 };
 /** Reports of finance. Each holds a connection to Postgres for as long as its reader takes. */
 export const REPORTS: BoundRule = { ofHolder: 2, inAll: 2 };
