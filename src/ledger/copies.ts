@@ -110,18 +110,20 @@ const FORGET_FORMER = change(`former = '{}'`, `former <> '{}' and server = $2`);
 /** Servers that join and leave without end fill no disk. */
 const FORGET_LISTS = prepared(`delete from public.engine_lists where version <= $1 - ${KEPT_LISTS}`);
 
-/** An epoch that Postgres lacks, because it was put back, is noted as the server has it. */
+/** Epochs that Postgres lacks, because it was put back, are noted as the servers have them: none begins again. */
 const RESET = prepared(`
-  with added as (
-    insert into public.engine_epochs (epoch, server)
-    select $3::integer, $4::text
-    where $3 > coalesce((select max(epoch) from public.engine_epochs), 0)
+  with seen as (
+    select distinct on (epoch) epoch, server
+    from unnest($3::integer[], $4::text[]) with ordinality as one (epoch, server, place)
+    where epoch > coalesce((select max(epoch) from public.engine_epochs), 0)
+    order by epoch, place
   ),
+  added as (insert into public.engine_epochs (epoch, server) select epoch, server from seen),
   forgotten as (delete from public.engine_lists),
   reset as (
     insert into public.engine_copies (server, version, epoch, begun_on, run_id, members, named_at)
-    select $1, $2 + 1, greatest($3, (select max(epoch) from public.engine_epochs)), $1, $5, array[$1::text],
-      clock_timestamp()
+    select $1, $2 + 1, greatest((select max(epoch) from seen), (select max(epoch) from public.engine_epochs), 0), $1,
+      $5, array[$1::text], clock_timestamp()
     on conflict (shard) do update set server = excluded.server, version = excluded.version, mark = excluded.mark,
       epoch = excluded.epoch, begun_on = excluded.begun_on, run_id = excluded.run_id, members = excluded.members,
       joining = '{}', former = '{}', named_at = excluded.named_at
@@ -154,9 +156,16 @@ const NOTE = prepared(`
   added as (insert into public.engine_epochs (epoch, server) select $1, $2 from begun returning server)
   select server from added union all select server from public.engine_epochs where epoch = $1`);
 
-interface ResetTo extends Pick<CopiesRow, 'server' | 'version' | 'epoch'> {
-  readonly begunAs: string;
+interface ResetTo extends Pick<CopiesRow, 'server' | 'version'> {
   readonly runId: string;
+}
+
+/** The last epoch that opened on a server. */
+interface SeenEpoch {
+  /** 0 without an engine. */
+  readonly epoch: number;
+  /** Run id under which that epoch runs. */
+  readonly begunAs: string;
 }
 
 export type CopyRegister = ReturnType<typeof copyRegister>;
@@ -198,10 +207,11 @@ export function copyRegister({ public: pool }: Pick<Pools, 'public'>) {
      * Makes a server the only copy, whatever the row says. It is for operators, who know what may be lost. Later lists
      * are compared with this one and those that follow it.
      * @param to.version the highest version of the row and of any server
-     * @param to.begunAs run id under which the server's epoch runs
+     * @param seen epochs of all servers that answer, that of the server first
      */
-    async reset(to: ResetTo): Promise<void> {
-      await askOnce(pool, RESET, [to.server, to.version, to.epoch, to.begunAs, to.runId]);
+    async reset({ server, version, runId }: ResetTo, seen: readonly SeenEpoch[]): Promise<void> {
+      const epochs = [seen.map(({ epoch }) => epoch), seen.map(({ begunAs }) => begunAs)];
+      await askOnce(pool, RESET, [server, version, ...epochs, runId]);
     },
 
     // Each of these returns the changed row, or undefined when the row is another one by now.

@@ -198,7 +198,7 @@ async function force(
       `${server} becomes the only copy: ${loss}. Repeat the command with --confirm ${server}`,
     );
   const version = Math.max(row.version, ...versionsOf(seen));
-  await ledger.copies.reset({ ...found, server, version });
+  await ledger.copies.reset({ ...found, server, version }, [found, ...answersOf(seen)]);
   return shortResult(`${server} is the only copy: ${loss}`, { primary: server, loss });
 }
 
@@ -252,6 +252,6 @@ export async function adopt(
   if (doubt !== undefined && confirm !== server)
     throw refused('CONFIRM', `${doubt} repeat the command with --confirm ${server}`);
   const version = Math.max(row?.version ?? 0, ...versionsOf(seen));
-  await ledger.copies.reset({ ...best, version });
+  await ledger.copies.reset({ ...best, version }, [best, ...answers]);
   return shortResult(`${server} is the primary; the other copies join again`, { primary: server });
 }
