@@ -76,4 +76,47 @@ describe('requests that wait for changes', () => {
     expect(waits.tailOf(wallet), 'another engine').to.equal(undefined);
     waits.stop();
   });
+
+  it('are woken some at a time by one event, so that other requests have their go', async () => {
+    const wallets = Array.from({ length: 220 }, (_none, index) => `0x${index}`);
+    const orders = wallets.map((wallet, index) => ({ id: `${index}`, wallet }));
+    let isTold = false;
+    const engine = {
+      lifecycle: { tenure: 1 },
+      reads: { position: async () => ({ epoch: 4, sequence: 10, settled: 9 }) },
+      outbox: {
+        isTold: true,
+        async awaitEvents(_connection: Redis, { sequence }: Cursor): Promise<EngineEvent[]> {
+          await sleep(5);
+          const event = { epoch: 4, sequence: 11, timeMs: 1, kind: 'orders_closed', orders };
+          return isTold && sequence === 10 ? [event as unknown as EngineEvent] : [];
+        },
+      },
+    };
+    const connect = () => ({ disconnect: () => undefined }) as unknown as Redis;
+    const waits = new ChangeWaits({ engine, connect } as unknown as ConstructorParameters<
+      typeof ChangeWaits
+    >[0]);
+    /** Waits that were woken between two turns of the event loop. */
+    const ofTurns: number[] = [];
+    let woken = 0;
+    const waiting = wallets.map(async (wallet) => {
+      const waiter = await waits.enter(wallet, Object.assign(new EventEmitter(), { destroyed: false }));
+      waiter.rest();
+      expect(await waiter.next(LONG_MS)).to.equal(true);
+      woken += 1;
+      waiter.leave();
+    });
+    await eventually('all wait', () => waits.count === wallets.length);
+    isTold = true;
+    let before = 0;
+    while (woken < wallets.length) {
+      await new Promise((resolve) => setImmediate(resolve));
+      ofTurns.push(woken - before);
+      before = woken;
+    }
+    await Promise.all(waiting);
+    expect(Math.max(...ofTurns)).to.be.at.most(64);
+    waits.stop();
+  });
 });

@@ -24,7 +24,7 @@ import { benchStreams } from './streams.ts';
 import { benchTracing } from './tracing.ts';
 import { benchWaiters } from './waiters.ts';
 
-type Bench = (older: OlderRelease) => Promise<Table>;
+type Bench = (older: OlderRelease, attacks: readonly string[]) => Promise<Table>;
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   engine: benchEngine,
@@ -41,7 +41,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 const FURTHER: Readonly<Record<string, Bench>> = {
   changes: benchChanges,
   copies: benchCopies,
-  fairness: benchFairness,
+  fairness: (_older, attacks) => benchFairness(attacks),
   reconcile: benchReconcile,
   page: benchPage,
   custody: benchCustody,
@@ -54,6 +54,7 @@ interface Asked {
   readonly names: readonly string[];
   readonly against: string;
   readonly json: boolean;
+  readonly attacks: readonly string[];
 }
 
 /** @throws CommanderError if the arguments are invalid, or if they ask for help */
@@ -63,6 +64,7 @@ function readArguments(args: readonly string[], out: Writable, err: Writable): A
     .description('Measures what the service costs, each figure beside a reference of the same run.')
     .argument('[table...]', `tables to make: ${known.join(', ')}; all but ${Object.keys(FURTHER)} by default`)
     .option('--against <revision>', 'the older release that runs beside this one', OLDER)
+    .option('--attacks <text...>', 'attacks of the table `fairness` whose name has one of the texts', [])
     .option('--json', 'prints one JSON document in place of tables', false)
     .exitOverride()
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) })
@@ -70,7 +72,7 @@ function readArguments(args: readonly string[], out: Writable, err: Writable): A
   const unknown = command.args.find((name) => !known.includes(name));
   if (unknown !== undefined) command.error(`error: no table ${unknown}; there are: ${known.join(', ')}`);
   const names = command.args.length === 0 ? Object.keys(BENCHES) : command.args;
-  return { names, ...command.opts<Pick<Asked, 'against' | 'json'>>() };
+  return { names, ...command.opts<Pick<Asked, 'against' | 'json' | 'attacks'>>() };
 }
 
 /**
@@ -96,7 +98,7 @@ export async function bench(
     const tables: Table[] = [];
     for (const name of asked.names) {
       try {
-        tables.push(await benches[name]!(older));
+        tables.push(await benches[name]!(older, asked.attacks));
         if (!asked.json) out.write(renderFigures(tables.at(-1)!));
       } catch (error) {
         err.write(`\n${name} failed: ${error instanceof Error ? error.stack : error}\n`);

@@ -1,157 +1,150 @@
 /**
- * Measures an honest wallet's orders while another wallet sends as many orders as it can that are refused after they met
- * makers: on the attacked market and on another one, beside the same orders without an attack.
+ * Measures an honest wallet before, beside and after each attack of the table: its orders on two markets, its cancels,
+ * its lists and its frames.
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { Redis } from 'ioredis';
-import { parseDecimal } from '../../../src/domain/units.ts';
+import { createKey } from '../../../src/books/operator-keys.ts';
 import { openEngine } from '../../../src/engine/index.ts';
+import { openLedger } from '../../../src/ledger/index.ts';
+import { openRedis, startRedisServer } from '../../support/redis-server.ts';
+import { Ground, type Stage } from '../attacks/ground.ts';
+import { play } from '../attacks/play.ts';
+import { ATTACKS, type Attack } from '../attacks/table.ts';
+import { temporaryFolder } from '../command.ts';
 import { walletOf } from './driver-wallets.ts';
 import { type Exchange, openExchange } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
-import { load, percentile } from './load.ts';
+import { ATTACKED, beHonest, KINDS, type Kind, OTHER, type Seen } from './honest.ts';
+import { percentile } from './load.ts';
 import { marketSpec } from './market-spec.ts';
 import { PRESENT } from './older-release.ts';
-import { bearerOf } from './sessions.ts';
+import { SECRET } from './sessions.ts';
 
-const ATTACKED = 'ETH/USDC';
-const OTHER = 'BTC/USDC';
-const MAKERS = 3_000;
-const ROUNDS = 5;
-const SECONDS = 3;
-/** Orders of the honest wallet in a second. */
-const PER_SECOND = 60;
-const CONNECTIONS = 4;
+const SECONDS = 4;
+const PER_SECOND = 40;
+/** Time in which what an attack held comes back. */
+const SETTLING_MS = 1_000;
+const HANDSHAKES_PER_MINUTE = 300;
 
-const [MAKER, HONEST, FUNDED] = [walletOf(1), walletOf(2), walletOf(3)];
-const UNFUNDED = `0x${'de'.repeat(20)}`;
+const HONEST = walletOf(2);
 
-interface Attack {
-  readonly name: string;
-  readonly wallet: string;
-  readonly kind: string;
-  readonly connections: number;
-  /** Requests that each connection sends before it reads an answer. */
-  readonly pipelined: number;
-}
-
-const ATTACKS: readonly Attack[] = [
-  {
-    name: 'no funds, 128 connections',
-    wallet: UNFUNDED,
-    kind: 'market orders',
-    connections: 128,
-    pipelined: 1,
-  },
-  {
-    name: 'no funds, 600 pipelined',
-    wallet: UNFUNDED,
-    kind: 'market orders',
-    connections: 1,
-    pipelined: 600,
-  },
-  { name: 'FOK, 128 connections', wallet: FUNDED, kind: 'FOK orders', connections: 128, pipelined: 1 },
-  { name: 'a mix, 250 connections', wallet: FUNDED, kind: 'mix', connections: 250, pipelined: 1 },
-];
-
-/** Publishes the second market, and fills the book of the attacked one with small asks. */
-async function prepare({ redisUrl }: Exchange): Promise<void> {
-  const redis = new Redis(redisUrl);
+/** Publishes the second market, and makes the keys. */
+async function prepare({ redisUrl, databaseUrl }: Exchange): Promise<Stage['keys']> {
+  const redis = openRedis(redisUrl);
   const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 10_000 });
+  const ledger = openLedger({ databaseUrl });
   await engine.lifecycle.open({ epoch: 0, sequence: 0 });
   await engine.assets.set({ symbol: 'BTC', scale: 8 });
   await engine.markets.create(marketSpec(OTHER));
-  const [price, size] = [parseDecimal('3000')!, parseDecimal('0.01')!];
-  for (let placed = 0; placed < MAKERS; placed += 100) {
-    const request = {
-      ...({ market: ATTACKED, side: 'sell', type: 'limit', timeInForce: 'GTC', price, size } as const),
-      ...{ clientOrderId: null, postOnly: false, reduceOnly: false, leverage: null },
-    };
-    await Promise.all(Array.from({ length: 100 }, () => engine.orders.place({ wallet: MAKER, request })));
-  }
+  const keyOf = (name: string): Promise<string> =>
+    createKey(
+      { engine, ledger },
+      { name, rights: ['read', 'credit'], caps: new Map() },
+      { by: 'bench', reason: 'bench' },
+    );
+  const keys = [await keyOf('attacks'), await keyOf('honest')] as const;
+  await ledger.close();
   redis.disconnect();
+  return keys;
 }
 
-async function begin(url: string, attack: Attack): Promise<ChildProcess> {
-  const { wallet, kind, connections, pipelined } = attack;
-  const args = [url, wallet, kind, `${connections}`, `${pipelined}`];
-  const child = fork(fileURLToPath(new URL('attacker.ts', import.meta.url)), args, {
-    execArgv: ['--import=tsx'],
-  });
-  await once(child, 'message');
-  await sleep(500);
-  return child;
-}
+const portOf = (url: string): number => Number(new URL(url).port);
 
-/** Latency of the honest wallet's orders, in milliseconds. */
-interface Latency {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-let serial = 0;
-
-async function latencyOf(url: string, market: string): Promise<Latency> {
-  const nextRequest = (): string => {
-    const price = 100 + (serial++ % 500);
-    const body = JSON.stringify({ market, side: 'buy', type: 'limit', price, size: 0.0001 });
-    return [
-      ...['POST /v1/orders HTTP/1.1', 'Host: localhost', `Authorization: ${bearerOf(HONEST)}`],
-      ...['Content-Type: application/json', `Content-Length: ${body.length}`, '', body],
-    ].join('\r\n');
+async function openStage(exchange: Exchange, queueUrl: string): Promise<Stage> {
+  const env = {
+    QUEUE_REDIS_URL: queueUrl,
+    TRUST_PROXY_HOPS: '1',
+    HANDSHAKES_PER_MINUTE: `${HANDSHAKES_PER_MINUTE}`,
   };
-  const options = { connections: CONNECTIONS, seconds: SECONDS, nextRequest, perSecond: PER_SECOND };
-  const { latenciesMs } = await load(url, options);
-  return { p50: percentile(latenciesMs, 0.5), p99: percentile(latenciesMs, 0.99) };
-}
-
-/** Latency on each market. */
-type Round = Readonly<Record<typeof ATTACKED | typeof OTHER, Latency>>;
-
-const takeRound = async (url: string): Promise<Round> => ({
-  [ATTACKED]: await latencyOf(url, ATTACKED),
-  [OTHER]: await latencyOf(url, OTHER),
-});
-
-function rowsOf(name: string, attacked: readonly Round[], quiet: readonly Round[]): Measured[] {
-  const row = (market: keyof Round, of: keyof Latency, bound: number): Measured => {
-    const middle = (rounds: readonly Round[]): number => median(rounds.map((round) => round[market][of]));
-    return {
-      ...{ name: `${name}: ${market === OTHER ? 'another market' : 'the same market'}, ${of}`, unit: 'ms' },
-      figure: middle(attacked),
-      reference: { name: 'without an attack', figure: middle(quiet) },
-      target: { relation: '<=', bound, isReported: true },
-    };
+  await exchange.start('settlement', env);
+  const operator = await exchange.start('operator-api', env);
+  const keys = await prepare(exchange);
+  await exchange.start('snapshot', env);
+  const [api, stream] = [await exchange.start('api', env), await exchange.start('stream', env)];
+  return {
+    api: portOf(api.url),
+    stream: portOf(stream.url),
+    operator: portOf(operator.url),
+    engineUrl: exchange.redisUrl,
+    queueUrl,
+    secret: SECRET,
+    keys,
+    handshakesPerMinute: HANDSHAKES_PER_MINUTE,
+    market: ATTACKED,
   };
-  return [row(ATTACKED, 'p50', 4), row(ATTACKED, 'p99', 4), row(OTHER, 'p50', 2), row(OTHER, 'p99', 2)];
 }
 
-export async function benchFairness(): Promise<Table> {
-  const exchange = await openExchange(PRESENT);
+interface Round {
+  readonly before: Seen;
+  readonly beside: Seen;
+  readonly after: Seen;
+  readonly broken: readonly string[];
+}
+
+async function takeRound(stage: Stage, { name }: Attack): Promise<Round> {
+  const { api, stream } = stage;
+  const asked = { api, stream, wallet: HONEST, seconds: SECONDS, perSecond: PER_SECOND };
+  const before = await beHonest(asked);
+  const playing = await play({ name, stage, scale: 'full' });
+  let beside: Seen;
+  let broken: readonly string[];
   try {
-    await prepare(exchange);
-    const { url } = await exchange.start('api');
-    await takeRound(url);
-    const quiet: Round[] = [];
-    const attacked = ATTACKS.map((): Round[] => []);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      quiet.push(await takeRound(url));
-      for (const [index, attack] of ATTACKS.entries()) {
-        const child = await begin(url, attack);
-        try {
-          attacked[index]!.push(await takeRound(url));
-        } finally {
-          child.kill();
-        }
-      }
+    await sleep(SETTLING_MS);
+    beside = await beHonest(asked);
+  } finally {
+    broken = await playing.stop();
+  }
+  await new Ground(name, stage, 'full').untilSettled();
+  await sleep(SETTLING_MS);
+  return { before, beside, after: await beHonest(asked), broken };
+}
+
+function rowsOf({ name, isOutage }: Attack, rounds: readonly Round[]): Measured[] {
+  const p99 = (when: 'before' | 'beside' | 'after', kind: Kind): number | null => {
+    const figures = rounds.map((round) => round[when].latenciesMs[kind]).filter(({ length }) => length > 0);
+    return figures.length === 0 ? null : median(figures.map((values) => percentile(values, 0.99)));
+  };
+  const row = (kind: Kind, when: 'beside' | 'after'): Measured => ({
+    ...{ name: `${name}: ${kind}, ${when}`, unit: 'ms', figure: p99(when, kind) },
+    reference: { name: 'before', figure: p99('before', kind) },
+    target: { relation: '<=', bound: when === 'beside' ? 4 : 1.5, isReported: true },
+  });
+  const kinds = KINDS.filter((kind) => kind !== 'frame' || isOutage === undefined);
+  const refused = rounds.flatMap(({ beside, after }) => [...beside.refused, ...after.refused]);
+  const broken = rounds.flatMap((round) => round.broken);
+  const broke = {
+    ...{ name: `${name}: refused, and promises broken`, unit: '' },
+    figure: refused.reduce((sum, [, count]) => sum + count, broken.length),
+    target: { relation: '<=', bound: 0 },
+    note: [...refused.map(([what, count]) => `${what}: ${count}`), ...broken].join('; '),
+  } as const;
+  return [...kinds.flatMap((kind) => [row(kind, 'beside'), row(kind, 'after')]), broke];
+}
+
+/** @param names attacks whose name has one of these texts; all without any */
+export async function benchFairness(names: readonly string[] = [], rounds = 1): Promise<Table> {
+  const attacks = ATTACKS.filter(
+    ({ name }) => names.length === 0 || names.some((text) => name.includes(text)),
+  );
+  const exchange = await openExchange(PRESENT);
+  const queue = await startRedisServer(join(temporaryFolder('fairness'), 'queue'), {
+    settings: ['appendonly no', 'maxmemory-policy noeviction'],
+  });
+  try {
+    const stage = await openStage(exchange, queue.url);
+    await beHonest({ ...stage, wallet: HONEST, seconds: SECONDS, perSecond: PER_SECOND });
+    const rows: Measured[] = [];
+    for (const attack of attacks) {
+      const taken: Round[] = [];
+      for (let round = 0; round < rounds; round += 1) taken.push(await takeRound(stage, attack));
+      rows.push(...rowsOf(attack, taken));
     }
-    const rows = ATTACKS.flatMap(({ name }, index) => rowsOf(name, attacked[index]!, quiet));
-    return tableOf('fairness', `orders of an honest wallet; medians of ${ROUNDS} rounds`, rows);
+    const title = `p99 of an honest wallet beside and after each attack; rounds: ${rounds}`;
+    return tableOf('fairness', title, rows);
   } finally {
     await exchange.close();
+    await queue.stop();
   }
 }

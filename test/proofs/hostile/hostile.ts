@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Planted } from '../../planted/planted.ts';
 import { withPlanted } from '../../planted/release.ts';
 import { type Random, random } from '../../support/seed.ts';
+import { playAttacks } from './attacks.ts';
 import { addressOf, ask, bodyOf, signIn } from './client.ts';
 import { probeForeign } from './foreign.ts';
 import { type LoginCounts, tryLogins } from './logins.ts';
@@ -16,6 +17,7 @@ import { Secrets } from './secrets.ts';
 import { Sender } from './sender.ts';
 import { floodHandshakes, holdSockets } from './sockets.ts';
 import {
+  LIMITED_STREAM,
   MAX_SCREENS_OF_ADDRESS,
   type Memory,
   measure,
@@ -95,6 +97,8 @@ export interface Report {
   readonly logins: LoginCounts;
   readonly tokens: TokenCounts;
   readonly foreign: number;
+  /** Attacks of the table that were played. */
+  readonly attacks: number;
   readonly ordinary: { readonly requests: number; readonly frames: number };
   readonly memory: readonly MemoryOfProcess[];
   readonly secrets: number;
@@ -160,11 +164,11 @@ async function openScene({ target, seed, api: given, operates }: HostileOptions)
   const document = bodyOf(await ask(line, { method: 'GET', path: '/v1/openapi.json' }));
   line.close();
   for (const { token } of clients) secrets.addToken(token);
-  const others = cluster.slots.filter(({ role }) => role !== 'api').map(({ port }) => port);
+  const others = cluster.slots.filter(({ role, name }) => role !== 'api' && name !== LIMITED_STREAM);
   return {
     ...{ seed, target, api, clients, findings, secrets, logsBefore },
-    streams: cluster.of('stream').map(({ port }) => port),
-    everyPort: [...api, ...others],
+    streams: others.filter(({ role }) => role === 'stream').map(({ port }) => port),
+    everyPort: [...api, ...others.map(({ port }) => port)],
     operations: operationsOf(document),
     world: new World(clients.slice(0, -OTHERS), SYMBOLS),
     judge: new Judge(document, findings),
@@ -209,11 +213,12 @@ class Run {
     const tokens = await tryTokens(this.#scene, victim, this.#options.tokens);
     const foreign = await probeForeign(this.#scene, foreigner, victim);
     const operators = await this.#toOperators(ordinary);
-    await ordinary.stop();
     const scenes = operators === undefined ? [this.#scene] : [this.#scene, operators];
     for (const scene of scenes) judgeReach(scene, operates);
     judgeMemory(this.#scene, this.#memory);
     const logBytes = judgeLogs(this.#scene);
+    const attacks = operates ? await playAttacks(this.#scene, say) : 0;
+    await ordinary.stop();
     if (operates) await judgeLedger(this.#scene);
     return {
       seed,
@@ -226,6 +231,7 @@ class Run {
       logins,
       tokens,
       foreign,
+      attacks,
       ordinary: { requests: ordinary.requests, frames: ordinary.frames },
       memory: [...this.#memory].map(([{ slot }, measured]) => ({ name: slot.name, rounds: measured })),
       secrets: secrets.count,

@@ -33,7 +33,7 @@ say(`SEED=${seed}`);
 process.exit(values.broken ? await proveHarness() : await run());
 
 async function run(): Promise<number> {
-  const replicas = { api: 2, stream: 2, settlement: 1, snapshot: 1, 'operator-api': 2 };
+  const replicas = { api: 2, stream: 3, settlement: 1, snapshot: 1, 'operator-api': 2 };
   const target = await startTarget({ folder: join(folder, 'cluster'), replicas });
   try {
     const options = {

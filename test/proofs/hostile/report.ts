@@ -56,6 +56,7 @@ function figuresTable(report: Report): string {
     ['valid logins behind them', formatCounted(logins.valid)],
     ['forged tokens', `${formatCounted(tokens.forged)}, of which were accepted: ${tokens.accepted}`],
     ["comparisons with another wallet's ids", formatCounted(report.foreign)],
+    ['attacks played', formatCounted(report.attacks)],
     [
       'ordinary requests meanwhile',
       `${formatCounted(ordinary.requests)}, frames ${formatCounted(ordinary.frames)}`,

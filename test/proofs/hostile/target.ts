@@ -89,6 +89,9 @@ export interface Scene {
 
 export const SYMBOLS = ['ETH/USDC', 'BTC/USDC'];
 export const MAX_SCREENS_OF_ADDRESS = 100;
+/** A stream replica that has a limit of handshakes, and gets none of the hostile requests. */
+export const LIMITED_STREAM = 'stream3';
+export const HANDSHAKES_OF_LIMITED = 300;
 
 export interface TargetPlan {
   readonly folder: string;
@@ -133,7 +136,10 @@ export async function startTarget({ folder, replicas, releaseOf }: TargetPlan): 
       HANDSHAKES_PER_MINUTE: '1000000',
       LOG_LEVEL: 'debug',
     },
-    settingsOf: ({ name }) => ({ NODE_OPTIONS: `--inspect=127.0.0.1:${ports.get(name)}` }),
+    settingsOf: ({ name }) => ({
+      NODE_OPTIONS: `--inspect=127.0.0.1:${ports.get(name)}`,
+      ...(name === LIMITED_STREAM && { HANDSHAKES_PER_MINUTE: `${HANDSHAKES_OF_LIMITED}` }),
+    }),
   });
   let isFunded = false;
   return {

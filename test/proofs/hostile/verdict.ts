@@ -189,17 +189,23 @@ export function judgeMemory({ findings }: Scene, measured: ReadonlyMap<Watched, 
   }
 }
 
+/** @param before characters of each log that are not judged */
+export function judgeErrors(
+  { target: { cluster }, findings }: Pick<Scene, 'target' | 'findings'>,
+  before: Scene['logsBefore'],
+): void {
+  for (const slot of cluster.slots)
+    for (const line of cluster.processes.log(slot).slice(before.get(slot)).split('\n'))
+      if (/"level":(?:[56]0|"error"|"fatal")/.test(line))
+        findings.add('no process logs an error', slot.name, line);
+}
+
 /** @returns bytes of all logs */
 export function judgeLogs({ target, secrets, findings, logsBefore }: Scene): number {
   const { cluster, serverLogs } = target;
   const logs = new Map(serverLogs());
-  for (const slot of cluster.slots) {
-    const log = cluster.processes.log(slot);
-    logs.set(slot.name, log);
-    for (const line of log.slice(logsBefore.get(slot)).split('\n'))
-      if (/"level":(?:[56]0|"error"|"fatal")/.test(line))
-        findings.add('no process logs an error', slot.name, line);
-  }
+  for (const slot of cluster.slots) logs.set(slot.name, cluster.processes.log(slot));
+  judgeErrors({ target, findings }, logsBefore);
   let bytes = 0;
   for (const [name, log] of logs) {
     bytes += log.length;
