@@ -7,7 +7,7 @@ import { ANSWER_WITHIN_MS, withTimeLimit } from '../domain/time-limit.ts';
 
 interface WalletReadsOptions {
   readonly atOnce: number;
-  /** Bounds the different reads that may wait. */
+  /** Bounds the callers that may wait. Those who share a read count too, because their replies are written at once. */
   readonly rule?: BoundRule;
   /** Timeout of the wait for a turn, in milliseconds. */
   readonly patienceMs?: number;
@@ -19,6 +19,8 @@ interface WalletReadsOptions {
 
 interface WaitingRead {
   readonly reply: Promise<unknown>;
+  /** Takes the place of one more caller that shares the read. */
+  share(): void;
   begin(): Promise<void>;
   refuse(error: unknown): void;
 }
@@ -70,7 +72,8 @@ export class WalletReads {
     this.#admit(wallet);
     const lane = this.#laneOf(wallet);
     let waiting = lane.waiting.get(name);
-    if (waiting === undefined) {
+    if (waiting !== undefined) waiting.share();
+    else {
       waiting = this.#wait(wallet, lane, name, read);
       if (!lane.isReading) this.#turns.add(wallet);
       this.#beginNext();
@@ -87,7 +90,9 @@ export class WalletReads {
   }
 
   #wait(wallet: string, lane: ReadLane, name: string, read: () => Promise<unknown>): WaitingRead {
-    const place = this.#takePlace(wallet, () => refuse(tooManyReads()));
+    const share = (): void => void places.push(this.#takePlace(wallet, () => refuse(tooManyReads())));
+    const places: Place[] = [];
+    share();
     let resolve!: (reply: unknown) => void;
     let reject!: (error: unknown) => void;
     const reply = new Promise<unknown>((onReply, onError) => {
@@ -96,7 +101,7 @@ export class WalletReads {
     });
     const leave = (): void => {
       clearTimeout(timer);
-      place.giveBack();
+      for (const place of places) place.giveBack();
       lane.waiting.delete(name);
       if (lane.waiting.size === 0 && !lane.isReading) this.#forget(wallet);
     };
@@ -116,7 +121,7 @@ export class WalletReads {
         if (isAway(error)) for (const other of [...lane.waiting.values()]) other.refuse(error);
       }
     };
-    const waiting = { reply, begin, refuse };
+    const waiting = { reply, share, begin, refuse };
     lane.waiting.set(name, waiting);
     this.#lanes.set(wallet, lane);
     return waiting;

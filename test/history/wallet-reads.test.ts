@@ -43,7 +43,7 @@ describe('reads of wallets', () => {
     const turns = new WalletReads({ atOnce: 4 });
     const ask = (name: string) => turns.read('alice', name, reads.read(name));
     const first = ask('list');
-    const waiting = Array.from({ length: 1_000 }, () => ask('list'));
+    const waiting = Array.from({ length: 60 }, () => ask('list'));
     const other = ask('other');
     expect(reads.begun).to.deep.equal(['list']);
     await reads.end();
@@ -71,6 +71,25 @@ describe('reads of wallets', () => {
     expect(new Set(refused.map(({ code }) => code))).to.deep.equal(new Set(['SERVICE_UNAVAILABLE']));
     expect(new Set(refused.map(({ retryAfterSeconds }) => retryAfterSeconds))).to.deep.equal(new Set([1]));
     expect(reads.begun).to.have.length(4);
+  });
+
+  it('are rejected when too many callers wait for the same one, whose replies would be written at once', async () => {
+    const turns = new WalletReads({ atOnce: 1, rule: { ofHolder: 3, inAll: 10 } });
+    const ask = (wallet: string) => turns.read(wallet, 'list', reads.read('list')).catch(({ code }) => code);
+    const first = ask('alice');
+    const waiting = Array.from({ length: 5 }, () => ask('alice'));
+    const other = ask('bob');
+    await reads.end();
+    expect(await first).to.equal(1);
+    for (let end = 0; end < 2; end += 1) await reads.end();
+    const replies = await Promise.all(waiting);
+    expect(replies.filter((reply) => reply === 'SERVICE_UNAVAILABLE')).to.have.length(2);
+    expect(new Set(replies.slice(0, 3)).size).to.equal(1);
+    expect(await other).to.be.a('number');
+    // Their places are free again.
+    const again = Array.from({ length: 4 }, () => ask('alice'));
+    for (let end = 0; end < 2; end += 1) await reads.end();
+    expect(await Promise.all(again)).to.not.include('SERVICE_UNAVAILABLE');
   });
 
   it('run a bounded number at a time, and wallets take turns', async () => {

@@ -78,19 +78,21 @@ export const wokenWaits: Attack = {
       cursors.set(wallet, String(cursor));
     });
     const size = 0.0001;
+    const wait = async (wallet: string): Promise<void> => {
+      const path = `/v1/orders/changes?wait=25&limit=10&after=${cursors.get(wallet)}`;
+      const { status, text } = await ground.ask({ path, wallet });
+      if (status !== 200) ground.found(`a wait that an event woke was answered ${status}: ${text}`);
+      else cursors.set(wallet, JSON.parse(text).cursor);
+    };
     ground.repeat(async () => {
-      await ground.all(wallets, (wallet) =>
-        ground.place(wallet, [{ side: 'sell', price: HIGH - 100, size }]),
-      );
-      let asked = 0;
-      const waits = wallets.map(async (wallet) => {
-        asked += 1;
-        const path = `/v1/orders/changes?wait=5&limit=1&after=${cursors.get(wallet)}`;
-        const { status, text } = await ground.ask({ path, wallet });
-        if (status !== 200) ground.found(`a wait that an event woke was answered ${status}: ${text}`);
-        else cursors.set(wallet, JSON.parse(text).cursor);
-      });
-      while (asked < count) await sleep(10);
+      const waits: Promise<void>[] = [];
+      // At a pace, because the event is the attack and not the requests before it.
+      for (const [index, wallet] of wallets.entries()) {
+        if (ground.isStopped) return;
+        await ground.place(wallet, [{ side: 'sell', price: HIGH - 100, size }]);
+        waits.push(wait(wallet));
+        if (index % 10 === 0) await sleep(5);
+      }
       await sleep(200);
       const sweep = { side: 'buy', price: HIGH - 100, size: count * size, timeInForce: 'IOC' };
       await ground.place(taker, [sweep]);
