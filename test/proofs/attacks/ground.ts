@@ -62,6 +62,8 @@ export class Ground {
   readonly #sockets = new Set<Socket>();
   readonly #loops: Promise<void>[] = [];
   readonly #servers: Redis[] = [];
+  /** Ends requests that wait when the attack ends. */
+  #ending = new AbortController();
   #serial = 0;
 
   constructor(name: string, stage: Stage, scale: Scale) {
@@ -120,7 +122,7 @@ export class Ground {
       method,
       headers: this.#headers(plain),
       body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), this.#ending.signal]),
     });
     return { status: response.status, text: await response.text() };
   }
@@ -253,7 +255,9 @@ export class Ground {
   async stop(): Promise<void> {
     this.isStopped = true;
     for (const socket of this.#sockets) socket.destroy();
+    this.#ending.abort();
     await Promise.all(this.#loops);
+    this.#ending = new AbortController();
   }
 
   close(): void {

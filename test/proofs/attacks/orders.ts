@@ -72,17 +72,17 @@ export const wokenWaits: Attack = {
     const wallets = ground.wallets(count);
     await ground.credit(wallets, ground.base, '1');
     await ground.credit([taker], 'USDC', '1000000');
-    const cursors = new Map<string, string>();
-    await ground.all(wallets, async (wallet) => {
-      const { cursor } = await ground.need({ path: '/v1/orders/changes', wallet });
-      cursors.set(wallet, String(cursor));
-    });
     const size = 0.0001;
     const wait = async (wallet: string): Promise<void> => {
-      const path = `/v1/orders/changes?wait=25&limit=10&after=${cursors.get(wallet)}`;
-      const { status, text } = await ground.ask({ path, wallet });
+      const { cursor } = await ground.need({ path: '/v1/orders/changes', wallet });
+      const { status, text } = await ground.ask({
+        path: `/v1/orders/changes?wait=25&after=${cursor}`,
+        wallet,
+      });
       if (status !== 200) ground.found(`a wait that an event woke was answered ${status}: ${text}`);
-      else cursors.set(wallet, JSON.parse(text).cursor);
+    };
+    const failed = (error: unknown): void => {
+      if (!ground.isStopped) ground.found(`a wait failed: ${error}`);
     };
     ground.repeat(async () => {
       const waits: Promise<void>[] = [];
@@ -90,7 +90,7 @@ export const wokenWaits: Attack = {
       for (const [index, wallet] of wallets.entries()) {
         if (ground.isStopped) return;
         await ground.place(wallet, [{ side: 'sell', price: HIGH - 100, size }]);
-        waits.push(wait(wallet));
+        waits.push(wait(wallet).catch(failed));
         if (index % 10 === 0) await sleep(5);
       }
       await sleep(200);

@@ -40,7 +40,7 @@ export async function playAttacks(scene: Scene, say: (line: string) => void): Pr
   const { cluster } = target;
   // The wallets of attacks accept no terms.
   await cluster.operate('terms', 'off');
-  await cluster.operate('market', 'create', MARKET, ...marketRules('0.01', '0.0001'));
+  await cluster.operate('market', 'create', MARKET, ...marketRules('0.01', '0.0001'), '--fee-bps', '10');
   const stage = await openStage(scene);
   for (const { name, isOutage } of ATTACKS) {
     const before = new Map(cluster.slots.map((slot) => [slot, cluster.processes.log(slot).length]));
