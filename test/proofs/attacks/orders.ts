@@ -184,6 +184,9 @@ async function memoryOf(redis: Redis): Promise<number> {
 const limitOf = async (redis: Redis): Promise<string> =>
   ((await redis.config('GET', 'maxmemory')) as string[])[1]!;
 
+/** Memory that the attack finds: processes look once a second how much is left, and orders fill 3 MB meanwhile. */
+const LEFT_BYTES = 12 * 1_048_576;
+
 /** Live orders with the longest ids, in an engine that has little memory left. */
 export const fullEngine: Attack = fillingServer(
   'live orders that fill the engine',
@@ -191,7 +194,7 @@ export const fullEngine: Attack = fillingServer(
   async (ground, redis) => {
     const wallets = ground.wallets(5);
     await ground.credit(wallets, 'USDC', '1000');
-    await redis.config('SET', 'maxmemory', (await memoryOf(redis)) + ground.pick(4, 12) * 1_048_576);
+    await redis.config('SET', 'maxmemory', (await memoryOf(redis)) + LEFT_BYTES);
     const order = () => ({
       ...{ side: 'buy', price: LOW, size: 0.001 },
       clientOrderId: `${LONG_ID}${ground.serial()}`,
