@@ -3,6 +3,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { type HostPort, type RedisAddress, readRedisAddress } from './address.ts';
 import { findPrimary } from './copies-primary.ts';
+import './fast-strings.ts';
 import { endpointOf, foundServerConnector } from './found-server.ts';
 import { findSlotOwner, type SlotRange } from './slot-owner.ts';
 
