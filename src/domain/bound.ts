@@ -16,23 +16,35 @@ export interface Place {
   giveBack(): void;
 }
 
+/** Whoever holds a place. */
+export interface Taker {
+  /** Ends what holds the place. Called at most once, and never after `giveBack`. */
+  giveWay(): void;
+}
+
 interface Holder {
   readonly name: string;
   held: number;
-  /** In order of arrival. */
-  readonly places: Set<HeldPlace>;
+  /** First of the places, in order of arrival: a set for each holder takes more than the places. */
+  oldest: HeldPlace | undefined;
+  newest: HeldPlace | undefined;
 }
 
 /** Holders are ranked by steps of their share, so that the holder of most is found without a search. */
 const STEPS_OF_SHARE = 64;
+/** Holders without a place that are kept for their next one, because a holder costs more than a place. */
+const MAX_IDLE = 1_024;
 
 export class Bound {
   readonly #rule: BoundRule;
   readonly #step: number;
   readonly #holders = new Map<string, Holder>();
   /** Holders by rank: what they hold, in steps. */
-  readonly #ranks: Set<Holder>[] = [];
+  readonly #ranks: Set<Holder>[] = [new Set()];
+  /** No holder has a higher rank. */
+  #top = 0;
   #held = 0;
+  #idle = 0;
 
   constructor(rule: BoundRule) {
     this.#rule = rule;
@@ -51,40 +63,50 @@ export class Bound {
 
   /**
    * Takes an amount. If that passes the total, places of the holder of most give way, the oldest first.
-   * @param giveWay ends what is held; called at most once, and never after `giveBack`
    * @returns undefined if no other holder holds more than this one then would
    */
-  take(name: string, amount: number, giveWay: () => void): Place | undefined {
+  take(name: string, amount: number, taker: Taker): Place | undefined {
     const wanted = (this.#holders.get(name)?.held ?? 0) + amount;
     while (this.#held + amount > this.#rule.inAll) {
       const most = this.#most();
       if (most === undefined || most.name === name || most.held <= wanted) return undefined;
-      const [oldest] = most.places;
-      oldest!.giveBack();
-      oldest!.giveWay();
+      const oldest = most.oldest!;
+      oldest.giveBack();
+      oldest.taker.giveWay();
     }
     const holder = this.#holderOf(name);
-    const place = new HeldPlace(this, holder, amount, giveWay);
-    holder.places.add(place);
+    if (holder.oldest === undefined) this.#idle -= 1;
+    const place = new HeldPlace(this, holder, amount, taker);
+    append(holder, place);
     this.#change(holder, amount);
     return place;
   }
 
   /** For places only. */
   remove(place: HeldPlace): void {
+    if (!place.isHeld) return;
+    place.isHeld = false;
     const { holder, amount } = place;
-    if (!holder.places.delete(place)) return;
+    unlink(holder, place);
     this.#change(holder, -amount);
-    if (holder.places.size === 0) this.#holders.delete(holder.name);
+    if (holder.oldest !== undefined) return;
+    this.#idle += 1;
+    if (this.#idle > MAX_IDLE) this.#forgetIdle();
   }
 
   #holderOf(name: string): Holder {
     let holder = this.#holders.get(name);
     if (holder === undefined) {
-      holder = { name, held: 0, places: new Set() };
+      holder = { name, held: 0, oldest: undefined, newest: undefined };
       this.#holders.set(name, holder);
+      this.#idle += 1;
     }
     return holder;
+  }
+
+  #forgetIdle(): void {
+    for (const [name, { oldest }] of this.#holders) if (oldest === undefined) this.#holders.delete(name);
+    this.#idle = 0;
   }
 
   #change(holder: Holder, amount: number): void {
@@ -92,10 +114,11 @@ export class Bound {
     this.#held += amount;
     holder.held += amount;
     const to = this.#rankOf(holder);
-    this.#ranks[from]?.delete(holder);
+    this.#ranks[from]!.delete(holder);
     while (this.#ranks.length <= to) this.#ranks.push(new Set());
     if (holder.held > 0) this.#ranks[to]!.add(holder);
-    while (this.#ranks.at(-1)?.size === 0) this.#ranks.pop();
+    this.#top = Math.max(this.#top, to);
+    while (this.#top > 0 && this.#ranks[this.#top]!.size === 0) this.#top -= 1;
   }
 
   #rankOf({ held }: Holder): number {
@@ -104,21 +127,43 @@ export class Bound {
 
   /** Returns a holder of the highest rank: the one that has been there for longest. */
   #most(): Holder | undefined {
-    return this.#ranks.at(-1)?.values().next().value;
+    return this.#ranks[this.#top]!.values().next().value;
   }
+}
+
+function append(holder: Holder, place: HeldPlace): void {
+  place.before = holder.newest;
+  if (holder.newest === undefined) holder.oldest = place;
+  else holder.newest.after = place;
+  holder.newest = place;
+}
+
+/** The place forgets its neighbours: V8 may keep it longer than them, and would keep them with it. */
+function unlink(holder: Holder, place: HeldPlace): void {
+  const { before, after } = place;
+  place.before = undefined;
+  place.after = undefined;
+  if (before === undefined) holder.oldest = after;
+  else before.after = after;
+  if (after === undefined) holder.newest = before;
+  else after.before = before;
 }
 
 class HeldPlace implements Place {
   readonly holder: Holder;
   readonly amount: number;
-  readonly giveWay: () => void;
+  readonly taker: Taker;
+  /** Places of the same holder that came directly before and after this one. */
+  before: HeldPlace | undefined;
+  after: HeldPlace | undefined;
+  isHeld = true;
   readonly #bound: Bound;
 
-  constructor(bound: Bound, holder: Holder, amount: number, giveWay: () => void) {
+  constructor(bound: Bound, holder: Holder, amount: number, taker: Taker) {
     this.#bound = bound;
     this.holder = holder;
     this.amount = amount;
-    this.giveWay = giveWay;
+    this.taker = taker;
   }
 
   giveBack(): void {

@@ -6,6 +6,7 @@
  * command that has waited for longer than its sender waits, or that was given up, is refused and never sent.
  */
 
+import type { Taker } from '../domain/bound.ts';
 import type { Market } from '../domain/market.ts';
 import type { Resume } from '../process/spans.ts';
 import { Turns } from './turns.ts';
@@ -22,7 +23,7 @@ const PATIENCE_MS = 1_000;
 export const UNTOUCHED = Symbol('untouched');
 
 /** The place of a command in its queue. A command that must be tried again keeps it by giving the same ticket again. */
-export class Ticket {
+export class Ticket implements Taker {
   /** Wallet whose turn the command takes; '' for operators. */
   readonly wallet: string;
   /** Number of the command in order of arrival; undefined until the command was queued. */
@@ -32,6 +33,10 @@ export class Ticket {
 
   constructor(wallet: string) {
     this.wallet = wallet;
+  }
+
+  giveWay(): void {
+    this.isGivenUp = true;
   }
 }
 

@@ -93,10 +93,21 @@ export class EngineCore {
     command: () => Promise<T | Stale>,
     refresh: () => Promise<void> = async () => undefined,
   ): Promise<T> {
-    for (let tries = 0; tries < STALE_RETRIES; tries += 1) {
+    const result = await command();
+    return result instanceof Stale ? this.repeat(result, command, refresh) : result;
+  }
+
+  /**
+   * Repeats a command whose script has reported something stale, like `whileCurrent`.
+   * @param stale what the command found
+   */
+  async repeat<T>(stale: Stale, command: () => Promise<T | Stale>, refresh: () => Promise<void>): Promise<T> {
+    let { what } = stale;
+    for (let tries = 1; tries < STALE_RETRIES; tries += 1) {
+      await this.#renew(what, refresh);
       const result = await command();
       if (!(result instanceof Stale)) return result;
-      await this.#renew(result.what, refresh);
+      what = result.what;
     }
     throw new Refusal('SERVICE_UNAVAILABLE', 'the rules changed again and again while the command ran');
   }

@@ -82,15 +82,19 @@ export class EngineOrders {
    * @throws Refusal with the first code of the documented precedence; nothing was written then. SERVICE_UNAVAILABLE
    * leaves the outcome unknown: placing again under the same client order id finds it
    */
-  place(command: PlaceOrder): Promise<Placement> {
+  async place(command: PlaceOrder): Promise<Placement> {
     const { wallet, ticket = new Ticket(wallet) } = command;
-    const place = () => {
+    const waits = this.#waiting.admit(wallet, ticket);
+    try {
       const asked = { command, claim: claimOf(command), ticket };
-      return this.#core.whileCurrent(() => this.#place(asked), this.#refreshMarkets);
-    };
-    return this.#waiting.admit(wallet, place, () => {
-      ticket.isGivenUp = true;
-    });
+      // Without a function for each order, which only an order that is tried again needs.
+      const placement = await this.#place(asked);
+      return placement instanceof Stale
+        ? await this.#core.repeat(placement, () => this.#place(asked), this.#refreshMarkets)
+        : placement;
+    } finally {
+      waits.giveBack();
+    }
   }
 
   /** Places an order at once if nothing has to be read for it, which is almost always so. */
@@ -138,12 +142,12 @@ export class EngineOrders {
 
   /** @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet */
   cancel(wallet: string, orderId: string): Promise<ClosedOrder> {
-    return this.#waiting.admitCancel(wallet, () => this.#cancels.closeOne(wallet, orderId, 'user_cancelled'));
+    return this.#whileWaiting(wallet, () => this.#cancels.closeOne(wallet, orderId, 'user_cancelled'));
   }
 
   /** Cancels those of the named orders that are live orders of the wallet. */
   cancelNamed(wallet: string, orderIds: readonly string[]): Promise<ClosedOrder[]> {
-    return this.#waiting.admitCancel(wallet, () => this.#cancels.cancelNamed(wallet, orderIds));
+    return this.#whileWaiting(wallet, () => this.#cancels.cancelNamed(wallet, orderIds));
   }
 
   /**
@@ -151,11 +155,21 @@ export class EngineOrders {
    * a wallet runs at a time; those that wait for the same scope share the next one.
    */
   cancelAll(wallet: string, symbol: string | null): Promise<ClosedOrder[]> {
-    return this.#waiting.admitCancel(wallet, () =>
+    return this.#whileWaiting(wallet, () =>
       this.#cancelling.run(wallet, symbol ?? '', () =>
         this.#cancels.closeAll(wallet, symbol, 'user_cancelled'),
       ),
     );
+  }
+
+  /** Runs a cancel of a wallet, which is counted meanwhile. */
+  async #whileWaiting<T>(wallet: string, cancel: () => Promise<T>): Promise<T> {
+    const waits = this.#waiting.admitCancel(wallet);
+    try {
+      return await cancel();
+    } finally {
+      waits?.giveBack();
+    }
   }
 
   /** Closes an order as failed. @throws Refusal ORDER_NOT_FOUND when the id names no live order */

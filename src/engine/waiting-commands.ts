@@ -1,11 +1,13 @@
 /** Limits how many commands wait in this process, in all and of one wallet. */
 
-import { Bound } from '../domain/bound.ts';
+import { Bound, type Place, type Taker } from '../domain/bound.ts';
 import { WAITING_COMMANDS } from '../domain/bounds.ts';
 import { Refusal } from '../domain/errors.ts';
 import { neverSent } from './failures.ts';
 
 const RETRY_AFTER_SECONDS = 1;
+
+const TO_ITS_END: Taker = { giveWay: () => undefined };
 
 export class WaitingCommands {
   readonly #bound: Bound;
@@ -27,32 +29,24 @@ export class WaitingCommands {
   }
 
   /**
-   * Runs an order of a wallet unless too many of its commands wait.
-   * @param giveUp called when the order should end unless it was sent, because this wallet has most commands of too many
-   * @throws Refusal SERVICE_UNAVAILABLE when too many wait; the order was not begun
+   * Counts an order of a wallet until its place is given back.
+   * @param order given up when it should end unless it was sent, because this wallet has most commands of too many
+   * @throws Refusal SERVICE_UNAVAILABLE when too many wait
    */
-  async admit<T>(wallet: string, order: () => Promise<T>, giveUp: () => void): Promise<T> {
+  admit(wallet: string, order: Taker): Place {
     this.check(wallet);
-    const place = this.#bound.take(wallet, 1, giveUp);
+    const place = this.#bound.take(wallet, 1, order);
     if (place === undefined) throw neverSent();
-    try {
-      return await order();
-    } finally {
-      place.giveBack();
-    }
+    return place;
   }
 
   /**
-   * Runs a cancel of a wallet unless too many of its commands wait. Those of other wallets never refuse or end it.
-   * @throws Refusal SERVICE_UNAVAILABLE when too many wait; the cancel was not begun
+   * Counts a cancel of a wallet until its place is given back. Commands of other wallets never refuse or end it.
+   * @returns undefined for a cancel that is not counted, because too many commands wait in all
+   * @throws Refusal SERVICE_UNAVAILABLE when too many of the wallet wait
    */
-  async admitCancel<T>(wallet: string, cancel: () => Promise<T>): Promise<T> {
+  admitCancel(wallet: string): Place | undefined {
     this.check(wallet);
-    const place = this.#bound.take(wallet, 1, () => undefined);
-    try {
-      return await cancel();
-    } finally {
-      place?.giveBack();
-    }
+    return this.#bound.take(wallet, 1, TO_ITS_END);
   }
 }

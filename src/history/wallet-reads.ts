@@ -129,7 +129,7 @@ export class WalletReads {
 
   #takePlace(wallet: string, giveWay: () => void): Place {
     if (this.#bound.isFull(wallet)) throw tooManyReads();
-    const place = this.#bound.take(wallet, 1, giveWay);
+    const place = this.#bound.take(wallet, 1, { giveWay });
     if (place === undefined) throw tooBusy();
     return place;
   }

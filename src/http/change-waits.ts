@@ -143,7 +143,7 @@ export class ChangeWaits {
   async enter(wallet: string, caller: Caller): Promise<Waiter> {
     if (this.#bound.isFull(wallet)) throw tooManyReads();
     const waiting = new Waiting(wallet, caller, this.#leave);
-    waiting.place = this.#bound.take(wallet, 1, waiting.end);
+    waiting.place = this.#bound.take(wallet, 1, { giveWay: waiting.end });
     if (waiting.place === undefined) throw tooBusy();
     const ofWallet = this.#waiting.get(wallet) ?? new Set();
     this.#waiting.set(wallet, ofWallet.add(waiting));

@@ -23,7 +23,7 @@ export class UnreadReplies {
    */
   add(holder: string, bytes: number, response: ServerResponse): void {
     const end = (): void => void response.req.socket.destroy();
-    const place = this.#bound.take(holder, bytes, end);
+    const place = this.#bound.take(holder, bytes, { giveWay: end });
     if (place === undefined) end();
     else response.once('close', () => place.giveBack());
   }

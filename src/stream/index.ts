@@ -153,7 +153,7 @@ class StreamServer implements Streams {
       return refuse('RATE_LIMITED', 'too many handshakes from this address in a minute');
     if (this.#connections.isFull(address))
       return refuse('RATE_LIMITED', 'too many connections from this address');
-    const place = this.#connections.take(address, 1, () => socket.destroy());
+    const place = this.#connections.take(address, 1, { giveWay: () => socket.destroy() });
     if (place === undefined) return refuse('SERVICE_UNAVAILABLE', 'too many connections');
     socket.once('close', () => place.giveBack());
     const refusal = await this.#findRefusal(wanted);

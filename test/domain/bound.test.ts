@@ -4,11 +4,13 @@ import { expect } from 'chai';
 import { Bound, type Place } from '../../src/domain/bound.ts';
 import { random, runSeed } from '../support/seed.ts';
 
+const NOBODY = { giveWay: () => undefined };
+
 describe('a bound over all callers', () => {
   it('lets the oldest place of the holder of most give way', () => {
     const bound = new Bound({ ofHolder: 4, inAll: 6 });
     const ended: string[] = [];
-    const take = (holder: string, name: string) => bound.take(holder, 1, () => ended.push(name));
+    const take = (holder: string, name: string) => bound.take(holder, 1, { giveWay: () => ended.push(name) });
     for (const name of ['a1', 'a2', 'a3']) take('alice', name);
     for (const name of ['b1', 'b2', 'c1']) take(name.startsWith('b') ? 'bob' : 'carol', name);
     expect(take('dave', 'd1')).to.not.equal(undefined);
@@ -19,16 +21,16 @@ describe('a bound over all callers', () => {
 
   it('rejects the holder that would have as much as the holder of most', () => {
     const bound = new Bound({ ofHolder: 100, inAll: 100 });
-    bound.take('alice', 60, () => undefined);
-    bound.take('bob', 40, () => undefined);
-    expect(bound.take('bob', 20, () => undefined)).to.equal(undefined);
-    expect(bound.take('alice', 1, () => undefined)).to.equal(undefined);
-    expect(bound.take('bob', 19, () => undefined)).to.not.equal(undefined);
+    bound.take('alice', 60, NOBODY);
+    bound.take('bob', 40, NOBODY);
+    expect(bound.take('bob', 20, NOBODY)).to.equal(undefined);
+    expect(bound.take('alice', 1, NOBODY)).to.equal(undefined);
+    expect(bound.take('bob', 19, NOBODY)).to.not.equal(undefined);
   });
 
   it('tells that a holder has its share, until places come back', () => {
     const bound = new Bound({ ofHolder: 2, inAll: 10 });
-    const places = [bound.take('alice', 1, () => undefined)!, bound.take('alice', 1, () => undefined)!];
+    const places = [bound.take('alice', 1, NOBODY)!, bound.take('alice', 1, NOBODY)!];
     expect([bound.isFull('alice'), bound.isFull('bob')]).to.deep.equal([true, false]);
     places[0]!.giveBack();
     places[0]!.giveBack();
@@ -58,7 +60,7 @@ describe('a bound over all callers', () => {
           expect(ofHolder(held.get(own!)!.holder)).to.be.greaterThan(wanted);
           expect(held.delete(own!)).to.equal(true);
         };
-        own = bound.take(holder, amount, giveWay);
+        own = bound.take(holder, amount, { giveWay });
         if (own !== undefined) held.set(own, { holder, amount });
       }
       const sum = [...held.values()].reduce((total, one) => total + one.amount, 0);

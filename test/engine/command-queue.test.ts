@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
+import type { Refusal } from '../../src/domain/errors.ts';
 import type { Market } from '../../src/domain/market.ts';
 import { CommandQueue, Ticket, UNTOUCHED } from '../../src/engine/command-queue.ts';
 import { WaitingCommands } from '../../src/engine/waiting-commands.ts';
@@ -271,34 +272,27 @@ describe('the queue of a market', () => {
     const waiting = new WaitingCommands({ ofHolder: 4, inAll: 4 });
     const steps = new Steps((command) => command);
     const codes: string[] = [];
-    const order = (wallet: string, number: number): Promise<void> => {
+    const order = (wallet: string, number: number): void => {
       const ticket = new Ticket(wallet);
       const command = `${wallet} ${number}`;
-      const put = async (): Promise<void> => steps.put(command, ticket);
-      const held = new Promise<void>(() => undefined);
-      const giveUp = (): void => {
-        ticket.isGivenUp = true;
-      };
-      return waiting
-        .admit(wallet, () => put().then(() => held), giveUp)
-        .catch(({ code }) => void codes.push(`${command} ${code}`));
+      try {
+        waiting.admit(wallet, ticket);
+        steps.put(command, ticket);
+      } catch (refusal) {
+        codes.push(`${command} ${(refusal as Refusal).code}`);
+      }
     };
-    void order('greedy', 1);
+    order('greedy', 1);
     await turn();
-    for (const number of [2, 3, 4, 5]) void order('greedy', number);
+    for (const number of [2, 3, 4, 5]) order('greedy', number);
     await turn();
     expect(codes, 'beyond its share').to.deep.equal(['greedy 5 SERVICE_UNAVAILABLE']);
-    void order('honest', 1);
-    void order('honest', 2);
-    let cancels = 0;
-    for (const wallet of ['greedy', 'honest', 'other'])
-      await waiting.admitCancel(wallet, async () => {
-        cancels += 1;
-      });
+    order('honest', 1);
+    order('honest', 2);
+    for (const wallet of ['greedy', 'honest', 'other']) waiting.admitCancel(wallet)?.giveBack();
     await steps.finish();
     await steps.finish();
     await turn();
-    expect(cancels).to.equal(3);
     expect(steps.outcomes).to.include({ 'greedy 1': 'greedy 1', 'greedy 2': 'late' });
     expect(steps.calls.flat()).to.include.members(['honest 1', 'honest 2']).and.not.include('greedy 2');
   });

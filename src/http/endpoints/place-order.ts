@@ -53,6 +53,7 @@ export async function placeOrder(
   read: (body: unknown, call: WalletCall) => Asked | Promise<Asked>,
   maxLooks = MAX_LOOKS,
 ): Promise<Placed> {
+  const { services, wallet, restricted } = call;
   try {
     let asked: Asked;
     try {
@@ -64,11 +65,16 @@ export async function placeOrder(
       if (orderId === null) throw refusal;
       return { outcome: 'claimed', orderId };
     }
-    return await place(call, asked, maxLooks);
+    const { request, replaces, filledSize } = asked;
+    const command: PlaceOrder = { wallet, request, restricted, replaces, filledSize };
+    const placement = await services.engine.orders.place(command);
+    if (placement.outcome === 'unchecked') return await placeUnchecked(call, command, placement, maxLooks);
+    count(services, placement);
+    return placement;
   } catch (error) {
     const code = error instanceof Refusal ? error.code : 'INTERNAL_ERROR';
-    call.services.metrics.countOrder('refused', code);
-    if (MAY_HAVE_EVENTS.has(code)) call.services.wakeSettlement();
+    services.metrics.countOrder('refused', code);
+    if (MAY_HAVE_EVENTS.has(code)) services.wakeSettlement();
     throw error;
   }
 }
@@ -93,25 +99,32 @@ export function readOrder(body: unknown, wallet: string): OrderRequest {
   throw new Refusal('FORBIDDEN', 'account: must be the wallet of the session');
 }
 
-async function place(call: WalletCall, asked: Asked, maxLooks: number): Promise<Placed> {
-  const { services, wallet, restricted } = call;
-  const { request, replaces, filledSize } = asked;
-  const command: PlaceOrder = { wallet, request, restricted, replaces, filledSize };
-  let placement = await services.engine.orders.place(command);
+/** Places an order whose client order id only Postgres knows, or does not know. */
+async function placeUnchecked(
+  call: WalletCall,
+  command: PlaceOrder,
+  unchecked: Placement,
+  maxLooks: number,
+): Promise<Placed> {
+  const { services } = call;
+  let placement = unchecked;
   for (let looks = 0; placement.outcome === 'unchecked' && looks < maxLooks; looks += 1) {
-    const orderId = await settledOrderId(call, asked.request.clientOrderId!);
+    const orderId = await settledOrderId(call, command.request.clientOrderId!);
     if (orderId !== null) return { outcome: 'claimed', orderId };
     const { moment: checked, ticket } = placement;
     placement = await services.engine.orders.place({ ...command, checked, ticket });
   }
   if (placement.outcome === 'unchecked')
     throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger took too long to look up the client order id');
-  if (placement.outcome === 'placed') {
-    services.wakeSettlement();
-    const { status, reason } = placement.order;
-    services.metrics.countOrder(status, status === 'rejected' ? reason! : '');
-  }
+  count(services, placement);
   return placement;
+}
+
+function count(services: Services, placed: Placed): void {
+  if (placed.outcome !== 'placed') return;
+  services.wakeSettlement();
+  const { status, reason } = placed.order;
+  services.metrics.countOrder(status, status === 'rejected' ? reason! : '');
 }
 
 /** True if each body repeats an order. */

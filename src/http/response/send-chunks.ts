@@ -29,7 +29,8 @@ export async function sendChunks(
   { contentType, chunks }: ChunkedReply,
 ): Promise<void> {
   const cutting = new AbortController();
-  const place = reports.isFull(holder) ? undefined : reports.take(holder, 1, () => cutting.abort());
+  const taker = { giveWay: () => cutting.abort() };
+  const place = reports.isFull(holder) ? undefined : reports.take(holder, 1, taker);
   if (place === undefined)
     throw new Refusal('SERVICE_UNAVAILABLE', 'other reports are under way: repeat this one later');
   try {
