@@ -30,7 +30,7 @@ export class SignIns {
       throw unavailable('too many sign-ins of this address are under way: let them finish first');
     const tooBusy = (): Refusal => unavailable('too many sign-ins are under way: try again in a moment');
     return new Promise((resolve, reject) => {
-      const place = this.#bound.take(address, 1, () => reject(tooBusy()));
+      const place = this.#bound.take(address, 1, { giveWay: () => reject(tooBusy()) });
       if (place === undefined) throw tooBusy();
       step()
         .finally(() => place.giveBack())

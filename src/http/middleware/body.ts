@@ -5,13 +5,11 @@ import type { IncomingMessage } from 'node:http';
 import { NumberLiteral } from '../../contract/decimals.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { readJson } from '../json.ts';
+import { tellsOfBody } from '../response/index.ts';
 import type { BodyLimits } from '../route.ts';
 
 /** A request names 100 orders at most. */
 const USUAL: BodyLimits = { bytes: 16 * 1024, members: 128 };
-
-/** Awaited to go on when Node's own code has returned. A promise that is kept, because `await undefined` makes one. */
-const nextTurn = Promise.resolve();
 
 /** Fatal: invalid UTF-8 must not become U+FFFD in a client order id. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -29,8 +27,10 @@ export async function readBody(request: IncomingMessage, limits = USUAL): Promis
   if (chunked === undefined && (length === undefined || length === '0')) return {};
   checkType(request);
   if (Number(length) > limits.bytes) throw tooLarge(limits);
-  // Node is still parsing the packet with the head, which usually contains the whole body too.
-  await nextTurn;
+  if (tellsOfBody(request) && !request.complete && !request.destroyed)
+    await new Promise<void>((resolve) => {
+      request.onBody = resolve;
+    });
   const bytes = readWhole(request, limits) ?? (await readBytes(request, limits));
   return bytes.length === 0 ? {} : readObject(decoded(bytes), limits);
 }

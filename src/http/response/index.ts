@@ -8,7 +8,12 @@
  */
 
 export { addHeader, hasHeader, linesOf, replaceHeader, writeHead } from './head.ts';
-export { createMessageClasses, type MessageClasses, useMessageClasses } from './message-classes.ts';
+export {
+  createMessageClasses,
+  type MessageClasses,
+  tellsOfBody,
+  useMessageClasses,
+} from './message-classes.ts';
 export { followConnection } from './queued-replies.ts';
 export { send } from './send.ts';
 export { type ChunkedReply, sendChunks } from './send-chunks.ts';

@@ -34,12 +34,18 @@ function requestsOf(wallets: readonly string[], orderOf: typeof tradingOrder): (
     ].join('\r\n'),
   );
   return () => {
-    const clientOrderId = `bench-${serial.toString().padStart(ID_DIGITS, '0')}`;
-    const body = JSON.stringify({ ...orderOf(serial), clientOrderId });
-    const request = `${heads[serial % heads.length]}${body.length}\r\n\r\n${body}`;
-    serial += 1;
-    return request;
+    const head = heads[serial % heads.length];
+    const body = bodyOfOrder(orderOf);
+    return `${head}${body.length}\r\n\r\n${body}`;
   };
+}
+
+/** The body of the next order. */
+export function bodyOfOrder(orderOf = tradingOrder): string {
+  const clientOrderId = `bench-${serial.toString().padStart(ID_DIGITS, '0')}`;
+  const body = JSON.stringify({ ...orderOf(serial), clientOrderId });
+  serial += 1;
+  return body;
 }
 
 /** Returns the request that cancels an order. @param body answer to `request`, which placed the order */

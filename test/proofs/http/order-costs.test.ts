@@ -3,6 +3,7 @@
 import { expect } from 'chai';
 import { freshLedgerDatabase, freshRedis } from '../../support/servers.ts';
 import { costsOfCommands, MOST } from '../bench/order-costs.ts';
+import { bytesOfReading, MOST_OF_READING } from '../bench/reading-costs.ts';
 
 describe('http: costs of an order', function () {
   this.timeout(300_000);
@@ -15,6 +16,14 @@ describe('http: costs of an order', function () {
   for (const [command, most] of Object.entries(MOST))
     for (const [name, bound] of Object.entries(most))
       it(`makes at most ${bound} ${name} for ${command}`, () => {
-        expect(costs[command as keyof typeof MOST][name as keyof typeof most]).to.be.at.most(bound);
+        expect(costs.commands[command as keyof typeof MOST][name as keyof typeof most]).to.be.at.most(bound);
       });
+
+  it('finds the methods of strings without a dictionary', () => {
+    expect(costs.hasFastStrings).to.equal(true);
+  });
+
+  it(`makes at most ${MOST_OF_READING} bytes to read an order`, () => {
+    expect(bytesOfReading()).to.be.at.most(MOST_OF_READING);
+  });
 });
