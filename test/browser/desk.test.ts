@@ -98,6 +98,7 @@ describe('the desk of operators', () => {
     await page.emulateMedia({ forcedColors: 'active' });
     await signIn(page);
     const current = page.getByRole('navigation').getByRole('button', { name: 'Status' });
+    await current.hover();
     const [shown, chosen] = await current.evaluate((button) => {
       const coloursOf = (element: Element): string[] => {
         const { backgroundColor, color } = getComputedStyle(element);

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { newWallet, placeLimit } from './grids.ts';
-import { bookState, cancelButton, signIn, tableNamed, untilRead } from './screen.ts';
+import { bookState, cancelButton, showTab, signIn, tableNamed, untilRead } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
 import { createWallet } from './wallets.ts';
@@ -76,6 +76,21 @@ describe('the looks of the page', () => {
     });
     expect(hidden, 'the order stays in sight while it is moved').to.deep.equal([]);
     await page.keyboard.press('Escape');
+    await showTab(page, 'Results');
+    const result = tableNamed(page, 'Results')
+      .getByRole('row')
+      .filter({ hasText: /sold without a purchase/ });
+    const [row, frame, last] = await Promise.all([
+      result.boundingBox(),
+      tableNamed(page, 'Results').locator('..').boundingBox(),
+      result.locator('td').last().boundingBox(),
+    ]);
+    expect(row!.height, 'a word on a market takes few lines').to.be.below(100);
+    expect(last!.x + last!.width, 'its figures are in sight').to.be.at.most(frame!.x + frame!.width);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await showTab(page, 'Open orders');
+    expect(await cutIn(page, 'Open orders'), 'on a phone').to.deep.equal([]);
+    await page.setViewportSize({ width: 1280, height: 720 });
     await page.getByRole('button', { name: TINY, exact: true }).click();
     const names = page.getByRole('dialog').getByRole('table', { name: 'Markets' });
     await names.getByText(SYMBOL).waitFor();

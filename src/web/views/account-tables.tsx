@@ -215,7 +215,7 @@ function MoveEditor({ order }: { order: Order }) {
         <input
           ref={input}
           name="price"
-          class="number"
+          class="input number"
           inputMode="decimal"
           autocomplete="off"
           aria-label={`New price of ${nameOfOrder(seen)}`}
@@ -226,7 +226,7 @@ function MoveEditor({ order }: { order: Order }) {
         New size{' '}
         <input
           name="size"
-          class="number"
+          class="input number"
           inputMode="decimal"
           autocomplete="off"
           aria-label={`New size of ${nameOfOrder(seen)}`}

@@ -139,7 +139,7 @@ function BookTable({ market }: { market: Market }) {
                 <>
                   <span class="muted">Mid</span> <strong>{shown(spread.mid)}</strong>{' '}
                   <span class="muted">Spread</span> <span>{shown(spread.spread)}</span>{' '}
-                  <span class="muted">{shown(spread.percent)} %</span>
+                  <span class="muted">{shown(spread.percent)}&nbsp;%</span>
                 </>
               )}
             </td>

@@ -18,7 +18,7 @@ const rowOf = (one: ActsPage['acts'][number]): [number, string[]] => [
     one.act,
     one.by,
     one.reason,
-    [one.wallet, one.market, one.subject].filter((text) => text !== null).join(' ') || '–',
+    [one.wallet, one.market, one.asset, one.subject].filter((text) => text !== null).join(' ') || '–',
   ],
 ];
 
