@@ -5,7 +5,7 @@ import type { BoundRule } from './bound.ts';
 const MIB = 1024 * 1024;
 
 export const UNREAD_REPLIES: BoundRule = { ofHolder: 8 * MIB, inAll: 128 * MIB };
-/** Requests for a wallet's lists and orders that wait for a turn. */
+/** The first reads of a wallet's lists and orders that wait for a turn. */
 export const WAITING_READS: BoundRule = { ofHolder: 64, inAll: 4_096 };
 /** Orders and cancels that wait for the engine. */
 export const WAITING_COMMANDS: BoundRule = { ofHolder: 256, inAll: 16_384 };

@@ -7,7 +7,7 @@ import { ANSWER_WITHIN_MS, withTimeLimit } from '../domain/time-limit.ts';
 
 interface WalletReadsOptions {
   readonly atOnce: number;
-  /** Bounds the callers that may wait. Those who share a read count too, because their replies are written at once. */
+  /** Bounds the different reads that may wait. */
   readonly rule?: BoundRule;
   /** Timeout of the wait for a turn, in milliseconds. */
   readonly patienceMs?: number;
@@ -18,9 +18,8 @@ interface WalletReadsOptions {
 }
 
 interface WaitingRead {
-  readonly reply: Promise<unknown>;
-  /** Takes the place of one more caller that shares the read. */
-  share(): void;
+  /** Returns the reply for one more caller. */
+  share(): Promise<unknown>;
   begin(): Promise<void>;
   refuse(error: unknown): void;
 }
@@ -32,6 +31,24 @@ interface ReadLane {
 }
 
 const RETRY_AFTER_SECONDS = 1;
+/** Callers of one read whose replies are written before other requests have their go. A reply may be 1 MB. */
+const CALLERS_OF_TURN = 32;
+
+const nextTurn = (reply: unknown): Promise<unknown> =>
+  new Promise((resolve) => {
+    setImmediate(resolve, reply);
+  });
+
+/** Returns a function that gives each caller the reply, to some of them in each turn of the event loop. */
+function inTurns(reply: Promise<unknown>): () => Promise<unknown> {
+  let ofTurn = reply;
+  let callers = 0;
+  return () => {
+    if (callers > 0 && callers % CALLERS_OF_TURN === 0) ofTurn = ofTurn.then(nextTurn);
+    callers += 1;
+    return ofTurn;
+  };
+}
 
 /**
  * Runs one read per wallet at a time. A read never starts before it was requested. Callers that wait for the same read
@@ -72,13 +89,12 @@ export class WalletReads {
     this.#admit(wallet);
     const lane = this.#laneOf(wallet);
     let waiting = lane.waiting.get(name);
-    if (waiting !== undefined) waiting.share();
-    else {
+    if (waiting === undefined) {
       waiting = this.#wait(wallet, lane, name, read);
       if (!lane.isReading) this.#turns.add(wallet);
       this.#beginNext();
     }
-    return withTimeLimit(this.#answerMs, waiting.reply as Promise<Reply>, () => {
+    return withTimeLimit(this.#answerMs, waiting.share() as Promise<Reply>, () => {
       throw tooSlow();
     });
   }
@@ -90,9 +106,7 @@ export class WalletReads {
   }
 
   #wait(wallet: string, lane: ReadLane, name: string, read: () => Promise<unknown>): WaitingRead {
-    const share = (): void => void places.push(this.#takePlace(wallet, () => refuse(tooManyReads())));
-    const places: Place[] = [];
-    share();
+    const place = this.#takePlace(wallet, () => refuse(tooManyReads()));
     let resolve!: (reply: unknown) => void;
     let reject!: (error: unknown) => void;
     const reply = new Promise<unknown>((onReply, onError) => {
@@ -101,7 +115,7 @@ export class WalletReads {
     });
     const leave = (): void => {
       clearTimeout(timer);
-      for (const place of places) place.giveBack();
+      place.giveBack();
       lane.waiting.delete(name);
       if (lane.waiting.size === 0 && !lane.isReading) this.#forget(wallet);
     };
@@ -121,7 +135,7 @@ export class WalletReads {
         if (isAway(error)) for (const other of [...lane.waiting.values()]) other.refuse(error);
       }
     };
-    const waiting = { reply, share, begin, refuse };
+    const waiting = { share: inTurns(reply), begin, refuse };
     lane.waiting.set(name, waiting);
     this.#lanes.set(wallet, lane);
     return waiting;
