@@ -20,7 +20,8 @@ export function clientAddresses(trustedHops: number): ClientAddressOf {
   const trust = (_address: string, hop: number): boolean => hop < trustedHops;
   return (request) => {
     const peer = request.socket.remoteAddress ?? '';
-    const claimed = trustedHops === 0 ? peer : proxyAddr(request, trust);
+    // A closed connection has no address, whatever the types of the package say.
+    const claimed = trustedHops === 0 ? peer : ((proxyAddr(request, trust) as string | undefined) ?? peer);
     return clientNetwork(claimed) ?? clientNetwork(peer) ?? 'gone';
   };
 }

@@ -91,6 +91,7 @@ describe('the client of a request', () => {
     ['is the IPv4 address of a mapped entry', 1, from('::1', '::ffff:203.0.113.9'), '203.0.113.9'],
     ['may come with a port', 1, from('::1', '203.0.113.9:4711'), '203.0.113.9'],
     ['has left', 0, from(undefined), 'gone'],
+    ['has left behind a proxy that sent no header', 1, from(undefined), 'gone'],
     ['has left behind a proxy that appended nothing', 1, from(undefined, 'unknown'), 'gone'],
   ];
   for (const [what, hops, one, client] of rows) {
