@@ -43,9 +43,13 @@ export interface Program {
 
 export const sourcesIn = (folder: string): Program => ({ folder, args: ['--import=tsx', 'src/main.ts'] });
 
-/** Builds this release, and returns what its image runs. */
+let isBuilt = false;
+
+/** Builds this release once in a run, and returns what its image runs. */
 export function build(): Program {
-  execFileSync('npm', ['run', '-s', 'build'], { cwd: PRESENT, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (!isBuilt)
+    execFileSync('npm', ['run', '-s', 'build'], { cwd: PRESENT, stdio: ['ignore', 'ignore', 'inherit'] });
+  isBuilt = true;
   return { folder: PRESENT, args: ['--enable-source-maps', 'dist/src/main.js'] };
 }
 
