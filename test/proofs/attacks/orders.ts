@@ -184,8 +184,12 @@ async function memoryOf(redis: Redis): Promise<number> {
 const limitOf = async (redis: Redis): Promise<string> =>
   ((await redis.config('GET', 'maxmemory')) as string[])[1]!;
 
-/** Memory that the attack finds: processes look once a second how much is left, and orders fill 3 MB meanwhile. */
+/**
+ * Memory that the attack finds, and the pause after each batch. Processes look once a second how much is left. The band
+ * from 90 % on is 200 MB of 2 GB, which takes orders half a minute to fill. Here it is some 5 MB, and takes three seconds.
+ */
 const LEFT_BYTES = 12 * 1_048_576;
+const PAUSE_MS = 50;
 
 /** Live orders with the longest ids, in an engine that has little memory left. */
 export const fullEngine: Attack = fillingServer(
@@ -200,7 +204,8 @@ export const fullEngine: Attack = fillingServer(
       clientOrderId: `${LONG_ID}${ground.serial()}`,
     });
     for (const wallet of wallets)
-      while (!ground.isStopped && (await ground.place(wallet, repeated(500, order))) > 0);
+      while (!ground.isStopped && (await ground.place(wallet, repeated(50, order))) > 0)
+        await sleep(PAUSE_MS);
     ground.repeat(async () => {
       for (const wallet of wallets) await ground.place(wallet, repeated(50, order));
     }, 300);
