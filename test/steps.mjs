@@ -11,9 +11,6 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Shared machines stop a process for seconds. The reporter lists each test that needed the second attempt. */
-export const AGAIN = ['--retries', '1'];
-
 /**
  * @typedef {{ title: string, command: string[], endsRun?: boolean }} Step
  * `endsRun` is true if a failure stops the other steps.

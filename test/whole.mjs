@@ -7,12 +7,12 @@
 
 import { parseArgs } from 'node:util';
 import { BROWSER_FIRST, SELECTION } from './selection.mjs';
-import { AGAIN, runGroups } from './steps.mjs';
+import { runGroups } from './steps.mjs';
 
 const again = readOptions();
 const NODE =
   again.node === undefined ? [process.execPath] : ['npx', '-y', '-p', `node@${again.node}`, '--', 'node'];
-const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js', ...AGAIN];
+const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js'];
 /** @returns {{ node?: string | undefined }} */
 function readOptions() {
   try {
@@ -31,7 +31,7 @@ const FIRST = { title: 'tests without servers', command: [...MOCHA, ...SELECTION
 const SERVERS = { title: 'tests with servers', command: [...MOCHA, ...PARALLEL, ...SELECTION.servers] };
 const BROWSER = {
   title: 'browser tests',
-  command: [process.execPath, 'test/browser/main.mjs', ...BROWSER_FIRST, ...AGAIN],
+  command: [process.execPath, 'test/browser/main.mjs', ...BROWSER_FIRST],
 };
 
 process.env.SEED ||= '1';

@@ -1,9 +1,9 @@
 /** Runs the proofs of `.ci/run`, or those that are named: `tests`, `browser`, `packed`. */
 
 import { SELECTION } from '../selection.mjs';
-import { AGAIN, runGroups } from '../steps.mjs';
+import { runGroups } from '../steps.mjs';
 
-const MOCHA = [process.execPath, 'node_modules/mocha/bin/mocha.js', ...AGAIN];
+const MOCHA = [process.execPath, 'node_modules/mocha/bin/mocha.js'];
 /** Compares the times of seven processes, so no other proof runs beside it. */
 const ALONE = 'test/proofs/stream/cadence.test.ts';
 
@@ -14,7 +14,7 @@ const TESTS = {
 };
 const BROWSER = {
   title: 'browser tests',
-  command: [process.execPath, 'test/browser/main.mjs', ...SELECTION.browser, ...AGAIN],
+  command: [process.execPath, 'test/browser/main.mjs', ...SELECTION.browser],
 };
 const PACKED = { title: 'packed', command: [...MOCHA, 'test/proofs/packed/packed.ts'] };
 

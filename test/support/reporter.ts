@@ -1,6 +1,5 @@
 /**
- * Extends mocha's reporter: lists slow and expensive files and tests that needed a second attempt, and prints how to
- * repeat the run's random choices.
+ * Extends mocha's reporter: lists slow and expensive files, and prints how to repeat the run's random choices.
  */
 
 import { relative } from 'node:path';
@@ -9,7 +8,7 @@ import { readProcessorTimes } from './processor-time.ts';
 import { runSeed } from './seed.ts';
 import { runFolder } from './servers.ts';
 
-const { EVENT_RUN_BEGIN, EVENT_RUN_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_TEST_RETRY, EVENT_HOOK_END } =
+const { EVENT_RUN_BEGIN, EVENT_RUN_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_HOOK_END } =
   Mocha.Runner.constants;
 const SLOWEST = 15;
 
@@ -29,18 +28,12 @@ export default class Reporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
     const tookMs = new Map<string, number>();
-    const retried: string[] = [];
     const add = ({ file, duration = 0 }: Mocha.Runnable): void => {
       if (file) tookMs.set(file, (tookMs.get(file) ?? 0) + duration);
     };
 
     runner.on(EVENT_TEST_END, add);
     runner.on(EVENT_HOOK_END, add);
-    runner.on(EVENT_TEST_RETRY, (test: Mocha.Test, error: Error) =>
-      retried.push(
-        `  ${relative('', test.file ?? '')}: ${test.fullTitle()}\n${error.stack ?? error.message}`,
-      ),
-    );
     // Also at the start, for a run that hangs.
     runner.once(EVENT_RUN_BEGIN, () => console.log(`\n  SEED=${runSeed()}`));
     // If a file cannot be loaded or its process dies, no test names the file.
@@ -53,10 +46,6 @@ export default class Reporter extends Mocha.reporters.Spec {
       const spent = readProcessorTimes(runFolder()!);
       if (spent.size > SLOWEST)
         console.log(`  The files that took most processor time, in seconds:\n${highest(spent)}\n`);
-      if (retried.length > 0)
-        console.log(
-          `  Failed at the first attempt, a defect of the test or of the code:\n${retried.join('\n')}\n`,
-        );
       if (runner.failures > 0) console.log(`  SEED=${runSeed()} repeats the random choices of this run.\n`);
     });
   }

@@ -83,7 +83,7 @@ describe('the streams over time', function () {
     // Constant activity, so that no two beats are equal.
     quoting = setInterval(() => exchange.take('buy', '0.001').catch(() => undefined), 500);
   });
-  // A second attempt of a test counts its own clients only.
+  // Each test counts its own clients only.
   afterEach(() => {
     for (const one of watchers.splice(0)) one.close();
     for (const one of sockets.splice(0)) one.destroy();
