@@ -10,7 +10,7 @@ const NONE: Bounds = {
 /** States that are visited where the model has more than a test can wait for. */
 const SOME = 10_000;
 const MORE = 100_000;
-const MOST = 300_000;
+const MOST = 1_100_000;
 
 describe('the model of the copies', function () {
   this.timeout(120_000);
@@ -23,7 +23,7 @@ describe('the model of the copies', function () {
     ['a lost disk', { crashes: 1, lostDisks: 1 }, MOST],
     ['an older disk', { crashes: 1, olderDisks: 1 }, MOST],
     ['a naming and a Postgres that is put back', { namings: 1, putBacks: 1 }, MOST],
-    ['a naming and a lost disk', { namings: 1, crashes: 1, lostDisks: 1 }, MORE],
+    ['a naming and a lost disk', { namings: 1, crashes: 1, lostDisks: 1 }, MOST],
     ['a naming and an older disk', { namings: 1, crashes: 1, olderDisks: 1 }, MORE],
     [
       'a change of the list, crashes and a Postgres that is put back',
