@@ -13,7 +13,7 @@ const MORE = 100_000;
 const MOST = 1_100_000;
 
 describe('the model of the copies', function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
 
   const SOUND_CASES: [name: string, bounds: Partial<Bounds>, most: number][] = [
     ['a naming', { namings: 1 }, MOST],
