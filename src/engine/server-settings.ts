@@ -3,7 +3,7 @@
  */
 
 import type { Redis } from 'ioredis';
-import { LIST_FIELDS, readList } from './copies/list.ts';
+import { readList } from './copies/list.ts';
 import { KEYS } from './keys.ts';
 
 /** Thrown when the server's settings could break what the engine's clients were promised. */
@@ -100,16 +100,16 @@ async function checkVersion(redis: Redis): Promise<void> {
  * @throws EngineMisconfigured when the engine has copies
  */
 export async function checkNoCopies(redis: Redis): Promise<void> {
-  const { names } = readList(await redis.hmget(KEYS.copies, ...LIST_FIELDS).catch(unlessForbidden));
+  const { names } = readList([null, null, await redis.hget(KEYS.copies, 'names').catch(unlessForbidden)]);
   if (names.length < 2) return;
   throw new EngineMisconfigured(
     `the engine has copies (${names.join(', ')}): name them in REDIS_URL as redis+copies://, or drop them by 'copies drop'`,
   );
 }
 
-/** @returns no list for the error of a user that may not read it, because its file is of an earlier release */
-function unlessForbidden(error: unknown): [] {
-  if (error instanceof Error && error.message.startsWith('NOPERM')) return [];
+/** @returns null for the error of a user that may not read the list, because its file is of an earlier release */
+function unlessForbidden(error: unknown): null {
+  if (error instanceof Error && error.message.startsWith('NOPERM')) return null;
   throw error;
 }
 
