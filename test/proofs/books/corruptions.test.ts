@@ -49,6 +49,7 @@ const EMPTY = [
   'closing_balances',
   'daily_balances',
   'engine_copies',
+  'engine_lists',
 ];
 
 type Change = (column: string) => string;
