@@ -4,13 +4,19 @@ import { SELECTION } from '../selection.mjs';
 import { runGroups } from '../steps.mjs';
 
 const MOCHA = [process.execPath, 'node_modules/mocha/bin/mocha.js'];
-/** Compares the times of seven processes, so no other proof runs beside it. */
-const ALONE = 'test/proofs/stream/cadence.test.ts';
+/** Figures of these depend on how soon their processes run, so no other proof runs beside them. */
+const ALONE = ['test/proofs/stream/cadence.test.ts', 'test/proofs/http/order-costs.test.ts'];
 
-const CADENCE = { title: 'cadence of the streams', command: [...MOCHA, ALONE] };
+const MEASURED = { title: 'proofs that measure', command: [...MOCHA, ...ALONE] };
 const TESTS = {
   title: 'proofs',
-  command: [...MOCHA, '--parallel', '--jobs', '3', ...SELECTION.proofs.filter((file) => file !== ALONE)],
+  command: [
+    ...MOCHA,
+    '--parallel',
+    '--jobs',
+    '3',
+    ...SELECTION.proofs.filter((file) => !ALONE.includes(file)),
+  ],
 };
 const BROWSER = {
   title: 'browser tests',
@@ -19,11 +25,11 @@ const BROWSER = {
 const PACKED = { title: 'packed', command: [...MOCHA, 'test/proofs/packed/packed.ts'] };
 
 /** @type {Record<string, import('../steps.mjs').Step[][]>} */
-const PARTS = { tests: [[CADENCE], [TESTS]], browser: [[BROWSER]], packed: [[PACKED]] };
+const PARTS = { tests: [[MEASURED], [TESTS]], browser: [[BROWSER]], packed: [[PACKED]] };
 
 // One seed for all steps, so that it repeats the whole run.
 process.env.SEED ||= String(Date.now() % 2 ** 31);
 const named = process.argv.slice(2);
 await runGroups(
-  named.length > 0 ? named.flatMap((name) => PARTS[name] ?? []) : [[CADENCE], [TESTS, BROWSER], [PACKED]],
+  named.length > 0 ? named.flatMap((name) => PARTS[name] ?? []) : [[MEASURED], [TESTS, BROWSER], [PACKED]],
 );
