@@ -19,6 +19,16 @@ const LONG = [
   'stream/streams',
   'ledger/settle',
   'history/order-changes',
+  'proofs/roles/outage-costs',
+  'proofs/commands',
+  'proofs/http/made-up-places',
+  'proofs/engine/copies/model',
+];
+
+/** @param {string[]} some */
+const longestFirst = (some) => [
+  ...long.filter((file) => some.includes(file)),
+  ...some.filter((file) => !long.includes(file)),
 ];
 
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
@@ -43,9 +53,9 @@ export const SELECTION = {
   /** Tests without servers, of `npm test`. */
   first: others.filter(needsNone),
   /** Tests with servers, of `npm test`. */
-  servers: [...long, ...others.filter((file) => !needsNone(file) && !long.includes(file))],
+  servers: longestFirst(others.filter((file) => !needsNone(file))),
   /** Proofs in mocha. */
-  proofs: ofProofs,
+  proofs: longestFirst(ofProofs),
   /** The other files of the browser. */
   browser: ofBrowser.filter((file) => !BROWSER_FIRST.includes(file)),
 };
