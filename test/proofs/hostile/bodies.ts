@@ -52,7 +52,8 @@ function validMembers(
   return Object.entries(example ?? drawObject(body, { world, wallet, dice })).map(([name, shown]) => {
     const choices: readonly unknown[] = members.get(name)?.enum ?? [];
     const isChoice = choices.length > 1 && dice.chance(0.3);
-    const known = example && (isChoice ? dice.pick(choices) : world.valueOf(name, wallet, dice));
+    const drawn = name === 'clientOrderId' ? 'newClientOrderId' : name;
+    const known = example && (isChoice ? dice.pick(choices) : world.valueOf(drawn, wallet, dice));
     return [name, JSON.stringify(known ?? shown)];
   });
 }
