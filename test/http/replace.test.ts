@@ -1,6 +1,8 @@
 /** Tests `POST /v1/orders/replace`: its answers, and the orders as lists show them before and after settlement. */
 
 import { expect } from 'chai';
+import request from 'supertest';
+import { instead } from '../support/instead.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 const ROUTE = '/v1/orders/replace';
@@ -114,5 +116,25 @@ describe(`POST ${ROUTE}`, () => {
     expect(body.order).to.deep.equal(old.order);
     const { body: accepted } = await replace({ orderId: old.id, price: 1000, size: 9 });
     expect(accepted.replaced.id).to.equal(old.id);
+  });
+
+  it('is refused, as cancels are, while nobody can tell the order of a client order id', async () => {
+    const { body: old } = await trader.order(bid({ clientOrderId: 'hidden' }));
+    const { engine } = fixture.services;
+    const orders = instead(engine.orders, { find: () => new Promise(() => undefined) });
+    const { app } = await fixture.replica({}, { engine: { ...engine, orders } });
+    const as = <Sent extends request.Test>(sent: Sent): Sent => sent.auth(trader.token, { type: 'bearer' });
+    const replies = await Promise.all([
+      as(request(app).post(ROUTE)).send(bid({ replacesClientOrderId: 'hidden' })),
+      as(request(app).delete('/v1/orders/by-client-id/hidden')),
+      as(request(app).post('/v1/orders/cancel-batch')).send({ clientOrderIds: ['hidden'] }),
+    ]);
+    for (const { status, body } of replies)
+      expect([status, body.error]).to.deep.equal([
+        503,
+        'the order of this client order id cannot be looked up, and nothing was done: try again',
+      ]);
+    const { body } = await trader.get(`/v1/orders/${old.id}`);
+    expect(body.order.status).to.equal('resting');
   });
 });

@@ -11,7 +11,7 @@ import { checked } from '../checked.ts';
 import { closedReply } from '../replies/order.ts';
 import type { Reply, Writers } from '../replies/reply.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';
-import { findOrderId } from './find-order-id.ts';
+import { findOrderToChange } from './find-order-id.ts';
 
 export const deleteOrder = walletRoute({
   method: 'DELETE',
@@ -37,7 +37,7 @@ export const deleteOrderByClientId = walletRoute({
   codes: codesOf('cancelling'),
   request: orderByClientIdRequest,
   async handle(call, write) {
-    const orderId = await findOrderId(call, checked(orderByClientIdRequest, call.params).clientOrderId);
+    const orderId = await findOrderToChange(call, checked(orderByClientIdRequest, call.params).clientOrderId);
     if (orderId === null) throw new Refusal('ORDER_NOT_FOUND');
     return cancel(call, orderId, write);
   },

@@ -8,7 +8,7 @@ import { cancelBatchSchema, type cancelResultSchema } from '../../order/reply.ts
 import { checked } from '../checked.ts';
 import { closedReply } from '../replies/order.ts';
 import { type WalletCall, walletRoute } from '../route.ts';
-import { findOrderId } from './find-order-id.ts';
+import { findOrderToChange } from './find-order-id.ts';
 
 type CancelResult = Written<typeof cancelResultSchema>;
 
@@ -43,7 +43,7 @@ export const postCancelBatch = walletRoute({
 /** One after the other, so that a request never occupies more than one connection of Postgres. */
 async function idsOf(call: WalletCall, clientOrderIds: readonly string[]): Promise<(string | null)[]> {
   const ids: (string | null)[] = [];
-  for (const id of clientOrderIds) ids.push(await findOrderId(call, id));
+  for (const id of clientOrderIds) ids.push(await findOrderToChange(call, id));
   return ids;
 }
 

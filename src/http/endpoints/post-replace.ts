@@ -5,7 +5,7 @@ import { orderRequestSchema, replacedOrder } from '../../order/request.ts';
 import { checked } from '../checked.ts';
 import { REPLACE_BODIES } from '../openapi/order-bodies.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';
-import { findOrderId } from './find-order-id.ts';
+import { findOrderToChange } from './find-order-id.ts';
 import { type Asked, admitOrders, placeOrder, readOrder, refuseFullQueue } from './place-order.ts';
 import { placedReply } from './post-order.ts';
 
@@ -45,6 +45,6 @@ async function readReplacement(body: unknown, call: WalletCall): Promise<Asked> 
   const { orderId, replacesClientOrderId, filledSize } = checked(replacedOrder, body);
   const request = readOrder(body, call.wallet);
   // The engine refuses an id that no order has, after a repeated request.
-  const replaces = orderId ?? (await findOrderId(call, replacesClientOrderId!)) ?? '';
+  const replaces = orderId ?? (await findOrderToChange(call, replacesClientOrderId!)) ?? '';
   return { request, replaces, filledSize };
 }
