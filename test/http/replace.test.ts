@@ -125,7 +125,7 @@ describe(`POST ${ROUTE}`, () => {
     const { app } = await fixture.replica({}, { engine: { ...engine, orders } });
     const as = <Sent extends request.Test>(sent: Sent): Sent => sent.auth(trader.token, { type: 'bearer' });
     const replies = await Promise.all([
-      as(request(app).post(ROUTE)).send(bid({ replacesClientOrderId: 'hidden' })),
+      as(request(app).post(ROUTE)).send(bid({ replacesClientOrderId: 'hidden', clientOrderId: 'new' })),
       as(request(app).delete('/v1/orders/by-client-id/hidden')),
       as(request(app).post('/v1/orders/cancel-batch')).send({ clientOrderIds: ['hidden'] }),
     ]);

@@ -61,6 +61,8 @@ export async function placeOrder(
       // An await costs, also of what is there.
       asked = reading instanceof Promise ? await reading : reading;
     } catch (refusal) {
+      // Whoever could not be asked for the one order is not asked for the other.
+      if (refusal instanceof Refusal && refusal.code === 'SERVICE_UNAVAILABLE') throw refusal;
       const orderId = await knownOrder(call, body);
       if (orderId === null) throw refusal;
       return { outcome: 'claimed', orderId };
