@@ -3,7 +3,6 @@
  */
 
 import type { Redis } from 'ioredis';
-import { readList } from './copies/list.ts';
 import { KEYS } from './keys.ts';
 
 /** Thrown when the server's settings could break what the engine's clients were promised. */
@@ -100,7 +99,7 @@ async function checkVersion(redis: Redis): Promise<void> {
  * @throws EngineMisconfigured when the engine has copies
  */
 export async function checkNoCopies(redis: Redis): Promise<void> {
-  const { names } = readList([null, null, await redis.hget(KEYS.copies, 'names').catch(unlessForbidden)]);
+  const names = (await redis.hget(KEYS.copies, 'names').catch(unlessForbidden))?.split(' ') ?? [];
   if (names.length < 2) return;
   throw new EngineMisconfigured(
     `the engine has copies (${names.join(', ')}): name them in REDIS_URL as redis+copies://, or drop them by 'copies drop'`,

@@ -61,9 +61,16 @@ async function look({ copies }: OperatorServices): Promise<Seen> {
   return copies();
 }
 
-const versionsOf = (seen: Seen): number[] => [...seen.values()].map((server) => server?.version ?? 0);
+/** A server that answers. */
+interface Answer extends SeenServer {
+  readonly server: string;
+}
 
-const answersOf = (seen: Seen): SeenServer[] => [...seen.values()].flatMap((server) => server ?? []);
+const answersOf = (seen: Seen): Answer[] =>
+  [...seen].flatMap(([server, one]) => (one === undefined ? [] : [{ server, ...one }]));
+
+const latestVersion = (row: CopiesRow | undefined, answers: readonly Answer[]): number =>
+  Math.max(row?.version ?? 0, ...answers.map(({ version }) => version));
 
 /** @throws OperatorRefusal where the row is of an earlier moment than the servers */
 function checkRow(row: ReadCopiesRow, seen: Seen): void {
@@ -197,13 +204,10 @@ async function force(
       'CONFIRM',
       `${server} becomes the only copy: ${loss}. Repeat the command with --confirm ${server}`,
     );
-  const version = Math.max(row.version, ...versionsOf(seen));
-  await ledger.copies.reset({ ...found, server, version }, [found, ...answersOf(seen)]);
+  const answers = answersOf(seen);
+  const version = latestVersion(row, answers);
+  await ledger.copies.reset({ ...found, server, version }, [found, ...answers]);
   return shortResult(`${server} is the only copy: ${loss}`, { primary: server, loss });
-}
-
-interface Answer extends SeenServer {
-  readonly server: string;
 }
 
 /**
@@ -240,7 +244,7 @@ export async function adopt(
   seen: Seen,
   { ledger }: Pick<OperatorServices, 'ledger'>,
 ): Promise<CommandResult> {
-  const answers = [...seen].flatMap(([server, one]) => (one === undefined ? [] : [{ server, ...one }]));
+  const answers = answersOf(seen);
   const row = await ledger.copies.read(answers);
   if (!answers.some((one) => one.version > 0)) throw refused('NO_COPIES', 'no server has a list of copies');
   const ahead = row === undefined ? answers : answers.filter((one) => isAheadOf(row, one));
@@ -251,7 +255,7 @@ export async function adopt(
   const doubt = whyConfirm(best, answers, ahead);
   if (doubt !== undefined && confirm !== server)
     throw refused('CONFIRM', `${doubt} repeat the command with --confirm ${server}`);
-  const version = Math.max(row?.version ?? 0, ...versionsOf(seen));
+  const version = latestVersion(row, answers);
   await ledger.copies.reset({ ...best, version }, [best, ...answers]);
   return shortResult(`${server} is the primary; the other copies join again`, { primary: server });
 }

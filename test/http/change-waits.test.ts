@@ -10,6 +10,29 @@ import { eventually } from '../support/eventually.ts';
 
 const LONG_MS = 60_000;
 
+const newCaller = () => Object.assign(new EventEmitter(), { destroyed: false });
+
+const waitsOn = (engine: object): ChangeWaits => {
+  const connect = () => ({ disconnect: () => undefined }) as unknown as Redis;
+  return new ChangeWaits({ engine, connect } as unknown as ConstructorParameters<typeof ChangeWaits>[0]);
+};
+
+/** Makes an engine whose last event is 10, and that tells later ones once they are in `told`. */
+const tellingEngine = (told: readonly EngineEvent[]) => ({
+  lifecycle: { tenure: 1 },
+  reads: { position: async () => ({ epoch: 4, sequence: 10, settled: 9 }) },
+  outbox: {
+    isTold: true,
+    async awaitEvents(_connection: Redis, { sequence }: Cursor): Promise<EngineEvent[]> {
+      await sleep(5);
+      return told.filter((event) => event.sequence === sequence + 1);
+    },
+  },
+});
+
+const closedIn = (sequence: number, orders: readonly object[]): EngineEvent =>
+  ({ epoch: 4, sequence, timeMs: 1, kind: 'orders_closed', orders }) as unknown as EngineEvent;
+
 describe('requests that wait for changes', () => {
   it('are answered when another engine answers, whose events are awaited from its own end', async () => {
     const asked: Cursor[] = [];
@@ -25,12 +48,8 @@ describe('requests that wait for changes', () => {
         },
       },
     };
-    const connect = () => ({ disconnect: () => undefined }) as unknown as Redis;
-    const waits = new ChangeWaits({ engine, connect } as unknown as ConstructorParameters<
-      typeof ChangeWaits
-    >[0]);
-    const caller = Object.assign(new EventEmitter(), { destroyed: false });
-    const waiter = await waits.enter('0x1', caller);
+    const waits = waitsOn(engine);
+    const waiter = await waits.enter('0x1', newCaller());
     waiter.rest();
     const woken = waiter.next(LONG_MS);
     await eventually('the stream is followed', () => asked.length > 0);
@@ -45,26 +64,12 @@ describe('requests that wait for changes', () => {
   it('are told events that came while they waited, by the engine that gave them', async () => {
     const wallet = '0x1';
     const told: EngineEvent[] = [];
-    const engine = {
-      lifecycle: { tenure: 1 },
-      reads: { position: async () => ({ epoch: 4, sequence: 10, settled: 9 }) },
-      outbox: {
-        isTold: true,
-        async awaitEvents(_connection: Redis, { sequence }: Cursor): Promise<EngineEvent[]> {
-          await sleep(5);
-          return told.filter((event) => event.sequence === sequence + 1);
-        },
-      },
-    };
-    const connect = () => ({ disconnect: () => undefined }) as unknown as Redis;
-    const waits = new ChangeWaits({ engine, connect } as unknown as ConstructorParameters<
-      typeof ChangeWaits
-    >[0]);
-    const waiter = await waits.enter(wallet, Object.assign(new EventEmitter(), { destroyed: false }));
+    const engine = tellingEngine(told);
+    const waits = waitsOn(engine);
+    const waiter = await waits.enter(wallet, newCaller());
     expect(waits.tailOf(wallet)).to.deep.include({ since: 10, events: [] });
     waiter.rest();
-    const closed = { kind: 'orders_closed', orders: [{ id: 'a', wallet }] };
-    told.push({ epoch: 4, sequence: 11, timeMs: 1, ...closed } as unknown as EngineEvent);
+    told.push(closedIn(11, [{ id: 'a', wallet }]));
     expect(await waiter.next(LONG_MS)).to.equal(true);
     expect(waits.tailOf(wallet)).to.deep.include({ since: 10, events: told });
     expect(waits.tailOf(wallet)!.position.sequence).to.equal(11);
@@ -80,35 +85,20 @@ describe('requests that wait for changes', () => {
   it('are woken some at a time by one event, so that other requests have their go', async () => {
     const wallets = Array.from({ length: 220 }, (_none, index) => `0x${index}`);
     const orders = wallets.map((wallet, index) => ({ id: `${index}`, wallet }));
-    let isTold = false;
-    const engine = {
-      lifecycle: { tenure: 1 },
-      reads: { position: async () => ({ epoch: 4, sequence: 10, settled: 9 }) },
-      outbox: {
-        isTold: true,
-        async awaitEvents(_connection: Redis, { sequence }: Cursor): Promise<EngineEvent[]> {
-          await sleep(5);
-          const event = { epoch: 4, sequence: 11, timeMs: 1, kind: 'orders_closed', orders };
-          return isTold && sequence === 10 ? [event as unknown as EngineEvent] : [];
-        },
-      },
-    };
-    const connect = () => ({ disconnect: () => undefined }) as unknown as Redis;
-    const waits = new ChangeWaits({ engine, connect } as unknown as ConstructorParameters<
-      typeof ChangeWaits
-    >[0]);
+    const told: EngineEvent[] = [];
+    const waits = waitsOn(tellingEngine(told));
     /** Waits that were woken between two turns of the event loop. */
     const ofTurns: number[] = [];
     let woken = 0;
     const waiting = wallets.map(async (wallet) => {
-      const waiter = await waits.enter(wallet, Object.assign(new EventEmitter(), { destroyed: false }));
+      const waiter = await waits.enter(wallet, newCaller());
       waiter.rest();
       expect(await waiter.next(LONG_MS)).to.equal(true);
       woken += 1;
       waiter.leave();
     });
     await eventually('all wait', () => waits.count === wallets.length);
-    isTold = true;
+    told.push(closedIn(11, orders));
     let before = 0;
     while (woken < wallets.length) {
       await new Promise((resolve) => setImmediate(resolve));

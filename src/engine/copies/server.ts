@@ -128,7 +128,7 @@ interface OrderedBy {
   readonly epoch: number;
 }
 
-/** A server before the row was read, which therefore has the list of that server. */
+/** A server as it was seen before the row was read: Postgres knew its list then. */
 type SeenBefore = Pick<SeenServer, 'runId' | 'mark'>;
 
 /**
@@ -168,20 +168,15 @@ async function order(
 ): Promise<Obeyed> {
   // One packet, so that all of it is of one connection, and of one run of the server.
   const looking = redis.pipeline().watch(KEYS.copies).hgetBuffer(KEYS.engine, 'state');
-  const looks = await looking
-    .hmget(KEYS.copies, ...LIST_FIELDS)
-    .info('server')
-    .role()
-    .exec();
-  const [, state, list, info, role] = looks!.map(([error, reply]) => {
+  const looks = await looking.hget(KEYS.copies, 'mark').info('server').role().exec();
+  const [, state, mark, info, role] = looks!.map(([error, reply]) => {
     if (error !== null) throw error;
     return reply;
   });
   const now = { ...readState(state as Buffer | null), runId: runIdIn(info as string) };
-  const { mark } = readList(list as (string | null)[]);
   const knowsMore = now.epoch > row.epoch;
   const hasLess = least !== undefined && (compareHistory(now, least) < 0 || readRole(role).isPrimary);
-  const isAnother = now.runId !== seen.runId || mark !== seen.mark || hasLess;
+  const isAnother = now.runId !== seen.runId || (mark ?? '') !== seen.mark || hasLess;
   if (knowsMore || isAnother) {
     await redis.unwatch();
     return knowsMore ? 'knows more' : 'changed';

@@ -210,29 +210,20 @@ function MoveEditor({ order }: { order: Order }) {
         if (event.key === 'Escape') close();
       }}
     >
-      <label>
-        New price{' '}
-        <input
-          ref={input}
-          name="price"
-          class="input number"
-          inputMode="decimal"
-          autocomplete="off"
-          aria-label={`New price of ${nameOfOrder(seen)}`}
-          defaultValue={price}
-        />
-      </label>
-      <label>
-        New size{' '}
-        <input
-          name="size"
-          class="input number"
-          inputMode="decimal"
-          autocomplete="off"
-          aria-label={`New size of ${nameOfOrder(seen)}`}
-          defaultValue={size}
-        />
-      </label>
+      {[['price', price, input] as const, ['size', size, null] as const].map(([name, figure, ref]) => (
+        <label key={name}>
+          New {name}{' '}
+          <input
+            ref={ref}
+            name={name}
+            class="input number"
+            inputMode="decimal"
+            autocomplete="off"
+            aria-label={`New ${name} of ${nameOfOrder(seen)}`}
+            defaultValue={figure}
+          />
+        </label>
+      ))}
       <button type="submit" class="button small">
         Move
       </button>

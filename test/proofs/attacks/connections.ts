@@ -21,18 +21,22 @@ const withId = (ground: Ground, order: object): object => ({
 
 const repeated = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
+/** Gives each wallet funds and orders. */
+async function fill(
+  ground: Ground,
+  wallets: ReturnType<Ground['wallets']>,
+  { usdc, orders }: { readonly usdc: string; readonly orders: () => object[] },
+): Promise<void> {
+  await ground.credit(wallets, 'USDC', usdc);
+  await ground.all(wallets, (wallet) => ground.place(wallet, orders()));
+}
+
 /** Lists of some wallets, asked for in pipelines that nobody reads. */
 export const unreadLists: Attack = {
   name: 'lists that nobody reads',
   async begin(ground) {
     const wallets = ground.wallets(ground.pick(4, 17));
-    await ground.credit(wallets, 'USDC', '10');
-    await ground.all(wallets, (wallet) =>
-      ground.place(
-        wallet,
-        repeated(100, () => withId(ground, IOC)),
-      ),
-    );
+    await fill(ground, wallets, { usdc: '10', orders: () => repeated(100, () => withId(ground, IOC)) });
     for (const wallet of wallets) {
       const list = ground.text({ path: '/v1/orders', wallet }).repeat(60);
       for (let socket = 0; socket < ground.pick(4, 40); socket += 1) ground.deaf(ground.stage.api, list);
@@ -84,13 +88,7 @@ export const madeUpPlaces: Attack = {
   name: 'made-up cursors of changes',
   async begin(ground) {
     const wallets = ground.wallets(ground.pick(2, 4));
-    await ground.credit(wallets, 'USDC', '100');
-    await ground.all(wallets, (wallet) =>
-      ground.place(
-        wallet,
-        repeated(ground.pick(500, 4_000), () => IOC),
-      ),
-    );
+    await fill(ground, wallets, { usdc: '100', orders: () => repeated(ground.pick(500, 4_000), () => IOC) });
     const most = 20_000;
     for (const wallet of wallets) {
       const scope = { list: 'changes', wallet };
