@@ -52,8 +52,7 @@ function validMembers(
   return Object.entries(example ?? drawObject(body, { world, wallet, dice })).map(([name, shown]) => {
     const choices: readonly unknown[] = members.get(name)?.enum ?? [];
     const isChoice = choices.length > 1 && dice.chance(0.3);
-    const drawn = name === 'clientOrderId' ? 'newClientOrderId' : name;
-    const known = example && (isChoice ? dice.pick(choices) : world.valueOf(drawn, wallet, dice));
+    const known = example && (isChoice ? dice.pick(choices) : world.valueOf(name, wallet, dice));
     return [name, JSON.stringify(known ?? shown)];
   });
 }

@@ -132,7 +132,7 @@ const MAX_GROWTH_MIB = 12;
 const MAX_MORE_SOCKETS = 16;
 
 /** The least share of the requests to an operation that must be answered with 200 or 201. */
-const LEAST_GOOD_SHARE = 0.005;
+const LEAST_GOOD_SHARE = 0.01;
 
 /** Requests to an operation. */
 export interface Reach {

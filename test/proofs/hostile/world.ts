@@ -83,20 +83,16 @@ export class World {
     // Some ids are those of another wallet.
     const owner = this.#knownOf(dice.chance(0.9) ? wallet : dice.pick(this.wallets));
     // The members of one request name the same order, the one that became live last.
-    const live = dice.chance(0.9) ? [...owner.live.values()] : [];
+    const live = dice.chance(0.7) ? [...owner.live.values()] : [];
     const recent = live.at(-1);
-    const liveClientId = (): string =>
-      live.findLast(({ clientOrderId }) => clientOrderId !== null)?.clientOrderId ??
-      dice.pick(owner.clientIds) ??
-      'none';
+    const clientId = live.findLast(({ clientOrderId }) => clientOrderId !== null)?.clientOrderId;
     const values: Readonly<Record<string, () => unknown>> = {
       address: () => (dice.chance(0.8) ? wallet : dice.pick(this.wallets)).address,
       account: () => (dice.chance(0.8) ? wallet : dice.pick(this.wallets)).address,
       orderId: () => recent?.id ?? dice.pick(owner.orderIds) ?? '0'.repeat(34),
-      clientOrderId: liveClientId,
-      replacesClientOrderId: liveClientId,
-      newClientOrderId: () =>
-        dice.pick([dice.pick(owner.clientIds), undefined, undefined]) ?? `id-${dice.below(5_000)}`,
+      clientOrderId: () =>
+        dice.pick([clientId, dice.pick(owner.clientIds), undefined]) ?? `id-${dice.below(5_000)}`,
+      replacesClientOrderId: () => clientId ?? dice.pick(owner.clientIds) ?? 'none',
       filledSize: () => '0',
       cursor: () => dice.pick(owner.cursors) ?? 'A'.repeat(CURSOR_LENGTH),
       after: () => dice.pick(owner.cursors) ?? 'A'.repeat(CURSOR_LENGTH),
