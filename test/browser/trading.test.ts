@@ -347,15 +347,18 @@ describe('trading on the page', () => {
     // A typed size is the size of the order that was seen: what is filled meanwhile is taken off.
     await openEditor('sell 0.5 LEFT at 2009.5');
     await page.getByRole('textbox', { name: 'New size of sell 0.5 LEFT at 2009.5' }).fill('0.4');
+    const heard = await hearing(page);
     await take('2009.5', '0.2');
-    await page.getByRole('status').getByText('Sold 0.2 LEFT at 2009.5').waitFor();
+    await untilRead(
+      () => heard('Sold 0.2 LEFT at 2009.5'),
+      (count) => count > 0,
+    );
     await page.keyboard.press('Enter');
     await asked.getByText(/Sell 0\.2 LEFT at 2009\.5/).waitFor();
     await asked.getByRole('button', { name: 'Move it' }).click();
     await cancelButton(page, 'sell 0.2 LEFT at 2009.5').waitFor();
     expect(await live()).to.deep.equal(['0.2 at 2009.5']);
     // An order that ends takes its question with it.
-    const heard = await hearing(page);
     await openEditor('sell 0.2 LEFT at 2009.5');
     await page.keyboard.type('2008');
     await page.keyboard.press('Enter');
