@@ -9,7 +9,7 @@ const SMALLEST = [
   'campaign --rounds 1 --faults kill.snapshot --traders 2 --rate 20 --seed 1',
   'simulation --histories 2 --steps 40 --workers 1 --seed 1',
   'simulation --copies 3 --histories 1 --steps 40 --workers 1 --seed 1',
-  'hostile --requests 1200 --logins 6 --tokens 6 --rounds 1 --seed 1',
+  'hostile --requests 1200 --logins 6 --tokens 6 --attacks challenges --rounds 1 --seed 1',
   'proofs equivalence --operations 300 --seed 1',
   'proofs order-routes --cases 2 --seed 1',
   'proofs growth --orders 10000 --seed 1',
@@ -30,7 +30,7 @@ const argumentsOf = (command: string): [string, ...string[]] =>
   words(command).map((word) => word.replace('kill.snapshot', 'kill snapshot')) as [string, ...string[]];
 
 describe('the commands of proofs', function () {
-  this.timeout(240_000);
+  this.timeout(600_000);
 
   for (const command of SMALLEST)
     it(`end with 0: npm run ${command}`, async () => {

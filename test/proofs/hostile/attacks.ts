@@ -34,15 +34,19 @@ async function openStage({ api, target, secrets }: Scene): Promise<Stage> {
   };
 }
 
-/** @returns the number of attacks */
-export async function playAttacks(scene: Scene, say: (line: string) => void): Promise<number> {
+/**
+ * @param text in the names of the attacks that are played
+ * @returns the number of them
+ */
+export async function playAttacks(scene: Scene, text: string, say: (line: string) => void): Promise<number> {
   const { target, findings } = scene;
   const { cluster } = target;
   // The wallets of attacks accept no terms.
   await cluster.operate('terms', 'off');
   await cluster.operate('market', 'create', MARKET, ...marketRules('0.01', '0.0001'), '--fee-bps', '10');
   const stage = await openStage(scene);
-  for (const { name, isOutage } of ATTACKS) {
+  const attacks = ATTACKS.filter(({ name }) => name.includes(text));
+  for (const { name, isOutage } of attacks) {
     const before = new Map(cluster.slots.map((slot) => [slot, cluster.processes.log(slot).length]));
     const playing = await play({ name, stage, scale: 'small' });
     await sleep(PLAY_MS);
@@ -51,5 +55,5 @@ export async function playAttacks(scene: Scene, say: (line: string) => void): Pr
     if (isOutage === undefined) judgeErrors(scene, before);
     say(`attack: ${name}`);
   }
-  return ATTACKS.length;
+  return attacks.length;
 }

@@ -7,6 +7,9 @@ import type { SignedIn } from './world.ts';
 
 const PATIENCE_MS = 20_000;
 
+/** An order that rests, since its price is far from every other. */
+export const RESTING = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 10, size: 1 };
+
 export interface Plain {
   readonly method: string;
   readonly path: string;
@@ -44,6 +47,9 @@ export async function ask(line: Line, plain: Plain): Promise<WireReply> {
     throw new Error(`${plain.method} ${plain.path}: ${replies.length} replies${isClosed ? ', closed' : ''}`);
   return replies[0]!;
 }
+
+export const placeResting = (line: Line, token: string, clientOrderId?: string): Promise<WireReply> =>
+  ask(line, { method: 'POST', path: '/v1/orders', token, body: { ...RESTING, clientOrderId } });
 
 export const bodyOf = ({ text }: WireReply): Record<string, unknown> => JSON.parse(text);
 

@@ -1,7 +1,7 @@
 /** Asks protected routes for another wallet's ids. The replies must be those for ids that never existed, byte for byte. */
 
 import { CURSOR_LENGTH } from '../../../src/contract/cursor.ts';
-import { addressOf, ask, bodyOf, type Plain } from './client.ts';
+import { addressOf, ask, bodyOf, type Plain, placeResting, RESTING } from './client.ts';
 import type { Operation } from './operations.ts';
 import type { Scene } from './target.ts';
 import { itemName } from './values.ts';
@@ -15,10 +15,6 @@ interface Foreign {
   readonly id: string;
   readonly never: readonly string[];
 }
-
-const MARKET = 'ETH/USDC';
-/** Far from every other price, so that the orders rest. */
-const LOW_PRICE = 10;
 
 /** Headers that differ between any two replies. */
 const OWN_HEADERS = new Set(['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit-reset']);
@@ -70,8 +66,7 @@ interface VictimOrder {
 
 async function victimOrders(line: Line, { token }: SignedIn): Promise<VictimOrder[]> {
   const place = async (clientOrderId: string): Promise<VictimOrder> => {
-    const order = { market: MARKET, side: 'buy', type: 'limit', price: LOW_PRICE, size: 1, clientOrderId };
-    const reply = await ask(line, { method: 'POST', path: '/v1/orders', token, body: order });
+    const reply = await placeResting(line, token, clientOrderId);
     if (reply.status !== 200) throw new Error(`the victim cannot place: ${reply.text}`);
     const { id, status } = bodyOf(reply);
     return { id: String(id), clientOrderId, status };
@@ -115,8 +110,7 @@ function probesOf(
         return [(id: string): Plain => ({ method, path, token, body: { [list]: [id] } })];
       if (!members.has(name)) return [];
       // A client order id alone is a look-up; an account is checked once the order is whole.
-      const order = { market: MARKET, side: 'buy', type: 'limit', price: LOW_PRICE, size: 1 };
-      const rest = name === 'clientOrderId' ? {} : order;
+      const rest = name === 'clientOrderId' ? {} : RESTING;
       return [(id: string): Plain => ({ method, path, token, body: { ...rest, [name]: id } })];
     });
 }

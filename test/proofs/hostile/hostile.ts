@@ -33,7 +33,7 @@ import { Line } from './wire.ts';
 import { type SignedIn, World } from './world.ts';
 
 /** A run that is long enough for each fault. */
-const SHORT = { requests: 1_200, logins: 90, tokens: 60, rounds: 4, held: 30, operates: false };
+const SHORT = { requests: 1_200, logins: 90, tokens: 60, rounds: 4, held: 30, operates: false, attacks: '' };
 
 interface ProofOptions {
   readonly folder: string;
@@ -75,8 +75,10 @@ export interface HostileOptions {
   readonly held: number;
   /** Ports of the API replicas, those of the cluster unless given. */
   readonly api?: readonly number[];
-  /** True to pause trading for a part of the requests, and to reconcile at the end. */
+  /** True to pause trading for a part of the requests, to play attacks, and to reconcile at the end. */
   readonly operates: boolean;
+  /** Text in the names of the attacks that are played. */
+  readonly attacks: string;
   readonly say: (line: string) => void;
 }
 
@@ -165,12 +167,13 @@ async function openScene({ target, seed, api: given, operates }: HostileOptions)
   line.close();
   for (const { token } of clients) secrets.addToken(token);
   const others = cluster.slots.filter(({ role, name }) => role !== 'api' && name !== LIMITED_STREAM);
+  const world = new World(clients.slice(0, -OTHERS), SYMBOLS);
   return {
-    ...{ seed, target, api, clients, findings, secrets, logsBefore },
+    ...{ seed, target, api, clients, findings, secrets, logsBefore, world },
     streams: others.filter(({ role }) => role === 'stream').map(({ port }) => port),
     everyPort: [...api, ...others.map(({ port }) => port)],
     operations: operationsOf(document),
-    world: new World(clients.slice(0, -OTHERS), SYMBOLS),
+    stocked: world.wallets,
     judge: new Judge(document, findings),
     option: '',
     leastJudged: 0,
@@ -217,7 +220,7 @@ class Run {
     for (const scene of scenes) judgeReach(scene, operates);
     judgeMemory(this.#scene, this.#memory);
     const logBytes = judgeLogs(this.#scene);
-    const attacks = operates ? await playAttacks(this.#scene, say) : 0;
+    const attacks = operates ? await playAttacks(this.#scene, this.#options.attacks, say) : 0;
     await ordinary.stop();
     if (operates) await judgeLedger(this.#scene);
     return {

@@ -17,6 +17,7 @@ const values = readOptions(
     requests: ['requests over HTTP and handshakes', '50000'],
     logins: ['invalid logins', '2000'],
     tokens: ['forged tokens', '500'],
+    attacks: ['text in the names of the attacks that are played at the end', ''],
     rounds: ['parts after each of which memory is measured', '10'],
     seed: ['repeats the requests of a run', newSeed()],
     only: ['sends the request of this number of a run once more, and nothing else'],
@@ -37,7 +38,7 @@ async function run(): Promise<number> {
   const target = await startTarget({ folder: join(folder, 'cluster'), replicas });
   try {
     const options = {
-      ...{ target, seed, say, held: 120, operates: true },
+      ...{ target, seed, say, held: 120, operates: true, attacks: values.attacks },
       requests: wholeNumber('requests', values.requests),
       logins: wholeNumber('logins', values.logins),
       tokens: wholeNumber('tokens', values.tokens),

@@ -1,7 +1,7 @@
 /** The routes for operators as a target: their document, keys of several rights, and values that their schemas take. */
 
 import type { Random } from '../../support/seed.ts';
-import { ask, bodyOf } from './client.ts';
+import { ask, bodyOf, placeResting } from './client.ts';
 import { operationsOf } from './operations.ts';
 import type { Scene } from './target.ts';
 import { Judge } from './verdict.ts';
@@ -33,9 +33,6 @@ const reason = 'hostile';
 const LEAST_JUDGED = 100;
 /** Live orders that may be voided. */
 const ORDERS = 60;
-const MARKET_OF_ORDERS = 'ETH/USDC';
-/** Far from every other price, so that the orders rest. */
-const LOW_PRICE = 10;
 
 /** Values of the names that the routes for operators give another meaning, or have alone. */
 class OperatorWorld extends World {
@@ -111,6 +108,7 @@ export async function openOperators(scene: Scene, owner: SignedIn): Promise<Scen
     everyPort: ports,
     clients: keys,
     operations: operationsOf(document),
+    stocked: [],
     world: new OperatorWorld(keys, await restingOrders(scene, owner)),
     judge: new Judge(document, findings),
     option: '--operators ',
@@ -141,9 +139,8 @@ async function prepared(port: number, { token, address }: SignedIn): Promise<Rec
 async function restingOrders({ api }: Scene, { token }: SignedIn): Promise<string[]> {
   const line = new Line(api[0]!);
   const ids: string[] = [];
-  const order = { market: MARKET_OF_ORDERS, side: 'buy', type: 'limit', price: LOW_PRICE, size: 1 };
   for (let left = ORDERS; left > 0; left -= 1) {
-    const reply = await ask(line, { method: 'POST', path: '/v1/orders', token, body: order });
+    const reply = await placeResting(line, token);
     if (reply.status !== 200) throw new Error(`no order rests: ${reply.text}`);
     ids.push(String(bodyOf(reply).id));
   }

@@ -76,6 +76,8 @@ export interface Scene {
   /** All wallets with a session. Hostile requests have those of `world` only. */
   readonly clients: readonly SignedIn[];
   readonly world: World;
+  /** Wallets of `world` that always have a live order of late. */
+  readonly stocked: readonly SignedIn[];
   readonly judge: Judge;
   readonly findings: Findings;
   readonly secrets: Secrets;
