@@ -96,7 +96,9 @@ const NAME = change(
   `$2 = any (members || former) and (server <> $2 or run_id is distinct from $3)`,
 );
 const LEAVE = change(
-  `members = array_remove(members, $2), joining = array_remove(joining, $2)`,
+  `members = array_remove(members, $2), joining = array_remove(joining, $2),
+    former = case when $2 = any (members) and cardinality(members) <= $3 then former || array[$2::text]
+      else former end`,
   `server <> $2 and $2 = any (members || joining)`,
 );
 const START_JOINING = change(`joining = array[$2]`, `joining = '{}' and not $2 = any (members)`);
@@ -221,8 +223,11 @@ export function copyRegister({ public: pool }: Pick<Pools, 'public'>) {
      * @param runId under which it was found fit to lead; null leaves that to the keepers
      */
     name: (row: CopiesRow, server: string, runId: string | null) => changed(NAME, row, server, runId),
-    /** Answers stop waiting for a server after this. */
-    leave: (row: CopiesRow, server: string) => changed(LEAVE, row, server),
+    /**
+     * Answers stop waiting for a server after this.
+     * @param least number of copies that an answer needs: a server that leaves fewer stays a candidate
+     */
+    leave: (row: CopiesRow, server: string, least: number) => changed(LEAVE, row, server, least),
     /** Answers begin to wait for a server after this. */
     async startJoining(row: CopiesRow, server: string) {
       await askOnce(pool, FORGET_LISTS, [row.version]);

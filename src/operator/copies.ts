@@ -175,7 +175,8 @@ async function drop(
     );
   if (!row.members.includes(server) && !row.joining.includes(server))
     throw refused('NO_COPY', `${server} is no copy; 'copies' shows them`);
-  const left = await services.ledger.copies.leave(row, server);
+  // It is given up, so it is no candidate either.
+  const left = await services.ledger.copies.leave(row, server, 0);
   if (left === undefined)
     throw refused('COPIES_CHANGED', 'the copies changed meanwhile, and nothing was done: try again');
   await untilPrimaryKnows(left, services);

@@ -325,14 +325,15 @@ export class CopiesKeeper {
     const unfit = members.find(({ seen }) => seen?.unfit !== undefined);
     if (unfit !== undefined) this.#tell(`the copy ${unfit.name} is set wrongly`, { why: unfit.seen!.unfit });
     const late = unfit ?? members.find(({ inStepAt, isLeaving }) => isLeaving || now - inStepAt > copyLateMs);
-    if (late === undefined || row.members.length <= minCopies) return false;
-    await this.#changed(row, 'left', late.name, register.leave(row, late.name));
+    // Without a late one as many as needed would remain, or orders wait for it. An unfit one acknowledges what it may lose.
+    if (late === undefined || (unfit === undefined && row.members.length <= minCopies)) return false;
+    await this.#changed(row, 'left', late.name, register.leave(row, late.name, minCopies));
     return true;
   }
 
   /** The joining copy becomes a member after a whole round that waited for it, once its own file has everything. */
   async #letJoin(row: CopiesRow): Promise<void> {
-    const { register, rounds, copyLateMs } = this.#options;
+    const { register, rounds, copyLateMs, minCopies } = this.#options;
     const [name] = row.joining;
     const round = await rounds.prove().catch(() => undefined);
     const isProved =
@@ -345,7 +346,7 @@ export class CopiesKeeper {
       return this.#changed(row, 'joined', name!, register.join(row, name!));
     const { inStepAt = 0, isLeaving } = this.#named(name!) ?? {};
     if (isLeaving || performance.now() - inStepAt > copyLateMs)
-      await this.#changed(row, 'left', name!, register.leave(row, name!));
+      await this.#changed(row, 'left', name!, register.leave(row, name!, minCopies));
   }
 
   async #changed(

@@ -706,7 +706,7 @@ function changeList(state: State, at: number, rules: Rules, step: Step): void {
   const { members, joining } = postgres;
   const isMember = has(members, at);
   if (isSeenInStep(state, at)) becomeKnown(state, at, step);
-  if (state.left.changes > 0 && isMember && size(members) > 2) {
+  if (state.left.changes > 0 && isMember && size(members) >= 2) {
     const [rest, left] = [members & ~bit(at), spent(state, 'changes')];
     const { version } = nextList(state, rest);
     if (rules.shrinksPostgresFirst) step(`${at} leaves`, servers, { ...nextRow(state, rest, joining), left });
@@ -754,8 +754,9 @@ function nextRow(state: State, members: number, joining: number): Partial<Shared
   const { postgres, lists } = state;
   const list = nextList(state, members | joining);
   const { version } = list;
+  const former = size(members) < LEAST ? postgres.former | (postgres.members & ~members) : 0;
   return {
-    postgres: { ...postgres, version, members, joining, former: size(members) < LEAST ? postgres.former : 0 },
+    postgres: { ...postgres, version, members, joining, former },
     namings: laterRow(state, postgres.epoch, version),
     lists: [...lists, list],
   };

@@ -46,9 +46,10 @@ function instead(
   change: (before: Change, ...asked: Parameters<Change>) => ReturnType<Change>,
 ): () => void {
   const changed = settling.map(({ ledger: { copies } }) => ({ copies, before: copies[name] }));
-  for (const { copies, before } of changed) copies[name] = (row, server) => change(before, row, server);
+  for (const { copies, before } of changed)
+    Object.assign(copies, { [name]: (...asked: Parameters<Change>) => change(before, ...asked) });
   return () => {
-    for (const { copies, before } of changed) copies[name] = before;
+    for (const { copies, before } of changed) Object.assign(copies, { [name]: before });
   };
 }
 
@@ -125,10 +126,10 @@ describe('the keepers of the copies', function () {
     const mayLeave = new Promise<void>((resolve) => {
       letLeave = resolve;
     });
-    const undo = instead(stage, 'leave', async (leave, row, server) => {
+    const undo = instead(stage, 'leave', async (leave, ...asked) => {
       isLeaving = true;
       await mayLeave;
-      return leave(row, server);
+      return leave(...asked);
     });
     process.kill(pid, 'SIGSTOP');
     try {
@@ -152,8 +153,8 @@ describe('the keepers of the copies', function () {
     process.kill(pid, 'SIGSTOP');
     await untilLeft(name);
     let hasBegun = false;
-    const undo = instead(stage, 'startJoining', async (startJoining, row, server) => {
-      const begun = await startJoining(row, server);
+    const undo = instead(stage, 'startJoining', async (startJoining, ...asked) => {
+      const begun = await startJoining(...asked);
       hasBegun ||= begun !== undefined;
       // It hangs before answers wait for it.
       if (hasBegun) process.kill(pid, 'SIGSTOP');

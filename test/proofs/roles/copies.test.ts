@@ -112,6 +112,24 @@ describe('an engine with copies', function () {
     await nothingIsLost();
   });
 
+  it('answers nothing while the settings of all copies are wrong, and goes on when one is right', async () => {
+    const flush = (name: string, when: string) =>
+      asAdmin(serverOf(name), (redis) => redis.config('SET', 'appendfsync', when));
+    const { server, members } = await stage.row();
+    const copies = members.filter((name) => name !== server);
+    for (const name of copies) await flush(name, 'everysec');
+    const isAlone = async (): Promise<boolean> => (await stage.row()).members.join() === server;
+    await eventually('all copies have left', isAlone, OUTAGE_MS);
+    await sleep(1_000);
+    const before = trading.answered.size;
+    await sleep(1_000);
+    expect(trading.answered.size).to.equal(before);
+    await flush(copies[0]!, 'always');
+    await goesOn();
+    await flush(copies[1]!, 'always');
+    await nothingIsLost();
+  });
+
   it('loses nothing when replication and all other connections break at random bytes', async () => {
     const dice = random(runSeed());
     for (let times = 0; times < BREAKS; times += 1) {

@@ -156,7 +156,7 @@ describe('copies of the engine that are started again', function () {
     const [next, third] = members.filter((name) => name !== first) as [string, string];
     const redisUrl = stage.copies.url.replace(`,${third}`, '').replace(`@${third},`, '@');
     await stage.restart({ redisUrl, minCopies: 1 });
-    await stage.settling[0]!.ledger.copies.leave(await stage.row(), third);
+    await stage.settling[0]!.ledger.copies.leave(await stage.row(), third, 0);
     await trading.goesOn();
     const copy = trading.serverOf(next);
     await asAdmin(copy, async (redis) => {
