@@ -149,6 +149,41 @@ export async function hearing(page: Page): Promise<(sentence: string) => Promise
     }, sentence);
 }
 
+/** Waits for a sentence that is heard, since the status line shows only the last one. */
+export const untilHeard = (heard: Awaited<ReturnType<typeof hearing>>, sentence: string): Promise<number> =>
+  untilRead(
+    () => heard(sentence),
+    (count) => count > 0,
+  );
+
+/**
+ * Turns the document, as a translation into Arabic does.
+ * @returns the texts whose characters then do not stand from left to right
+ */
+export const reorderedWhenTurned = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    for (const element of [document.documentElement, document.body]) element.dir = 'rtl';
+    const placeOf = (text: Text, at: number): DOMRect | undefined => {
+      const range = document.createRange();
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      return range.getClientRects()[0];
+    };
+    const isReordered = (text: Text): boolean => {
+      const places = [...text.data].map((_, at) => placeOf(text, at)).filter((place) => place?.width);
+      return places.some((place, at) => {
+        const before = places[at - 1];
+        return before !== undefined && place!.top < before.bottom && place!.left < before.left;
+      });
+    };
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found: string[] = [];
+    while (walker.nextNode())
+      if (isReordered(walker.currentNode as Text)) found.push((walker.currentNode as Text).data);
+    for (const element of [document.documentElement, document.body]) element.dir = '';
+    return found;
+  });
+
 /** Makes the page believe that nobody, or somebody, sees it. */
 export const setVisibility = (page: Page, state: 'hidden' | 'visible'): Promise<void> =>
   page.evaluate((value) => {

@@ -17,6 +17,7 @@ import {
   showTab,
   signIn,
   submit,
+  untilHeard,
   untilRead,
 } from './screen.ts';
 import { type Rest, type Stage, sharedStage } from './stage.ts';
@@ -512,9 +513,8 @@ describe('trading on the page', () => {
       await fillForm(page, { side: 'buy', type: 'Limit', price: '1999.5', size: '1' });
       await submit(page, 'buy');
       await cancelButton(page, 'buy 1 TELL at 1999.5').waitFor();
-      const told = page.getByRole('status');
       await sell('0.4');
-      await told.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC.').waitFor();
+      await untilHeard(heard, 'Bought 0.4 TELL at 1999.5 on average for 799.8 USDC.');
       const sent = page.getByRole('list', { name: 'Orders you sent' });
       await sent.getByText('Bought 0.4 TELL at 1999.5 on average for 799.8 USDC, resting 0.6').waitFor();
       await page.getByRole('tab', { name: 'Fills 1 new' }).waitFor();
@@ -525,14 +525,14 @@ describe('trading on the page', () => {
       await setVisibility(page, 'hidden');
       await sell('0.6');
       const whole = 'Bought 1 TELL at 1999.5 on average for 1999.5 USDC';
-      await told.getByText(`Your order to buy 1 TELL at 1999.5 is filled: ${whole}.`).waitFor();
+      await untilHeard(heard, `Your order to buy 1 TELL at 1999.5 is filled: ${whole}.`);
       expect(await page.title()).to.equal('(2) TELL/USDC · Redbook');
       await setVisibility(page, 'visible');
       await sent.getByText(whole).waitFor();
       const { id } = await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1500', size: '1' });
       await cancelButton(page, 'buy 1 TELL at 1500').waitFor();
       await rest('DELETE', `/v1/orders/${id}`);
-      await told.getByText('Your order to buy 1 TELL at 1500 has ended: cancelled: you').waitFor();
+      await untilHeard(heard, 'Your order to buy 1 TELL at 1500 has ended: cancelled: you');
       await page.getByRole('button', { name: 'Close the message' }).click();
       await showTab(page, 'History');
       const history = await untilRead(
@@ -562,7 +562,7 @@ describe('trading on the page', () => {
       await setVisibility(other, 'visible');
       await fillForm(page, { side: 'buy', type: 'Limit', price: '2001', size: '0.2' });
       await submit(page, 'buy');
-      await other.getByRole('status').getByText('Bought 0.2 TELL at 2001 on average').waitFor();
+      await untilHeard(otherHeard, 'Bought 0.2 TELL at 2001 on average');
       expect(await heard('Bought 0.2 TELL at 2001 on average for 400.2 USDC + 0.4002 fee. ')).to.equal(1);
       expect(waits).to.deep.equal([]);
       await dragOrder(page, rest, grid.symbol, sell);
@@ -570,7 +570,7 @@ describe('trading on the page', () => {
       await placeLimit(rest, { market: grid.symbol, side: 'buy', price: '1999.5', size: '0.3' });
       await cancelButton(other, 'buy 0.3 TELL at 1999.5').waitFor();
       await Promise.all([page.close(), sell('0.3')]);
-      await other.getByRole('status').getByText('is filled: Bought 0.3 TELL').waitFor();
+      await untilHeard(otherHeard, 'is filled: Bought 0.3 TELL');
       expect(await otherHeard('is filled: Bought 0.3 TELL')).to.equal(1);
     },
   );

@@ -13,6 +13,7 @@ import {
   setVisibility,
   signIn,
   submit,
+  untilHeard,
   untilRead,
 } from './screen.ts';
 import { type Rest, type Stage, sharedStage } from './stage.ts';
@@ -106,15 +107,14 @@ describe('watching the page', () => {
         () => one.title(),
         (title) => title === 'WATCH/USDC at 2000.5 · WATCH/USDC · Redbook',
       );
-    const told = page.getByRole('status').getByText('WATCH/USDC has reached 2000.5.');
     await untilRead(
       async () => given(),
       ({ notice, sound }) => notice === 1 && sound === 1,
     );
     await maker('DELETE', `/v1/orders/${id}`);
-    // The sentence waits for the reader.
+    // The sentence waits for the reader, who is signed out and hears no other.
+    await page.getByRole('status').getByText('WATCH/USDC has reached 2000.5.').waitFor();
     await setVisibility(page, 'visible');
-    await told.waitFor();
     expect(await page.title()).to.not.include('2000.5 ·');
     for (const count of heard) expect(await count('WATCH/USDC has reached 2000.5.')).to.equal(1);
     expect(given()).to.deep.equal({ notice: 1, sound: 1 });
@@ -124,6 +124,50 @@ describe('watching the page', () => {
     for (const at of ['2000.5', '1990'])
       await dialog.getByRole('button', { name: `Remove the alert of ${SYMBOL} at ${at}` }).click();
     expect(await page.evaluate(() => localStorage.getItem('redbook:alerts'))).to.equal('[]');
+  });
+
+  browserTest('says once that the browser makes no notifications, and why', async (open) => {
+    const ofWatch = { market: SYMBOL, isRise: true, reachedAt: null };
+    const set = ['2000.5', '2000.7'].map((price) => ({ ...ofWatch, id: price, price }));
+    const browsers: readonly (readonly [why: string, change: () => void])[] = [
+      ['this browser knows none', () => Reflect.deleteProperty(window, 'Notification')],
+      [
+        'this browser was told to refuse them',
+        () => Object.defineProperty(Notification, 'permission', { value: 'denied' }),
+      ],
+      [
+        'this browser makes none for pages',
+        () => {
+          function Illegal(): never {
+            throw new TypeError('Illegal constructor. Use ServiceWorkerRegistration.showNotification()');
+          }
+          Object.assign(window, { Notification: Object.assign(Illegal, { permission: 'granted' }) });
+        },
+      ],
+    ];
+    const told = await Promise.all(
+      browsers.map(async ([why, change]) => {
+        const { page } = await open(url, {
+          choices: { alerts: JSON.stringify(set) },
+          prepare: async ({ context }) => void (await context.addInitScript(change)),
+        });
+        await bookState(page, 'live').waitFor();
+        return { why, heard: await hearing(page) };
+      }),
+    );
+    const none = ' There are no notifications: ';
+    for (const [bid, reached] of [
+      ['2000.2', '2000.5'],
+      ['2000.6', '2000.7'],
+    ] as const) {
+      const { id } = await placeLimit(maker, { market: SYMBOL, side: 'buy', price: bid, size: '1' });
+      for (const { heard } of told) await untilHeard(heard, `${SYMBOL} has reached ${reached}.`);
+      await maker('DELETE', `/v1/orders/${id}`);
+    }
+    for (const { why, heard } of told) {
+      expect(await heard(`${SYMBOL} has reached 2000.5.${none}${why}.`)).to.equal(1);
+      expect(await heard(none)).to.equal(1);
+    }
   });
 
   browserTest('asks before the last tab with open orders closes, unless it need not', async (open) => {
@@ -147,10 +191,10 @@ describe('watching the page', () => {
     await submit(other, 'buy');
     for (const one of [page, other])
       await cancelButton(one, 'buy 1 WATCH at 1999.5').waitFor({ state: 'attached' });
+    const heard = [await hearing(page), await hearing(other)];
     // A fill gives one notification and one sound, in whichever tab waits for it.
     await placeLimit(maker, { market: SYMBOL, side: 'sell', price: '1999.5', size: '0.4' });
-    for (const one of [page, other])
-      await one.getByRole('status').getByText('Bought 0.4 WATCH at 1999.5 on average').waitFor();
+    for (const one of heard) await untilHeard(one, 'Bought 0.4 WATCH at 1999.5 on average');
     await untilRead(
       async () => given(),
       ({ notice, sound }) => notice === 1 && sound === 1,
