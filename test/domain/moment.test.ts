@@ -18,6 +18,9 @@ describe('times', () => {
       ['2026-11-01 12:00:00.5+02', AT + 500],
       ['2026-11-01 05:30:00-04:30', AT],
       ['2026-11-01t10:00:00z', AT],
+      // A plus sign in a query that nobody has encoded is a space.
+      ['2026-11-01T12:00:00 02:00', AT],
+      ['2026-11-01 10:00:00 00', AT],
     ] as const)
       expect(parseMoment(text), text).to.equal(expected);
   });
