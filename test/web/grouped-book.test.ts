@@ -22,14 +22,15 @@ describe('the rows of the order book', () => {
       asks,
     });
     const figures = [curves!.bids.total, ...curves!.prices].map((figure) => figure.toFixed(4));
-    expect(figures).to.deep.equal(['13.7501', '1980.0000', '2000.0000', '2020.0000']);
+    expect(figures).to.deep.equal(['13.7501', '1998.9500', '2000.0000', '2001.0500']);
     const wide = depthCurves({ bids: [...bids, level('1700', '2')], asks })!;
     expect(wide.prices.map(Math.round)).to.deep.equal([1685, 2000, 2315]);
     const book = { bids, asks };
-    const near = depthCurves(book, 100)!;
-    expect(near.prices[2]).to.be.closeTo(2000.2, 0.001);
+    const near = depthCurves(book)!;
+    expect(near.prices[2]).to.be.closeTo(2000.105, 0.001);
+    expect(depthCurves(book, 0.5)!.prices[2]).to.be.closeTo(2000.21, 0.001);
     expect(depthAt(book, near, 1)).to.deep.include({ side: 'asks', total: 3.3 });
-    expect(depthAt(book, near, 0.5 + 0.05 / 0.4)).to.deep.include({ side: 'asks' });
+    expect(depthAt(book, near, 0.75)).to.deep.include({ side: 'asks' });
     expect(curves!.asks.points).to.match(/^500,1000 .* 1000,1000$/);
     expect(depthCurves({ bids, asks: [] })).to.equal(null);
   });

@@ -21,8 +21,7 @@ export interface DepthCurves {
 
 /** Part of each side, by its worth, that is drawn: one far order must not flatten the rest. */
 const DRAWN = 0.95;
-/** Least and greatest part of the mid on each side of it that is drawn without a choice of the reader. */
-const LEAST = 0.01;
+/** Greatest part of the mid on each side of it that is drawn without a choice of the reader. */
 const GREATEST = 0.2;
 
 interface Book {
@@ -53,7 +52,7 @@ export function depthCurves(book: Book, zoom = 1): DepthCurves | null {
   const mid = midOf(book);
   if (mid === null) return null;
   const usual = Math.max(...[book.bids, book.asks].map((side) => spreadOfSide(side, mid)));
-  const part = Math.min(1, Math.min(GREATEST, Math.max(LEAST, usual * 1.05)) / zoom);
+  const part = Math.min(1, Math.min(GREATEST, usual * 1.05) / zoom);
   const [bids, asks] = [book.bids, book.asks].map((side) =>
     side.filter(({ price }) => Math.abs(Number(price) - mid) <= mid * part),
   );
