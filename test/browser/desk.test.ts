@@ -13,6 +13,7 @@ import { openMetrics } from '../../src/process/metrics.ts';
 import { eventually } from '../support/eventually.ts';
 import { overflowOf, RULES_OF_THEMES, violationsOf } from './axe.ts';
 import { newWallet, placeLimit } from './grids.ts';
+import { reorderedWhenTurned } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { translated } from './translator.ts';
 import { browserTest } from './visit.ts';
@@ -123,6 +124,7 @@ describe('the desk of operators', () => {
           const { DESK_PICTURES: folder } = process.env;
           if (folder) await page.screenshot({ path: `${folder}/${view}-${colorScheme}.png`, fullPage: true });
         }
+        expect(await reorderedWhenTurned(page), view).to.deep.equal([]);
       };
       await judge('sign-in');
       await signIn(page);

@@ -3,7 +3,15 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { newWallet, placeLimit } from './grids.ts';
-import { bookState, cancelButton, showTab, signIn, tableNamed, untilRead } from './screen.ts';
+import {
+  bookState,
+  cancelButton,
+  reorderedWhenTurned,
+  showTab,
+  signIn,
+  tableNamed,
+  untilRead,
+} from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
 import { createWallet } from './wallets.ts';
@@ -102,6 +110,75 @@ describe('the looks of the page', () => {
       const isCut = await cell.evaluate((one) => one.scrollWidth > one.clientWidth);
       expect(isCut, name).to.equal(false);
     }
+  });
+
+  /** The longest names, with long figures. */
+  async function openLongest(): Promise<{ wallet: ReturnType<typeof createWallet>; symbol: string }> {
+    const [base, quote] = ['LOOKATLONGNAME16', 'LOOKATLONGQUOTE2'];
+    const symbol = `${base}/${quote}`;
+    await stage.market({ symbol, tickSize: '0.01', sizeStep: '0.0001' }, { [base]: 8, [quote]: 6 });
+    const [wallet, other] = [createWallet(), newWallet()];
+    for (const address of [wallet.addresses[0]!, other])
+      await stage.credit(address, { [base]: '1000', [quote]: '1000000000' });
+    const [own, taker] = [stage.as(wallet.addresses[0]!), stage.as(other)];
+    await placeLimit(own, { market: symbol, side: 'sell', price: '61234.56', size: '12.3456' });
+    await placeLimit(taker, { market: symbol, side: 'buy', price: '61234.56', size: '2.3456' });
+    await placeLimit(taker, { market: symbol, side: 'buy', price: '61234.55', size: '1.2345' });
+    await placeLimit(own, { market: symbol, side: 'sell', price: '61234.55', size: '1.2345' });
+    const { id } = await placeLimit(own, { market: symbol, side: 'buy', price: '51234.55', size: '1.2345' });
+    await own('DELETE', `/v1/orders/${id}`);
+    return { wallet, symbol };
+  }
+
+  /** Returns the texts of a table that are not within its panel, side by side. */
+  const outsideOf = (page: Page, table: string): Promise<(string | null)[]> =>
+    tableNamed(page, table).evaluate((element) => {
+      const { left, right } = element.closest('.account-body')!.getBoundingClientRect();
+      return [...element.querySelectorAll('th, td')]
+        .filter((cell) => {
+          const box = cell.getBoundingClientRect();
+          return box.left < left || box.right > right;
+        })
+        .map(({ textContent }) => textContent);
+    });
+
+  /** Counts the lines of the heading of a table. */
+  const linesOf = (page: Page, table: string): Promise<number> =>
+    tableNamed(page, table)
+      .locator('th')
+      .evaluateAll((cells) => new Set(cells.map((cell) => cell.getBoundingClientRect().top)).size);
+
+  browserTest('shows each column of the account with the longest names', async (open) => {
+    const { wallet, symbol } = await openLongest();
+    const { page } = await open(`${stage.url}/trade/${symbol.replace('/', '_')}`, {
+      ...{ width: 1280, height: 720, wallets: [wallet] },
+    });
+    await bookState(page, 'live').waitFor();
+    await signIn(page, wallet);
+    for (const name of ['Open orders', 'History', 'Fills', 'Results', 'Balances']) {
+      await page.setViewportSize({ width: 1280, height: 720 });
+      await showTab(page, name);
+      await tableNamed(page, name).locator('tbody td').first().waitFor();
+      expect(await outsideOf(page, name), name).to.deep.equal([]);
+      expect(await cutIn(page, name, 'th, td'), name).to.deep.equal([]);
+      await page.setViewportSize({ width: 2560, height: 1440 });
+      await untilRead(
+        () => linesOf(page, name),
+        (lines) => lines === 1,
+      );
+    }
+  });
+
+  browserTest('writes figures from left to right in a document that runs the other way', async (open) => {
+    const { page } = await open(stage.url);
+    await firstMarket(page);
+    expect(await reorderedWhenTurned(page)).to.deep.equal([]);
+    await page.goto(url);
+    await bookState(page, 'live').waitFor();
+    for (const name of ['Price', 'Size']) await page.getByRole('textbox', { name, exact: true }).fill('2001');
+    await page.getByText('Advanced', { exact: true }).click();
+    await page.getByText(/^Buy 2001 LOOK at 2001 USDC/).waitFor();
+    expect(await reorderedWhenTurned(page)).to.deep.equal([]);
   });
 
   const firstMarket = (page: Page): Promise<string | null> =>

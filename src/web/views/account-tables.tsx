@@ -36,7 +36,23 @@ interface Sided {
   readonly side: 'buy' | 'sell';
 }
 
-const MARKET: Column<Sided> = { name: 'Market', kind: 'text', text: ({ market }) => market };
+/** A long symbol that needs two lines breaks after the slash. */
+export function MarketName({ symbol }: { symbol: string }) {
+  const [base, quote] = symbol.split('/');
+  return (
+    <>
+      {base}/<wbr />
+      {quote}
+    </>
+  );
+}
+
+const MARKET: Column<Sided> = {
+  name: 'Market',
+  kind: 'text',
+  text: ({ market }) => market,
+  show: ({ market }) => <MarketName symbol={market} />,
+};
 const SIDE: Column<Sided> = {
   name: 'Side',
   kind: 'text',

@@ -57,8 +57,10 @@ const overlays = computed<Overlays>(() => {
   };
 });
 
-/** Moves the order whose line was dragged. Several orders at one price are one line, which names none of them. */
-/** Settles when the account shows what became of the move. */
+/**
+ * Moves the order whose line was dragged. Several orders at one price are one line, which names none of them.
+ * Settles when the account shows what became of the move.
+ */
 async function moveLine({ side, price }: OwnLine, to: string): Promise<void> {
   const at = openOrders
     .peek()

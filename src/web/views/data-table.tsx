@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { compare } from '../../client/index.ts';
 import { momentText } from '../figures/clock-text.ts';
 import { shown } from '../state/number-style.ts';
@@ -96,6 +97,21 @@ function Heading({ table, name, kind }: { table: string; name: string; kind: Col
   );
 }
 
+/** Gives each row of a table two lines while one line is wider than the panel. */
+function useLines(table: { readonly current: HTMLTableElement | null }): void {
+  const fit = (): void => {
+    const { classList, parentElement } = table.current!;
+    classList.remove('two-lines');
+    const isWider = table.current!.offsetWidth > parentElement!.clientWidth;
+    classList.toggle('two-lines', isWider);
+  };
+  useLayoutEffect(fit);
+  useEffect(() => {
+    addEventListener('resize', fit);
+    return () => removeEventListener('resize', fit);
+  }, []);
+}
+
 interface DataTableProps<Item> {
   readonly name: string;
   readonly columns: readonly Column<Item>[];
@@ -110,15 +126,25 @@ interface DataTableProps<Item> {
   readonly isFiltered?: boolean;
 }
 
-/** The rows, or a sentence in their place. On a phone each cell has its column above it. */
+/**
+ * The rows, or a sentence in their place. On a phone each cell has its column above it; in a narrow panel a row has two
+ * lines.
+ */
 export function DataTable<Item>(props: DataTableProps<Item>) {
   const { name, columns, items, isRead, emptyText, keyOf, below, isFiltered = true } = props;
+  const table = useRef<HTMLTableElement>(null);
+  useLines(table);
   const left = isFiltered ? filtered(items, columns) : items;
   const rows = sorted(left, columns, sortings.value[name]);
   return (
     <>
       <div class="table-frame">
-        <table class="account-table" tabIndex={-1}>
+        <table
+          ref={table}
+          class="account-table"
+          style={{ '--columns': Math.ceil(columns.length / 2) }}
+          tabIndex={-1}
+        >
           <caption class="visually-hidden">{name}</caption>
           <thead>
             <tr>

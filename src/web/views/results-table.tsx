@@ -7,7 +7,7 @@ import { fills, moreOf, portfolio } from '../state/account.ts';
 import { currentMarket, frame } from '../state/market-feed.ts';
 import { marketOf, summaries } from '../state/markets.ts';
 import { shown } from '../state/number-style.ts';
-import { MoreButton, NONE } from './account-tables.tsx';
+import { MarketName, MoreButton, NONE } from './account-tables.tsx';
 import { type Column, DataTable } from './data-table.tsx';
 
 /** Returns the newest price that the page knows. */
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<MarketResult>[] = [
     text: ({ market }) => market.symbol,
     show: ({ market, soldUnbought }) => (
       <>
-        {market.symbol}
+        <MarketName symbol={market.symbol} />
         {soldUnbought !== null && (
           <span class="aside muted">
             {' '}
