@@ -36,7 +36,7 @@ import { refusalReply } from './replies/error.ts';
 import { type Reply, WRITERS } from './replies/reply.ts';
 import {
   addHeader,
-  followConnection,
+  inPipelines,
   type MessageClasses,
   type RequestClock,
   secondsOf,
@@ -248,10 +248,9 @@ function arrival(
     if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
     send(response, refusalReply(refusal));
   };
-  return (incoming, outgoing) => {
+  return inPipelines((incoming, outgoing) => {
     const request = incoming as Request;
     const response = outgoing as Response;
-    followConnection(request.socket, response);
     observe(request, response);
     if (spans === undefined || PROBES.some(({ path }) => path === request.url))
       return answer(request, response);
@@ -260,7 +259,7 @@ function arrival(
       const { route, requestId } = stateOf(response);
       end({ method: request.method, route, status: response.statusCode, requestId });
     });
-  };
+  });
 }
 
 /** Records the route and sets its CORS headers. Both apply to every later reply, errors included. */

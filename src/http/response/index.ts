@@ -14,7 +14,7 @@ export {
   tellsOfBody,
   useMessageClasses,
 } from './message-classes.ts';
-export { followConnection } from './queued-replies.ts';
+export { inPipelines } from './pipelines.ts';
 export { send } from './send.ts';
 export { type ChunkedReply, sendChunks } from './send-chunks.ts';
 export { sendPublic } from './send-public.ts';
