@@ -1,11 +1,11 @@
 /** Proves that the number of rows that one read of a wallet's history costs Postgres does not grow with the history. */
 
 import { expect } from 'chai';
-import pg from 'pg';
 import type { Timeframe } from '../../src/domain/candle.ts';
 import { fitting, shownFillsOf } from '../../src/history/shown-fills.ts';
-import { type Ledger, openLedger, type StatementPage } from '../../src/ledger/index.ts';
+import type { Ledger, StatementPage } from '../../src/ledger/index.ts';
 import { freshLedgerDatabase } from '../support/servers.ts';
+import { countsRows, rowsReadBy as rowsRead } from './rows-read.ts';
 import { query } from './tables.ts';
 
 const VICTIM = `0x${'1'.repeat(40)}`;
@@ -73,49 +73,17 @@ cross join lateral generate_series(
   greatest(0, ${KEPT_DAYS}::bigint * ${DAY_MS} / length_ms - 1000), ${KEPT_DAYS}::bigint * ${DAY_MS} / length_ms - 1) as n;
 commit`;
 
-/** Live and dead rows of the ledger's tables read by any process. */
-const ROWS_READ = `
-  select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::int as rows from pg_stat_user_tables`;
-
 describe('rows that Postgres reads from a long history', () => {
   let databaseUrl: string;
 
   before(async function () {
     databaseUrl = await freshLedgerDatabase();
-    const [server] = await query<{ version: number }>(
-      databaseUrl,
-      `select current_setting('server_version_num')::int / 10000 as version`,
-    );
-    // Postgres 14 counts rows some time after they were read.
-    if (server!.version < 15) this.skip();
+    if (!(await countsRows(databaseUrl))) this.skip();
     await query(databaseUrl, HISTORY);
   });
 
-  /** Each read has its own connections, because a connection reports its counts when it ends. */
-  const rowsReadBy = async (read: (ledger: Ledger) => Promise<unknown>): Promise<number> => {
-    const before = await settledCounts();
-    const ledger = openLedger({ databaseUrl });
-    await read(ledger);
-    await ledger.close();
-    return (await settledCounts()) - before;
-  };
-
-  const settledCounts = async (): Promise<number> => {
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
-    try {
-      for (;;) {
-        const { rows } = await client.query(
-          `select count(*)::int as readers from pg_stat_activity
-           where datname = current_database() and application_name like 'redbook %'`,
-        );
-        if (rows[0].readers === 0) break;
-      }
-      return (await client.query<{ rows: number }>(ROWS_READ)).rows[0]!.rows;
-    } finally {
-      await client.end();
-    }
-  };
+  const rowsReadBy = (read: (ledger: Ledger) => Promise<unknown>): Promise<number> =>
+    rowsRead(databaseUrl, read);
 
   /** The limits of a reply. */
   const shown = { maxFillsPerOrder: PER_ORDER, maxFillsPerReply: PER_REPLY, orders: LIST };
