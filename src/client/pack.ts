@@ -38,7 +38,10 @@ const MANIFEST = {
   },
   main: './index.cjs',
   types: './index.d.cts',
-  dependencies: { 'lossless-json': dependencies['lossless-json'] },
+  dependencies: {
+    'decimal.js': dependencies['decimal.js'],
+    'lossless-json': dependencies['lossless-json'],
+  },
 };
 
 async function writeCode(file: string, format: 'esm' | 'cjs'): Promise<void> {
