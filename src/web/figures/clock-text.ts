@@ -5,12 +5,15 @@ import type { Timeframe } from '../../domain/candle.ts';
 /** Candles of a day and more begin at midnight UTC. */
 const isOfDays = (timeframe: Timeframe): boolean => /^1[DWM]$/.test(timeframe);
 
-/** Latin digits, as those of the figures. */
-const LATIN = { numberingSystem: 'latn' } as const;
+/** Latin digits, as those of the figures, and the days of the chart. */
+const LATIN = { numberingSystem: 'latn', calendar: 'gregory' } as const;
 
-/** Writes a moment as the reader's country does. */
-export const momentText = (date: Date, options: Intl.DateTimeFormatOptions = {}): string =>
-  date.toLocaleString(undefined, { ...LATIN, ...options });
+/**
+ * Writes a moment as a country does.
+ * @param locale by default that of the browser
+ */
+export const momentText = (date: Date, options: Intl.DateTimeFormatOptions = {}, locale?: string): string =>
+  date.toLocaleString(locale, { ...LATIN, ...options });
 
 /** Returns the name of the clock of a chart: `UTC`, `GMT+1`, `CET`. */
 export const clockOf = (timeframe: Timeframe): string =>
