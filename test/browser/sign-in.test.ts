@@ -235,8 +235,10 @@ describe('signing in', () => {
     await second.getByRole('button', { name: /^Wallet / }).click();
     await second.getByRole('checkbox', { name: /other tabs/i }).uncheck();
     await second.keyboard.press('Escape');
-    await second.reload();
-    await signedInAs(second, other.addresses[0]!);
-    await signedInAs(page, other.addresses[0]!);
+    for (const tab of [second, page]) {
+      await tab.reload();
+      await signedInAs(tab, other.addresses[0]!);
+    }
+    expect(await page.evaluate(() => Object.values(localStorage).join())).to.not.match(/eyJ/);
   });
 });

@@ -82,6 +82,12 @@ export function takeOver(kept: KeptSession, keeper: Keeper): void {
   written = { keeper, text: JSON.stringify(kept) };
 }
 
+function keepHere(text: string): void {
+  sessionKeeper.value = 'tab';
+  written = { keeper: 'tab', text };
+  store('tab', KEY, text);
+}
+
 interface OtherTabs {
   /** Another tab keeps a session for all tabs. */
   onKept(kept: KeptSession): void;
@@ -96,6 +102,8 @@ export function followOtherTabs({ onKept, onEnd }: OtherTabs): void {
     const kept = parse(newValue);
     const isShared = written?.keeper === 'browser' && written.text === oldValue;
     if (isShared && newValue === END) onEnd();
+    // The tab that shares this session keeps it for itself from now on, and so does this one.
+    if (isShared && newValue === null) keepHere(written!.text);
     // The tab that shares this session has renewed it.
     if (isShared && kept !== null && parse(oldValue)?.wallet === kept.wallet) takeOver(kept, 'browser');
     if (kept !== null) onKept(kept);
