@@ -221,6 +221,12 @@ export class OperatorRefusal extends Error {
   }
 }
 
+/** An error that a route may report: its code has a row in the error table. */
+export type Reported = Refusal | (OperatorRefusal & { readonly status: number });
+
+export const isReported = (error: unknown): error is Reported =>
+  error instanceof Refusal || (error instanceof OperatorRefusal && error.status !== null);
+
 /**
  * A process cannot start, and a retry would not help. The message names the setting to change, so a stack trace would
  * add nothing.

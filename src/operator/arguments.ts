@@ -89,8 +89,10 @@ export function readSequence(text: string): number {
   return Number(text);
 }
 
+export const ENTRY_ID = /^\d{1,15}-\d{1,9}$/;
+
 export function readEntryId(text: string): string {
-  if (!/^\d{1,15}-\d{1,9}$/.test(text)) throw new InvalidArgumentError('An entry id is like 1234-0.');
+  if (!ENTRY_ID.test(text)) throw new InvalidArgumentError('An entry id is like 1234-0.');
   return text;
 }
 

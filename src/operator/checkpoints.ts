@@ -9,7 +9,7 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import { formatScaled } from '../domain/units.ts';
 import type { OperatorServices } from './services.ts';
 import { write } from './terminal.ts';
-import type { RunCommand } from './verb.ts';
+import type { WorkingVerb } from './verb.ts';
 
 async function readText(path: string): Promise<string> {
   try {
@@ -66,33 +66,33 @@ interface CheckpointOptions {
   to?: string;
 }
 
-export function addCheckpoint(ledger: Command, perform: RunCommand): void {
-  ledger
-    .command('checkpoint')
-    .option('--key <file>', 'Ed25519 private key in PEM, which signs the checkpoint')
-    .option('--to <folder>', 'write a file into this folder instead')
-    .option(
-      '--every <interval>',
-      'write a file again and again, like 1h, until the command is ended',
-      readInterval,
-    )
-    .addHelpText(
-      'after',
-      `
+export const checkpointVerb: WorkingVerb = {
+  verb: 'checkpoint',
+  describe: (command) =>
+    command
+      .option('--key <file>', 'Ed25519 private key in PEM, which signs the checkpoint')
+      .option('--to <folder>', 'write a file into this folder instead')
+      .option(
+        '--every <interval>',
+        'write a file again and again, like 1h, until the command is ended',
+        readInterval,
+      )
+      .addHelpText(
+        'after',
+        `
 Keep checkpoints where nobody who may write to the database can write. \`ledger reconcile --since FILE\` compares the
 ledger with them. \`openssl genpkey -algorithm ed25519\` makes a key.`,
-    )
-    .description('print one line: the last settled event, the head of its chain, the total of each asset')
-    .action(({ key, every, to }: CheckpointOptions, command: Command) => {
-      if (every !== undefined && to === undefined)
-        command.error('error: --every needs a folder: --to FOLDER');
-      return perform(async (services, { terminal }) => {
-        do {
-          const line = await checkpointLine(services, key);
-          await write(terminal.out, `${to === undefined ? line : await keep(to, line)}\n`);
-          if (every !== undefined) await sleep(every);
-        } while (every !== undefined);
-        return undefined;
-      });
-    });
-}
+      )
+      .description('print one line: the last settled event, the head of its chain, the total of each asset'),
+  work({ key, every, to }: CheckpointOptions, command: Command) {
+    if (every !== undefined && to === undefined) command.error('error: --every needs a folder: --to FOLDER');
+    return async (services, { terminal }) => {
+      do {
+        const line = await checkpointLine(services, key);
+        await write(terminal.out, `${to === undefined ? line : await keep(to, line)}\n`);
+        if (every !== undefined) await sleep(every);
+      } while (every !== undefined);
+      return undefined;
+    };
+  },
+};

@@ -1,6 +1,10 @@
-import type { endedOrderSchema } from '../contract/operator.ts';
+/** Orders that a command took off the book. */
+
+import { z } from 'zod';
+import { marketSymbol, wallet } from '../contract/values.ts';
 import type { Plain } from '../contract/written.ts';
 import { column, renderTable } from '../terminal/table.ts';
+import { replyNames } from './operation.ts';
 import type { CommandResult } from './verb.ts';
 
 const COLUMNS = [
@@ -10,6 +14,20 @@ const COLUMNS = [
   column('STATUS'),
   column('CLIENT ORDER ID'),
 ];
+
+export const endedOrderSchema = z
+  .strictObject({
+    id: z.string(),
+    wallet,
+    market: marketSymbol,
+    clientOrderId: z.string().nullable(),
+    status: z.string(),
+    reason: z.string().nullable(),
+  })
+  .register(replyNames, { id: 'EndedOrder' });
+
+/** Members of the reply of an act that took orders off the book. */
+export const endedOrders = { cancelled: z.array(endedOrderSchema), count: z.int().min(0) };
 
 type EndedOrder = Plain<typeof endedOrderSchema>;
 

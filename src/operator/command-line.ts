@@ -4,21 +4,11 @@ import { Command, CommanderError } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { EngineBehind, EngineFormat, namedRight } from '../engine/index.ts';
 import { DatabaseRefused, LedgerDiverged } from '../ledger/index.ts';
-import { addAccountCommands } from './account.ts';
-import { addActsCommand } from './acts.ts';
-import { addAssetCommands } from './asset.ts';
-import { addCopiesCommands } from './copies.ts';
-import { addKeyCommands } from './key.ts';
-import { addLedgerCommands } from './ledger.ts';
-import { addMarketCommands } from './market.ts';
-import { addOrderCommands } from './order.ts';
+import { NOUNS } from './nouns.ts';
+import { addNoun } from './operation.ts';
 import type { OperatorServices } from './services.ts';
-import { addStatusCommand } from './status.ts';
 import { isClosedByReader, paintFor, type Terminal, write } from './terminal.ts';
-import { addTermsCommands } from './terms.ts';
-import { addTradingCommands } from './trading.ts';
 import type { RunCommand } from './verb.ts';
-import { addWithdrawalCommands } from './withdrawal.ts';
 
 export type { OperatorServices } from './services.ts';
 export type { Terminal } from './terminal.ts';
@@ -29,21 +19,6 @@ const DONE = 0;
 const REFUSED = 1;
 /** The command was not understood, and no server was asked. The code is always BAD_USAGE. */
 const MISUSED = 2;
-
-const NOUNS = [
-  addMarketCommands,
-  addAssetCommands,
-  addAccountCommands,
-  addWithdrawalCommands,
-  addOrderCommands,
-  addTradingCommands,
-  addTermsCommands,
-  addKeyCommands,
-  addLedgerCommands,
-  addCopiesCommands,
-  addActsCommand,
-  addStatusCommand,
-];
 
 /**
  * Runs one command to its end.
@@ -138,7 +113,7 @@ function describe(program: Command, perform: RunCommand): { out: string; err: st
       },
     })
     .configureHelp({ showGlobalOptions: true });
-  for (const addNoun of NOUNS) addNoun(program, perform);
+  for (const noun of NOUNS) addNoun(program, perform, noun);
   return printed;
 }
 

@@ -1,13 +1,13 @@
 /** Shows the copies of the engine, and changes which of them count and which one is the primary. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import { OperatorRefusal } from '../domain/errors.ts';
 import { compareHistory, type SeenServer } from '../engine/index.ts';
 import { type CopiesRow, isAheadOf, type ReadCopiesRow } from '../ledger/index.ts';
 import { column, formatCounted, renderFacts, renderTable } from '../terminal/table.ts';
+import type { Noun } from './operation.ts';
 import type { OperatorServices } from './services.ts';
-import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
+import { type CommandResult, shortResult, type Work, type WorkingVerb } from './verb.ts';
 
 /** Longest wait for settlement to carry out a change of the row. */
 const CARRIED_OUT_WITHIN_MS = 30_000;
@@ -15,44 +15,65 @@ const LOOK_EVERY_MS = 200;
 
 type Seen = ReadonlyMap<string, SeenServer | undefined>;
 
-export function addCopiesCommands(program: Command, perform: RunCommand): void {
-  const copies = addNoun(program, 'copies', 'show and change the copies of the engine');
-  const withRow = (
-    work: (row: ReadCopiesRow, seen: Seen, services: OperatorServices) => Promise<CommandResult>,
-  ) =>
-    perform(async (services) => {
-      const seen = await look(services);
-      const row = await services.ledger.copies.read(answersOf(seen));
-      if (row === undefined) throw refused('NO_COPIES', 'no copies have begun yet: start settlement first');
-      return work(row, seen, services);
-    });
-  copies
-    .command('show', { isDefault: true })
-    .description('show the primary, the copies, and how far each is')
-    .action(() => withRow(async (row, seen) => shownCopies(row, seen)));
-  copies
-    .command('name <server>')
-    .description('make another copy the primary; orders wait for some seconds, and none is lost')
-    .action((server: string) => withRow((row, seen, services) => name(server, row, seen, services)));
-  copies
-    .command('drop <server>')
-    .description('answer without a copy that is silent, or that REDIS_URL no longer names')
-    .action((server: string) => withRow((row, seen, services) => drop(server, row, seen, services)));
-  copies
-    .command('force <server>')
-    .description('make a server the only copy, although it may lack answered orders')
-    .option('--confirm <server>', 'the name of the server again')
-    .action((server: string, { confirm }: { confirm?: string }) =>
-      withRow((row, seen, services) => force(server, confirm, row, seen, services)),
-    );
-  copies
-    .command('adopt')
-    .description('take the primary from the servers, after Postgres was put back to an earlier moment')
-    .option('--confirm <server>', 'the primary to take, although not all copies answer')
-    .action(({ confirm }: { confirm?: string }) =>
-      perform(async (services) => adopt(confirm, await look(services), services)),
-    );
+const withRow =
+  (work: (row: ReadCopiesRow, seen: Seen, services: OperatorServices) => Promise<CommandResult>): Work =>
+  async (services) => {
+    const seen = await look(services);
+    const row = await services.ledger.copies.read(answersOf(seen));
+    if (row === undefined) throw refused('NO_COPIES', 'no copies have begun yet: start settlement first');
+    return work(row, seen, services);
+  };
+
+interface ConfirmOptions {
+  confirm?: string;
 }
+
+const VERBS: readonly WorkingVerb[] = [
+  {
+    verb: 'show',
+    isDefault: true,
+    describe: (command) => command.description('show the primary, the copies, and how far each is'),
+    work: () => withRow(async (row, seen) => shownCopies(row, seen)),
+  },
+  {
+    verb: 'name <server>',
+    describe: (command) =>
+      command.description('make another copy the primary; orders wait for some seconds, and none is lost'),
+    work: (server: string) => withRow((row, seen, services) => name(server, row, seen, services)),
+  },
+  {
+    verb: 'drop <server>',
+    describe: (command) =>
+      command.description('answer without a copy that is silent, or that REDIS_URL no longer names'),
+    work: (server: string) => withRow((row, seen, services) => drop(server, row, seen, services)),
+  },
+  {
+    verb: 'force <server>',
+    describe: (command) =>
+      command
+        .description('make a server the only copy, although it may lack answered orders')
+        .option('--confirm <server>', 'the name of the server again'),
+    work: (server: string, { confirm }: ConfirmOptions) =>
+      withRow((row, seen, services) => force(server, confirm, row, seen, services)),
+  },
+  {
+    verb: 'adopt',
+    describe: (command) =>
+      command
+        .description('take the primary from the servers, after Postgres was put back to an earlier moment')
+        .option('--confirm <server>', 'the primary to take, although not all copies answer'),
+    work:
+      ({ confirm }: ConfirmOptions) =>
+      async (services) =>
+        adopt(confirm, await look(services), services),
+  },
+];
+
+export const COPIES: Noun = {
+  name: 'copies',
+  description: 'show and change the copies of the engine',
+  parts: VERBS,
+};
 
 const refused = (code: string, message: string): OperatorRefusal => new OperatorRefusal(code, message);
 

@@ -1,13 +1,14 @@
 /** Makes, lists and revokes keys of the routes for operators. */
 
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { createKey, revokeKey } from '../books/operator-keys.ts';
 import { OPERATOR_RIGHTS, type OperatorKey, type OperatorRight } from '../domain/operator-rights.ts';
 import type { Decimal } from '../domain/units.ts';
 import { column, renderTable } from '../terminal/table.ts';
-import { type ActOptions, actOf, withAct } from './act-options.ts';
+import { type ActOptions, actOf } from './act-options.ts';
 import { readDecimal } from './arguments.ts';
-import { addNoun, type RunCommand, shortResult } from './verb.ts';
+import type { Noun } from './operation.ts';
+import { shortResult, type WorkingVerb } from './verb.ts';
 
 function readRights(text: string): OperatorRight[] {
   const names = text.split(',');
@@ -50,49 +51,61 @@ const rowOf = ({ name, rights, caps, createdAtMs, revokedAtMs }: OperatorKey): s
   isoTime(revokedAtMs) ?? '-',
 ];
 
-export function addKeyCommands(program: Command, perform: RunCommand): void {
-  const key = addNoun(program, 'key', 'manage keys of the routes on OPERATOR_PORT');
-  withAct(key.command('create'))
-    .argument('<name>', 'name of the key, by which the ledger knows who used it')
-    .requiredOption(
-      '--may <rights>',
-      `rights, with commas between: ${OPERATOR_RIGHTS.join(', ')}`,
-      readRights,
-    )
-    .option('--cap <limit>', 'most that the key may move in a day (UTC), like USDC=100000/day', readCap)
-    .addHelpText(
-      'after',
-      '\nThe key is printed once and kept nowhere. Deposits and withdrawals count to a cap together. Repeat --cap for more\nassets; an asset without a cap has no limit.',
-    )
-    .description('make a key and print it')
-    .action(
-      (name: string, { may, cap = new Map(), ...act }: ActOptions & { may: OperatorRight[]; cap?: Caps }) =>
-        perform(async (services) => {
-          const made = await createKey(services, { name, rights: may, caps: cap }, actOf(act));
-          return shortResult(made, { name, key: made });
-        }),
-    );
-  key
-    .command('list')
-    .description('list all keys, also revoked ones')
-    .action(() =>
-      perform(async ({ ledger }) => {
-        const keys = await ledger.keys.all();
-        return {
-          document: { keys: keys.map(documentOf) },
-          text: (paint) => renderTable(COLUMNS, keys.map(rowOf), paint, '(no keys)'),
-        };
-      }),
-    );
-  withAct(key.command('revoke'))
-    .argument('<name>', 'name of the key')
-    .description('revoke a key at once and for ever')
-    .action((name: string, options: ActOptions) =>
-      perform(async (services) =>
-        shortResult(
-          `the key ${name} is revoked`,
-          documentOf(await revokeKey(services, name, actOf(options))),
-        ),
-      ),
-    );
+interface CreateOptions extends ActOptions {
+  may: OperatorRight[];
+  cap?: Caps;
 }
+
+const createVerb: WorkingVerb = {
+  verb: 'create',
+  isAct: true,
+  describe: (command) =>
+    command
+      .argument('<name>', 'name of the key, by which the ledger knows who used it')
+      .requiredOption(
+        '--may <rights>',
+        `rights, with commas between: ${OPERATOR_RIGHTS.join(', ')}`,
+        readRights,
+      )
+      .option('--cap <limit>', 'most that the key may move in a day (UTC), like USDC=100000/day', readCap)
+      .addHelpText(
+        'after',
+        '\nThe key is printed once and kept nowhere. Deposits and withdrawals count to a cap together. Repeat --cap for more\nassets; an asset without a cap has no limit.',
+      )
+      .description('make a key and print it'),
+  work:
+    (name: string, { may, cap = new Map(), ...act }: CreateOptions) =>
+    async (services) => {
+      const made = await createKey(services, { name, rights: may, caps: cap }, actOf(act));
+      return shortResult(made, { name, key: made });
+    },
+};
+
+const listVerb: WorkingVerb = {
+  verb: 'list',
+  describe: (command) => command.description('list all keys, also revoked ones'),
+  work:
+    () =>
+    async ({ ledger }) => {
+      const keys = await ledger.keys.all();
+      return {
+        document: { keys: keys.map(documentOf) },
+        text: (paint) => renderTable(COLUMNS, keys.map(rowOf), paint, '(no keys)'),
+      };
+    },
+};
+
+const revokeVerb: WorkingVerb = {
+  verb: 'revoke',
+  isAct: true,
+  describe: (command) =>
+    command.argument('<name>', 'name of the key').description('revoke a key at once and for ever'),
+  work: (name: string, options: ActOptions) => async (services) =>
+    shortResult(`the key ${name} is revoked`, documentOf(await revokeKey(services, name, actOf(options)))),
+};
+
+export const KEY: Noun = {
+  name: 'key',
+  description: 'manage keys of the routes on OPERATOR_PORT',
+  parts: [createVerb, listVerb, revokeVerb],
+};

@@ -9,9 +9,10 @@ import {
   titleOf,
 } from '../statements/report.ts';
 import { column, renderTable } from '../terminal/table.ts';
+import { readTimeMs } from './arguments.ts';
 import type { OperatorServices } from './services.ts';
 import { paintFor, type Terminal, write } from './terminal.ts';
-import type { RunCommand } from './verb.ts';
+import type { WorkingVerb } from './verb.ts';
 
 /** Rows that are aligned together, so that a report of any length needs no memory. */
 const ALIGNED_ROWS = 500;
@@ -71,20 +72,39 @@ In CSV, a text that a spreadsheet would run as a formula (it begins with = + - @
 apostrophe in front. An importer drops one apostrophe where such a character, or more apostrophes and then such a
 character, follow it. Amounts are never changed; --json has every text as it is.`;
 
-/** Adds a command that prints a report of any length. */
-export function addReport<Options>(
-  command: Command,
-  perform: RunCommand,
+/** Returns a verb that prints a report of any length. */
+export const reportVerb = <Options>(
+  verb: string,
+  describe: (command: Command) => Command,
   make: (services: OperatorServices, options: Options) => Promise<Report>,
-): void {
-  command
-    .option('--csv', 'print CSV')
-    .addHelpText('after', CSV_HELP)
-    .action((options: Options & { csv?: true }) =>
-      perform(async (services, { terminal, json }) => {
-        const format: ReportFormat | 'table' = json ? 'json' : options.csv ? 'csv' : 'table';
-        await printReport(await make(services, options), format, terminal);
-        return undefined;
-      }),
-    );
+): WorkingVerb => ({
+  verb,
+  describe: (command) => describe(command).option('--csv', 'print CSV').addHelpText('after', CSV_HELP),
+  work:
+    (options: Options & { csv?: true }) =>
+    async (services, { terminal, json }) => {
+      const format: ReportFormat | 'table' = json ? 'json' : options.csv ? 'csv' : 'table';
+      await printReport(await make(services, options), format, terminal);
+      return undefined;
+    },
+});
+
+/** A span of time, in Unix milliseconds. */
+export interface Span {
+  from: number;
+  to: number;
 }
+export const spanOf = ({ from, to }: Span) => ({ fromMs: from, toMs: to });
+
+export const withSpan = (command: Command): Command =>
+  command
+    .requiredOption(
+      '--from <time>',
+      'start time, inclusive, like 2026-01-01 (UTC) or 2026-01-01T12:00:00Z',
+      readTimeMs,
+    )
+    .requiredOption('--to <time>', 'end time, exclusive', readTimeMs)
+    .hook('preAction', (_, asked) => {
+      const { from, to } = asked.opts<Span>();
+      if (to < from) asked.error('error: --to must not be before --from');
+    });

@@ -20,20 +20,31 @@ interface Invocation {
   readonly json: boolean;
 }
 
-/**
- * Opens the services, runs the work, prints its answer and closes the services. Work that has written its answer itself
- * returns none.
- */
-export type RunCommand = (
-  work: (services: OperatorServices, invocation: Invocation) => Promise<CommandResult | undefined>,
-) => Promise<void>;
+/** Work of a command. Work that has written its answer itself returns none. */
+export type Work = (services: OperatorServices, invocation: Invocation) => Promise<CommandResult | undefined>;
+
+/** Opens the services, runs the work, prints its answer and closes the services. */
+export type RunCommand = (work: Work) => Promise<void>;
+
+export interface Verb {
+  readonly verb: string;
+  /** The verb of a noun that is given without one. */
+  readonly isDefault?: boolean;
+  /** Adds arguments, options and texts. */
+  readonly describe: (command: Command) => Command;
+}
+
+/** A verb with work of its own, for what only a terminal can do: files, tables of any length, long checks. */
+export interface WorkingVerb extends Verb {
+  readonly isAct?: true;
+  /** @param given arguments and options, as commander passes them to an action */
+  readonly work: (...given: never[]) => Work;
+  readonly input?: undefined;
+  readonly answer?: undefined;
+}
 
 /** Returns an answer of a line or two for people, with its document. */
 export const shortResult = (text: string, document: object): CommandResult => ({
   document,
   text: () => `${text}\n`,
 });
-
-/** Adds a noun: a command that only has verbs. */
-export const addNoun = (program: Command, name: string, description: string): Command =>
-  program.command(name).description(description);

@@ -69,7 +69,7 @@ export const csvLine = (columns: readonly ReportColumn[], cells: readonly Cell[]
   `${columns.map((column, at) => csvCell(column, cells[at] ?? null)).join(',')}\n`;
 
 /** Returns a row as an object of JSON. */
-const recordOf = (columns: readonly ReportColumn[], cells: readonly Cell[]): Record<string, Cell> =>
+export const recordOf = (columns: readonly ReportColumn[], cells: readonly Cell[]): Record<string, Cell> =>
   Object.fromEntries(columns.map(({ name }, at) => [name, cells[at] ?? null]));
 
 const membersOf = (facts: Readonly<Record<string, unknown>>): string =>

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { CURSOR_LENGTH } from '../../src/contract/cursor.ts';
-import { writeSummedPlace } from '../../src/history/list-cursor.ts';
+import { writeSummedPlace } from '../../src/contract/list-cursor.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 type Line = Record<string, unknown> & { asset: string; amount: number; kind: string };

@@ -11,8 +11,8 @@ import { Test } from 'supertest';
 import { asyncApiDocument } from '../../src/http/openapi/asyncapi.ts';
 import { documentation } from '../../src/http/openapi/index.ts';
 import { openApiDocument } from '../../src/http/openapi/openapi.ts';
+import { operatorDocument } from '../../src/http/openapi/operators.ts';
 import { OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
-import { operatorDocument } from '../../src/http/operator/document.ts';
 import type { HttpSettings } from '../../src/http/services.ts';
 
 export interface Reply {

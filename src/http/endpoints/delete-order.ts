@@ -4,10 +4,10 @@
  */
 
 import { z } from 'zod';
+import { checked } from '../../contract/checked.ts';
 import { orderByClientIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { closedOrderSchema } from '../../order/reply.ts';
-import { checked } from '../checked.ts';
 import { closedReply } from '../replies/order.ts';
 import type { Reply, Writers } from '../replies/reply.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';

@@ -1,9 +1,9 @@
 /** `DELETE /v1/orders`: cancels all live orders of the wallet, or those in one market, also while trading is paused. */
 
+import { checked } from '../../contract/checked.ts';
 import { cancelOrdersRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { closedOrdersSchema } from '../../order/reply.ts';
-import { checked } from '../checked.ts';
 import { closedReply } from '../replies/order.ts';
 import { walletRoute } from '../route.ts';
 

@@ -1,8 +1,9 @@
 /** `GET /v1/orders/changes`: returns changes of the wallet's orders after a cursor, oldest first. */
 
+import { checked } from '../../contract/checked.ts';
+import { readWidePlace, writePlace } from '../../contract/list-cursor.ts';
 import { changesRequest } from '../../contract/requests.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
-import { readWidePlace, writePlace } from '../../history/list-cursor.ts';
 import {
   type ChangePlace,
   type ChangesPart,
@@ -12,7 +13,6 @@ import {
 } from '../../history/order-changes.ts';
 import type { WalletReads } from '../../history/wallet-reads.ts';
 import { orderChangesSchema } from '../../order/reply.ts';
-import { checked } from '../checked.ts';
 import { findMarkets } from '../replies/market.ts';
 import { changeReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';

@@ -1,10 +1,10 @@
 /** `GET /v1/orders/{orderId}` and `GET /v1/orders/by-client-id/{clientOrderId}`: return one order of the wallet. */
 
+import { checked } from '../../contract/checked.ts';
 import { orderByClientIdRequest, orderByIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { findOrder } from '../../history/order-history.ts';
 import { orderReplySchema } from '../../order/reply.ts';
-import { checked } from '../checked.ts';
 import { findMarkets } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 import { jsonForSeveral, type Reply } from '../replies/reply.ts';

@@ -1,10 +1,10 @@
 /** `GET /v1/orders`: returns the wallet's orders in pages of at most 100. */
 
+import { checked } from '../../contract/checked.ts';
+import { forwardScope, readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import { ordersRequest } from '../../contract/requests.ts';
-import { forwardScope, readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readOrders } from '../../history/order-history.ts';
 import { ordersSchema } from '../../order/reply.ts';
-import { checked } from '../checked.ts';
 import { checkMarket, findMarkets } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 import { READS_IN_TURN, walletRoute } from '../route.ts';

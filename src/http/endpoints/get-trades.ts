@@ -1,10 +1,10 @@
 /** `GET /v1/trades`: returns the wallet's trades as maker or taker, in pages. */
 
+import { checked } from '../../contract/checked.ts';
+import { forwardScope, readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import { tradesRequest } from '../../contract/requests.ts';
-import { forwardScope, readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { readTrades } from '../../history/order-history.ts';
 import { walletTradesSchema } from '../../order/reply.ts';
-import { checked } from '../checked.ts';
 import { checkMarket, findMarkets } from '../replies/market.ts';
 import { walletTradeReply } from '../replies/order.ts';
 import { READS_IN_TURN, walletRoute } from '../route.ts';

@@ -1,13 +1,13 @@
 /** Places an order, for each route that takes one. */
 
 import { z } from 'zod';
+import { checked } from '../../contract/checked.ts';
 import { clientOrderId } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { Placement, PlaceOrder } from '../../engine/index.ts';
 import { findOrder } from '../../history/order-history.ts';
 import type { OrderWithFills } from '../../history/shown-fills.ts';
 import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
-import { checked } from '../checked.ts';
 import type { WalletCall } from '../route.ts';
 import type { Services } from '../services.ts';
 

@@ -1,10 +1,10 @@
 /** `POST /v1/orders/cancel-after`: sets, renews or switches off the wallet's dead-man switch. */
 
 import { z } from 'zod';
+import { checked } from '../../contract/checked.ts';
 import { decimal } from '../../contract/decimals.ts';
 import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
 import { cancelAfterSchema } from '../../order/reply.ts';
-import { checked } from '../checked.ts';
 import { timestamp } from '../replies/timestamp.ts';
 import { walletRoute } from '../route.ts';
 

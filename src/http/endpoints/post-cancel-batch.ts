@@ -1,11 +1,11 @@
 /** `POST /v1/orders/cancel-batch`: cancels named live orders, also while trading is paused. */
 
+import { checked } from '../../contract/checked.ts';
 import { cancelBatchRequest } from '../../contract/requests.ts';
 import type { Written } from '../../contract/written.ts';
 import { ERRORS } from '../../domain/errors.ts';
 import type { ClosedOrder } from '../../domain/order.ts';
 import { cancelBatchSchema, type cancelResultSchema } from '../../order/reply.ts';
-import { checked } from '../checked.ts';
 import { closedReply } from '../replies/order.ts';
 import { type WalletCall, walletRoute } from '../route.ts';
 import { findOrderToChange } from './find-order-id.ts';

@@ -1,8 +1,8 @@
 /** `POST /v1/auth/challenge`: issues the typed data that a wallet signs to sign in. */
 
+import { checked } from '../../contract/checked.ts';
 import { challengeSchema } from '../../contract/login.ts';
 import { challengeRequest } from '../../contract/requests.ts';
-import { checked } from '../checked.ts';
 import { openRoute } from '../route.ts';
 
 /** Ends with an empty line, because the limit of the route is appended. */

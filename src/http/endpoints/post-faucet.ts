@@ -1,10 +1,10 @@
 /** `POST /v1/demo/faucet`: credits play money to the wallet of the session. */
 
 import { z } from 'zod';
+import { checked } from '../../contract/checked.ts';
 import { faucetCreditSchema } from '../../contract/faucet.ts';
 import { text } from '../../contract/fields.ts';
 import { JsonText } from '../../domain/json.ts';
-import { checked } from '../checked.ts';
 import { walletRoute } from '../route.ts';
 
 const schema = z.object({

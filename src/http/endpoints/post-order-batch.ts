@@ -1,5 +1,6 @@
 /** `POST /v1/orders/batch`: places up to 50 orders, each as if it had come alone. */
 
+import { checked } from '../../contract/checked.ts';
 import type { errorSchema } from '../../contract/errors.ts';
 import { clientOrderId } from '../../contract/fields.ts';
 import type { Written } from '../../contract/written.ts';
@@ -10,7 +11,6 @@ import { placedFills } from '../../history/order-history.ts';
 import { newest, type OrderWithFills } from '../../history/shown-fills.ts';
 import { orderBatchSchema } from '../../order/reply.ts';
 import { orderBatchRequest } from '../../order/request.ts';
-import { checked } from '../checked.ts';
 import { findMarkets } from '../replies/market.ts';
 import { placingResult } from '../replies/order.ts';
 import { jsonForSeveral } from '../replies/reply.ts';

@@ -1,8 +1,8 @@
 /** `POST /v1/orders/replace`: cancels a live order and places another one in its market, as one change. */
 
+import { checked } from '../../contract/checked.ts';
 import { replacementSchema } from '../../order/reply.ts';
 import { orderRequestSchema, replacedOrder } from '../../order/request.ts';
-import { checked } from '../checked.ts';
 import { REPLACE_BODIES } from '../openapi/order-bodies.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';
 import { findOrderToChange } from './find-order-id.ts';

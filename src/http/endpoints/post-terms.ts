@@ -1,8 +1,8 @@
 /** `POST /v1/account/terms`: accepts the required version of the terms. */
 
+import { checked } from '../../contract/checked.ts';
 import { acceptedTermsSchema } from '../../contract/login.ts';
 import { termsRequest } from '../../contract/requests.ts';
-import { checked } from '../checked.ts';
 import { codesOf, walletRoute } from '../route.ts';
 
 export const postTerms = walletRoute({

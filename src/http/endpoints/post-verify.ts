@@ -1,8 +1,8 @@
 /** `POST /v1/auth/verify`: exchanges a signed challenge for a session. */
 
+import { checked } from '../../contract/checked.ts';
 import { verifiedSchema } from '../../contract/login.ts';
 import { verifyRequest } from '../../contract/requests.ts';
-import { checked } from '../checked.ts';
 import { openRoute } from '../route.ts';
 
 export const postVerify = openRoute({

@@ -1,9 +1,9 @@
 /** `GET` and `POST /api/auth/nonce`: issues the nonce of a SIWE message, as plain text. */
 
+import { checked } from '../../contract/checked.ts';
 import { address } from '../../contract/fields.ts';
 import { nonceText } from '../../contract/login.ts';
 import { siweNonceRequest } from '../../contract/requests.ts';
-import { checked } from '../checked.ts';
 import { plainText } from '../replies/reply.ts';
 import { openRoute } from '../route.ts';
 

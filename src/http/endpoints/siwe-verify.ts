@@ -1,8 +1,8 @@
 /** `POST /api/auth/verify`: exchanges a signed SIWE message for a session. */
 
+import { checked } from '../../contract/checked.ts';
 import { siweSessionSchema } from '../../contract/login.ts';
 import { siweVerifyRequest } from '../../contract/requests.ts';
-import { checked } from '../checked.ts';
 import { codesOf, openRoute } from '../route.ts';
 
 export const postSiweVerify = openRoute({

@@ -2,10 +2,10 @@
 
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { Refusal } from '../../domain/errors.ts';
+import { isReported, Refusal } from '../../domain/errors.ts';
 import { errorRecord } from '../../process/redact.ts';
 import type { RepeatedLines } from '../../process/repeated-lines.ts';
-import { isReported, refusalReply, unexpectedReply } from '../replies/error.ts';
+import { refusalReply, unexpectedReply } from '../replies/error.ts';
 import { addHeader, type ReplyState, send, stateOf } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 

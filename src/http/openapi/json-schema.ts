@@ -32,19 +32,26 @@ export interface NamedSchemas {
   refTo(schema: z.ZodType): JsonSchema;
 }
 
-/** Names schemas of replies and frames, which the service sends. */
-export const nameReplies = (named: Readonly<Record<string, z.ZodType>>): NamedSchemas =>
-  nameSchemas(named, {});
+type Names = ReturnType<typeof z.registry<{ id: string }>>;
+
+/**
+ * Names schemas of replies and frames, which the service sends.
+ * @param names those that have named themselves already
+ */
+export const nameReplies = (
+  named: Readonly<Record<string, z.ZodType>>,
+  names: Names = z.registry(),
+): NamedSchemas => nameSchemas(named, names, {});
 
 /** Names schemas of requests, which clients send. */
 export const nameRequests = (named: Readonly<Record<string, z.ZodType>>): NamedSchemas =>
-  nameSchemas(named, OF_REQUESTS);
+  nameSchemas(named, z.registry(), OF_REQUESTS);
 
 function nameSchemas(
   named: Readonly<Record<string, z.ZodType>>,
+  registry: Names,
   settings: z.core.ToJSONSchemaParams,
 ): NamedSchemas {
-  const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const uri = (id: string): string => `#/components/schemas/${id}`;
   const { schemas } = z.toJSONSchema(registry, { ...settings, uri });

@@ -5,27 +5,25 @@ import type { RequestHandler } from 'express';
 import { findKey } from '../../books/operator-keys.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { OperatorKey } from '../../domain/operator-rights.ts';
+import { OPERATIONS } from '../../operator/nouns.ts';
+import type { Operation } from '../../operator/operation.ts';
 import { closeApp, enter, newApp, register } from '../app.ts';
-import { readBody } from '../middleware/body.ts';
 import { unknownRoute } from '../middleware/errors.ts';
+import { operatorDocument } from '../openapi/operators.ts';
 import { deskRoutes } from '../page/index.ts';
-import { jsonText, type Reply, WRITERS } from '../replies/reply.ts';
+import { jsonText, type Reply } from '../replies/reply.ts';
 import { send, sendChunks } from '../response/index.ts';
-import type { Query } from '../route.ts';
-import { operatorDocument } from './document.ts';
-import { hasRight, type OperatorRoute, type OperatorServices } from './route.ts';
-import { OPERATOR_ROUTES } from './routes.ts';
-
-/** A batch of 64 movements with the longest texts is smaller. */
-const BODY_LIMITS = { bytes: 256 * 1024, members: 512 };
+import { type OperatorServices, pathOf, perform } from './serve.ts';
 
 export const OPERATOR_DOCUMENT_PATH = '/operator/v1/openapi.json';
 
 /** Builds the application. It serves nothing of the public API. */
 export function createOperatorApp(services: OperatorServices): RequestListener {
   const app = newApp();
-  for (const route of OPERATOR_ROUTES)
-    register(app, route.method, route.path, enter(route.path), serve(route, services));
+  for (const operation of OPERATIONS) {
+    const path = pathOf(operation);
+    register(app, operation.method, path, enter(path), serve(operation, services));
+  }
   let document: Reply | undefined;
   register(app, 'GET', OPERATOR_DOCUMENT_PATH, enter(OPERATOR_DOCUMENT_PATH), (_request, response) => {
     document ??= jsonText(JSON.stringify(operatorDocument(services)));
@@ -37,16 +35,13 @@ export function createOperatorApp(services: OperatorServices): RequestListener {
 }
 
 /** Looks the key up before it reads a body: nobody else may make this process work. */
-function serve(route: OperatorRoute, services: OperatorServices): RequestHandler {
+function serve(operation: Operation, services: OperatorServices): RequestHandler {
+  const { rights } = operation;
   return async (request, response) => {
     const key = await keyOf(services, request.headers.authorization);
-    const { rights } = route;
-    if (!rights.some((right) => hasRight(key, right)))
+    if (!rights.some((right) => key.rights.includes(right)))
       throw new Refusal('FORBIDDEN', `the key may not do this: it needs the right ${rights.join(' or ')}`);
-    const body = route.readsBody ? await readBody(request, BODY_LIMITS) : undefined;
-    const params = request.params as Record<string, string>;
-    const call = { services, key, params, query: request.query as Query, body };
-    const reply = await route.handle(call, WRITERS);
+    const reply = await perform(operation, services, key, request);
     if ('chunks' in reply) await sendChunks(response, key.name, reply);
     else send(response, reply);
   };

@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { unexpectedErrorSchema } from '../../contract/errors.ts';
 import type { operatorErrorSchema } from '../../contract/operator.ts';
 import type { Written } from '../../contract/written.ts';
-import { ERRORS, type ErrorCode, type OperatorCode, OperatorRefusal, Refusal } from '../../domain/errors.ts';
+import { ERRORS, type ErrorCode, type OperatorCode, type Reported } from '../../domain/errors.ts';
 import { json, type Reply } from './reply.ts';
 
 /** Writes the error of unknown routes and unexpected failures. */
@@ -19,14 +19,8 @@ export function unexpectedReply(code: ErrorCode): Reply {
   return json(body, status);
 }
 
-/** An error that a route for operators may report: its code has a row in the error table. */
-export type Reported = Refusal | (OperatorRefusal & { readonly status: number });
-
-export const isReported = (error: unknown): error is Reported =>
-  error instanceof Refusal || (error instanceof OperatorRefusal && error.status !== null);
-
 /** Returns an error as a member of a reply has it. */
-export const errorMember = ({ code, message }: Reported) => ({ error: message, code: code as OperatorCode });
+const errorMember = ({ code, message }: Reported) => ({ error: message, code: code as OperatorCode });
 
 /** Writes an error whose message the client may read. The code is stable. */
 export function refusalReply(error: Reported): Reply {

@@ -1,32 +1,80 @@
 /** Publishes markets, changes their rules, lists and clears them; sets assets, and voids single orders. */
 
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { setAsset } from '../../books/assets.ts';
 import { clearMarket, operatorsRecord } from '../../books/markets.ts';
-import {
-  assetRequest,
-  assetSchema,
-  changeMarketRequest,
-  clearedSchema,
-  createMarketRequest,
-  endedOrderSchema,
-  operatorsMarketSchema,
-  operatorsMarketsSchema,
-  orderRequest,
-  reasonRequest,
-  symbolRequest,
-} from '../../contract/operator.ts';
+import { decimal, positiveDecimal } from '../../contract/decimals.ts';
+import { flag, oneOf, optional, text } from '../../contract/fields.ts';
+import { reason, reasonRequest } from '../../contract/operator.ts';
+import { assetSymbol, decimalText, marketSymbol } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
 import type { AssetListing } from '../../domain/asset-listing.ts';
 import { type OperatorCode, Refusal } from '../../domain/errors.ts';
 import { MARKET_STATUSES, SELF_TRADE_POLICIES, type SelfTradePolicy } from '../../domain/market.ts';
-import type { MarketChange } from '../../domain/market-rules.ts';
+import { MAX_FEE_BPS, MAX_SCALE, type MarketChange } from '../../domain/market-rules.ts';
+import { formatDecimal, isWhole, toInteger } from '../../domain/units.ts';
 import { column, renderTable } from '../../terminal/table.ts';
 import type { ActOptions } from '../act-options.ts';
 import { readRule, readSwitch, readWholeNumber, withNulls } from '../arguments.ts';
-import { closedOrders } from '../closed-orders.ts';
-import { operation } from '../operation.ts';
+import { closedOrders, endedOrderSchema, endedOrders } from '../closed-orders.ts';
+import { type Noun, operation, replyNames } from '../operation.ts';
 import { type CommandResult, shortResult } from '../verb.ts';
+
+const symbolRequest = z.object({ symbol: text.describe('market symbol, URL-encoded: `ETH%2FUSDC`') });
+
+const rule = optional(positiveDecimal.transform(formatDecimal), null).describe('null: not enforced');
+/** A whole number of a body, whose numbers come as they were written. */
+const wholeNumber = (most: number) =>
+  decimal
+    .refine(isWhole, 'must be a whole number')
+    .transform(toInteger)
+    .refine((value) => value >= 0 && value <= most, `must be from 0 to ${most}`)
+    .meta({ oneOf: undefined, type: 'integer', minimum: 0, maximum: most });
+
+const feeBps = wholeNumber(MAX_FEE_BPS);
+const kept = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
+
+const changedRule = kept(positiveDecimal.transform(formatDecimal).nullable());
+
+const listing = {
+  name: text.optional().describe('name for aggregators'),
+  ucid: text.optional().describe('Unified Cryptoasset ID of CoinMarketCap'),
+  canDeposit: z.boolean().optional(),
+  canWithdraw: z.boolean().optional(),
+  minWithdraw: text.optional().describe('smallest withdrawal, a decimal'),
+};
+
+const assetRequest = z.strictObject({
+  symbol: text,
+  scale: wholeNumber(MAX_SCALE).optional(),
+  ...listing,
+  reason,
+});
+
+const operatorsMarketSchema = z
+  .strictObject({
+    symbol: marketSymbol,
+    status: z.enum(MARKET_STATUSES),
+    tradingEnabled: z.boolean(),
+    sellEnabled: z.boolean(),
+    visible: z.boolean(),
+    feeBps: z.int().min(0).max(MAX_FEE_BPS),
+    tickSize: decimalText.nullable(),
+    sizeStep: decimalText.nullable(),
+    minOrderSize: decimalText.nullable(),
+    maxOrderSize: decimalText.nullable(),
+    minNotional: decimalText.nullable(),
+    selfTrade: z.enum(SELF_TRADE_POLICIES),
+    referencePrice: decimalText.nullable(),
+    networkId: z.string(),
+    tick: decimalText,
+    step: decimalText,
+    version: z.int().min(0),
+    baseToken: assetSymbol,
+    quoteToken: assetSymbol,
+  })
+  .register(replyNames, { id: 'Market' });
 
 type Market = Plain<typeof operatorsMarketSchema>;
 
@@ -67,14 +115,29 @@ const published = ({ reply: market }: { readonly reply: Market }): CommandResult
     market,
   );
 
-export const createMarket = operation({
+const createMarket = operation({
   id: 'createMarket',
   tag: 'Markets',
   summary: 'Publishes a market',
   method: 'POST',
   path: '/markets',
   rights: ['market'],
-  body: createMarketRequest,
+  body: z.strictObject({
+    symbol: text,
+    tickSize: rule,
+    sizeStep: rule,
+    minOrderSize: rule,
+    maxOrderSize: rule,
+    minNotional: rule,
+    feeBps,
+    status: oneOf(['active', 'pre_open']).default('active'),
+    sellEnabled: flag.default(true),
+    visible: flag.default(true),
+    selfTrade: oneOf(SELF_TRADE_POLICIES).default('expire_taker'),
+    referencePrice: rule,
+    networkId: kept(text),
+    reason,
+  }),
   reply: operatorsMarketSchema,
   codes: [...OF_MARKETS, 'MARKET_EXISTS'],
   async run({ engine, networkId: usual }, { networkId = usual, ...spec }, { act }) {
@@ -114,7 +177,7 @@ export const createMarket = operation({
   ],
 });
 
-export const changeMarket = operation({
+const changeMarket = operation({
   id: 'changeMarket',
   tag: 'Markets',
   summary: 'Changes the rules of a market from the next order on',
@@ -123,7 +186,19 @@ export const changeMarket = operation({
   path: '/markets/:symbol',
   rights: ['market'],
   params: symbolRequest,
-  body: changeMarketRequest,
+  body: z.strictObject({
+    status: kept(oneOf(MARKET_STATUSES)),
+    tradingEnabled: kept(flag),
+    sellEnabled: kept(flag),
+    visible: kept(flag),
+    feeBps: kept(feeBps),
+    minOrderSize: changedRule,
+    maxOrderSize: changedRule,
+    minNotional: changedRule,
+    selfTrade: kept(oneOf(SELF_TRADE_POLICIES)),
+    referencePrice: changedRule,
+    reason,
+  }),
   reply: operatorsMarketSchema,
   codes: [...OF_MARKETS, 'MARKET_NOT_FOUND'],
   async run({ engine }, { symbol, ...given }, { act }) {
@@ -163,7 +238,7 @@ export const changeMarket = operation({
   ],
 });
 
-export const clearOrders = operation({
+const clearOrders = operation({
   id: 'clearMarket',
   tag: 'Markets',
   summary: 'Cancels all orders of a halted market',
@@ -172,7 +247,7 @@ export const clearOrders = operation({
   rights: ['market'],
   params: symbolRequest,
   body: reasonRequest,
-  reply: clearedSchema,
+  reply: z.strictObject({ market: marketSymbol, ...endedOrders }).register(replyNames, { id: 'Cleared' }),
   codes: ['MARKET_NOT_FOUND', 'MARKET_NOT_HALTED'],
   async run(services, { symbol: market }, { act }) {
     const cancelled = await clearMarket(services, market, act);
@@ -209,7 +284,7 @@ const COLUMNS = [
 ];
 
 const onOrOff = (on: boolean): string => (on ? 'on' : 'off');
-const rule = (text: string | null): string => text ?? '-';
+const shownRule = (text: string | null): string => text ?? '-';
 
 const rowOf = (market: Market): string[] => [
   market.symbol,
@@ -217,14 +292,14 @@ const rowOf = (market: Market): string[] => [
   onOrOff(market.tradingEnabled),
   onOrOff(market.sellEnabled),
   onOrOff(market.visible),
-  rule(market.tickSize),
-  rule(market.sizeStep),
-  rule(market.minOrderSize),
-  rule(market.maxOrderSize),
-  rule(market.minNotional),
+  shownRule(market.tickSize),
+  shownRule(market.sizeStep),
+  shownRule(market.minOrderSize),
+  shownRule(market.maxOrderSize),
+  shownRule(market.minNotional),
   String(market.feeBps),
   market.selfTrade,
-  rule(market.referencePrice),
+  shownRule(market.referencePrice),
   market.networkId,
 ];
 
@@ -235,7 +310,7 @@ export const getMarkets = operation({
   method: 'GET',
   path: '/markets',
   rights: ['read'],
-  reply: operatorsMarketsSchema,
+  reply: z.strictObject({ markets: z.array(operatorsMarketSchema) }).register(replyNames, { id: 'Markets' }),
   async run({ engine }) {
     const markets = await engine.markets.all();
     return { reply: { markets: markets.map(operatorsRecord) } };
@@ -256,7 +331,7 @@ interface AssetOptions extends ActOptions, AssetListing {
   readonly scale?: number;
 }
 
-export const setAssetOf = operation({
+const setAssetOf = operation({
   id: 'setAsset',
   tag: 'Markets',
   summary: 'Sets the decimals of an asset before its first use, or what aggregators are told of it',
@@ -265,7 +340,10 @@ export const setAssetOf = operation({
   path: '/assets',
   rights: ['market'],
   body: assetRequest,
-  reply: assetSchema,
+  reply: z
+    .strictObject({ symbol: assetSymbol, scale: z.int().min(0).max(MAX_SCALE), ...listing })
+    .describe('the decimals, and what was set')
+    .register(replyNames, { id: 'Asset' }),
   codes: ['INVALID_ASSET', 'UNKNOWN_ASSET', 'ASSET_IN_USE'],
   run: async ({ engine }, change, { act }) => ({ reply: await setAsset({ engine }, change, act) }),
   verbs: [
@@ -291,14 +369,14 @@ export const setAssetOf = operation({
   ],
 });
 
-export const voidOrder = operation({
+const voidOrder = operation({
   id: 'voidOrder',
   tag: 'Markets',
   summary: 'Voids a live order: it ends as failed',
   method: 'POST',
   path: '/orders/:orderId/void',
   rights: ['market'],
-  params: orderRequest,
+  params: z.object({ orderId: text.describe('`id` of a live order') }),
   body: reasonRequest,
   reply: endedOrderSchema,
   codes: ['ORDER_NOT_FOUND'],
@@ -316,3 +394,13 @@ export const voidOrder = operation({
     },
   ],
 });
+
+export const MARKET: Noun = {
+  name: 'market',
+  description: 'create and change markets',
+  parts: [createMarket, changeMarket, clearOrders, getMarkets],
+};
+
+export const ASSET: Noun = { name: 'asset', description: 'register assets', parts: [setAssetOf] };
+
+export const ORDER: Noun = { name: 'order', description: 'manage single orders', parts: [voidOrder] };

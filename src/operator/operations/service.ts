@@ -1,19 +1,15 @@
-/** Pauses and resumes trading, sets the terms, and lists the closed months. */
+/** Pauses and resumes trading, and sets the terms. */
 
-import {
-  closingsSchema,
-  reasonRequest,
-  requiredTermsSchema,
-  requireTermsRequest,
-  tradingSchema,
-} from '../../contract/operator.ts';
-import { closingDocument } from '../../statements/books.ts';
-import { column, renderTable } from '../../terminal/table.ts';
+import { z } from 'zod';
+import { validText } from '../../contract/fields.ts';
+import { reason, reasonRequest } from '../../contract/operator.ts';
 import { readTermsVersion } from '../arguments.ts';
-import { operation } from '../operation.ts';
+import { type Noun, operation, replyNames } from '../operation.ts';
 import { shortResult } from '../verb.ts';
 
-export const pauseTrading = operation({
+const tradingSchema = z.strictObject({ paused: z.boolean() }).register(replyNames, { id: 'Trading' });
+
+const pauseTrading = operation({
   id: 'pauseTrading',
   tag: 'Service',
   summary: 'Refuses new orders on all markets',
@@ -37,7 +33,7 @@ export const pauseTrading = operation({
   ],
 });
 
-export const resumeTrading = operation({
+const resumeTrading = operation({
   id: 'resumeTrading',
   tag: 'Service',
   summary: 'Accepts new orders again',
@@ -59,15 +55,20 @@ export const resumeTrading = operation({
   ],
 });
 
-export const requireTerms = operation({
+const requireTerms = operation({
   id: 'requireTerms',
   tag: 'Service',
   summary: 'Requires a version of the terms, or none',
   method: 'POST',
   path: '/terms',
   rights: ['market'],
-  body: requireTermsRequest,
-  reply: requiredTermsSchema,
+  body: z.strictObject({
+    version: validText(128).nullable().describe('null: no terms are required'),
+    reason,
+  }),
+  reply: z
+    .strictObject({ requiredVersion: z.string().nullable() })
+    .register(replyNames, { id: 'RequiredTerms' }),
   async run({ engine }, { version }, { act }) {
     await engine.switches.requireTerms(version, act);
     return { reply: { requiredVersion: version } };
@@ -92,34 +93,14 @@ export const requireTerms = operation({
   ],
 });
 
-const CLOSINGS = ['MONTH', 'EVENT', 'BALANCES', 'CLOSED AT', 'DIGEST'].map((title) => column(title));
+export const TRADING: Noun = {
+  name: 'trading',
+  description: 'pause and resume trading',
+  parts: [pauseTrading, resumeTrading],
+};
 
-export const listClosings = operation({
-  id: 'listClosings',
-  tag: 'Finance',
-  summary: 'Lists the closed months',
-  method: 'GET',
-  path: '/closings',
-  rights: ['read'],
-  reply: closingsSchema,
-  async run({ ledger }) {
-    const closings = await ledger.balances.closings();
-    return { reply: { closings: closings.map(closingDocument) } };
-  },
-  verbs: [
-    {
-      verb: 'closings',
-      describe: (command) => command.description('list the closed months'),
-      answer({ reply }) {
-        const rows = reply.closings.map(({ month, sequence, balances, closedAt, digest }) => [
-          month,
-          `${sequence}`,
-          `${balances}`,
-          closedAt,
-          digest,
-        ]);
-        return { document: reply, text: (paint) => renderTable(CLOSINGS, rows, paint, '(no closings)') };
-      },
-    },
-  ],
-});
+export const TERMS: Noun = {
+  name: 'terms',
+  description: 'set the terms that wallets must accept before they place orders',
+  parts: [requireTerms],
+};

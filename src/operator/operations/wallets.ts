@@ -1,12 +1,21 @@
-/** Shows a wallet, holds and releases it. */
+/** Shows a wallet and its statement, holds and releases it, and lists the wallets on hold. */
 
+import { z } from 'zod';
 import { readAccount } from '../../books/accounts.ts';
-import { accountSchema, holdSchema, reasonRequest, walletRequest } from '../../contract/operator.ts';
+import { inLowerCase, limit, reasonRequest, walletRequest } from '../../contract/operator.ts';
+import { statementRequest } from '../../contract/requests.ts';
+import { statementSchema, statementText } from '../../contract/statement.ts';
+import { assetSymbol, decimalText, marketSymbol, side, timestamp, wallet } from '../../contract/values.ts';
+import { isoTime } from '../../statements/amounts.ts';
+import { statementPage } from '../../statements/page.ts';
+import { statementReport } from '../../statements/statement.ts';
 import { column, renderFacts, renderTable } from '../../terminal/table.ts';
 import { readWallet, WALLET } from '../arguments.ts';
-import { closedOrders } from '../closed-orders.ts';
-import { operation } from '../operation.ts';
+import { closedOrders, endedOrders } from '../closed-orders.ts';
+import { type Noun, operation, replyNames, textOperation } from '../operation.ts';
+import { reportVerb, type Span, spanOf, withSpan } from '../print-report.ts';
 import { shortResult } from '../verb.ts';
+import { getMovement, postMovements } from './movements.ts';
 
 const BALANCES = [
   column('ASSET'),
@@ -30,6 +39,37 @@ function termsInWords({ accepted, required }: { accepted: string | null; require
   if (accepted === required) return `accepted ${accepted}, the required version`;
   return `accepted ${accepted ?? 'none'}; ${required} is required: it cannot place orders`;
 }
+
+const accountSchema = z
+  .strictObject({
+    wallet,
+    held: z.boolean().describe('on custody hold'),
+    terms: z.strictObject({ accepted: z.string().nullable(), required: z.string().nullable() }),
+    balances: z.array(
+      z.strictObject({
+        asset: assetSymbol,
+        total: decimalText,
+        available: decimalText,
+        reserved: decimalText.describe('held by live orders'),
+      }),
+    ),
+    liveOrders: z.array(
+      z.strictObject({
+        id: z.string(),
+        market: marketSymbol,
+        side,
+        price: decimalText,
+        size: decimalText,
+        remaining: decimalText,
+        clientOrderId: z.string().nullable(),
+      }),
+    ),
+  })
+  .register(replyNames, { id: 'Account' });
+
+const holdSchema = z
+  .strictObject({ wallet, held: z.boolean(), ...endedOrders })
+  .register(replyNames, { id: 'Hold' });
 
 export const getWallet = operation({
   id: 'getWallet',
@@ -85,7 +125,7 @@ export const getWallet = operation({
   ],
 });
 
-export const holdWallet = operation({
+const holdWallet = operation({
   id: 'holdWallet',
   tag: 'Wallets',
   summary: 'Puts a wallet on custody hold and cancels its live orders',
@@ -114,7 +154,7 @@ export const holdWallet = operation({
   ],
 });
 
-export const releaseWallet = operation({
+const releaseWallet = operation({
   id: 'releaseWallet',
   tag: 'Wallets',
   summary: 'Ends the custody hold of a wallet',
@@ -138,3 +178,60 @@ export const releaseWallet = operation({
     },
   ],
 });
+
+export const getWalletStatement = textOperation({
+  id: 'getWalletStatement',
+  tag: 'Wallets',
+  summary: 'Returns the statement of a wallet',
+  description: 'At most 31 days a request.',
+  method: 'GET',
+  path: '/wallets/:wallet/statement',
+  rights: ['read'],
+  params: walletRequest,
+  query: statementRequest,
+  reply: statementSchema.register(replyNames, { id: 'Statement' }),
+  alsoAs: { 'text/csv': statementText.register(replyNames, { id: 'StatementText' }) },
+  headers: ['Link'],
+  async run({ ledger }, { wallet, ...asked }) {
+    return { page: await statementPage(ledger, wallet, asked) };
+  },
+  verbs: [
+    reportVerb<Span & { wallet: string }>(
+      'statement',
+      (command) =>
+        withSpan(command)
+          .requiredOption('--wallet <address>', 'wallet', readWallet)
+          .description('show opening balances, every change and closing balances of a wallet'),
+      async ({ ledger }, { wallet, ...span }) =>
+        statementReport(ledger.statements.longPage, { wallet, ...spanOf(span) }),
+    ),
+  ],
+});
+
+const getHolds = operation({
+  id: 'listHolds',
+  tag: 'Wallets',
+  summary: 'Lists the wallets on custody hold',
+  method: 'GET',
+  path: '/holds',
+  rights: ['read'],
+  query: z.object({ limit, cursor: inLowerCase.optional().describe('`nextCursor`') }),
+  reply: z
+    .strictObject({
+      holds: z.array(z.strictObject({ wallet, since: timestamp })).describe('by wallet, as settled'),
+      nextCursor: wallet.nullable(),
+    })
+    .register(replyNames, { id: 'Holds' }),
+  async run({ ledger }, { limit, cursor = '' }) {
+    // One wallet more than the page tells that another page follows.
+    const found = await ledger.state.holds(cursor, limit + 1);
+    const holds = found.slice(0, limit).map(({ wallet, heldAtMs }) => ({ wallet, since: isoTime(heldAtMs) }));
+    return { reply: { holds, nextCursor: found.length > limit ? holds.at(-1)!.wallet : null } };
+  },
+});
+
+export const ACCOUNT: Noun = {
+  name: 'account',
+  description: 'manage balances, deposits, withdrawals and holds of wallets',
+  parts: [postMovements, getMovement, getWallet, holdWallet, releaseWallet, getHolds],
+};

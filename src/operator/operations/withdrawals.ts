@@ -1,21 +1,29 @@
-/** Requests, confirms, returns and shows withdrawals that custody pays later. */
+/** Requests, confirms, returns, lists and shows withdrawals that custody pays later. */
 
+import { Option } from 'commander';
+import { z } from 'zod';
 import { bookMovements } from '../../books/movement-batch.ts';
-import { moveFundsOnce, scaledMovement } from '../../books/movements.ts';
-import { endWithdrawal, findWithdrawal } from '../../books/withdrawals.ts';
+import { endWithdrawal, findWithdrawal, listWithdrawals } from '../../books/withdrawals.ts';
+import { cursorText, nextCursor } from '../../contract/cursor.ts';
+import { positiveDecimal } from '../../contract/decimals.ts';
+import { oneOf, optional, text, validText } from '../../contract/fields.ts';
+import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import {
-  confirmRequest,
+  inLowerCase,
+  limit,
+  reason,
   reasonRequest,
+  reference,
   referenceRequest,
-  withdrawalRequest,
-  withdrawalSchema,
 } from '../../contract/operator.ts';
+import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
 import type { ErrorCode, OperatorCode } from '../../domain/errors.ts';
 import type { Decimal } from '../../domain/units.ts';
-import { shown } from '../../terminal/table.ts';
-import { readDecimal, readWallet, WALLET } from '../arguments.ts';
-import { operation } from '../operation.ts';
+import { WITHDRAWAL_STATES, type WithdrawalState } from '../../domain/withdrawal-states.ts';
+import { column, renderTable, shown } from '../../terminal/table.ts';
+import { readDecimal, readSequence, readWallet, WALLET } from '../arguments.ts';
+import { type Noun, operation, replyNames } from '../operation.ts';
 import { type CommandResult, shortResult } from '../verb.ts';
 
 const REFERENCE = 'reference of the withdrawal';
@@ -33,6 +41,18 @@ const OF_REQUESTS: readonly (ErrorCode | OperatorCode)[] = [
   'SCALE_CHANGED',
 ];
 
+const withdrawalSchema = z
+  .strictObject({
+    reference: z.string(),
+    wallet,
+    asset: assetSymbol,
+    amount: decimalText,
+    state: z.enum(WITHDRAWAL_STATES),
+    txid: z.string().nullable().describe('transaction that paid it; null unless it is confirmed'),
+    held: z.boolean().describe('the wallet is on custody hold: do not pay now'),
+  })
+  .register(replyNames, { id: 'Withdrawal' });
+
 /** A withdrawal as it is now. */
 interface Told {
   readonly reply: Plain<typeof withdrawalSchema>;
@@ -49,7 +69,7 @@ function answer({ reply, isNew = true }: Told): CommandResult {
   );
 }
 
-export const requestWithdrawal = operation({
+const requestWithdrawal = operation({
   id: 'requestWithdrawal',
   tag: 'Money',
   summary: 'Requests a withdrawal that custody pays later',
@@ -58,14 +78,16 @@ export const requestWithdrawal = operation({
   method: 'POST',
   path: '/withdrawals',
   rights: ['debit'],
-  body: withdrawalRequest,
+  body: z
+    .strictObject({ reference, wallet: inLowerCase, asset: text, amount: positiveDecimal, reason })
+    .meta({ description: 'The amount leaves the wallet at once, and is pending.' }),
   reply: withdrawalSchema,
   mayCreate: true,
   codes: OF_REQUESTS,
   async run(services, asked, { act, key }) {
-    const movement = { ...asked, kind: 'requested', act } as const;
-    const isNew =
-      key === undefined ? await moved(services, movement) : await bookedBy(services, movement, key);
+    const [booked] = await bookMovements(services, [{ ...asked, kind: 'requested', act }], key);
+    if (booked!.status === 'rejected') throw booked!.reason;
+    const isNew = !booked!.value.duplicate;
     return { reply: await findWithdrawal(services, asked.reference), isNew };
   },
   verbs: [
@@ -92,30 +114,7 @@ export const requestWithdrawal = operation({
   ],
 });
 
-type AskedWithdrawal = Parameters<typeof bookMovements>[1][number];
-
-/** @returns false if it was requested before */
-async function moved(
-  services: Parameters<typeof moveFundsOnce>[0],
-  { act, ...asked }: AskedWithdrawal,
-): Promise<boolean> {
-  const { scale, ...movement } = await scaledMovement(services.engine, asked);
-  const { duplicate } = await moveFundsOnce(services, movement, scale, act);
-  return !duplicate;
-}
-
-/** Requests a withdrawal within the cap of a key. @returns false if it was requested before */
-async function bookedBy(
-  services: Parameters<typeof bookMovements>[0],
-  asked: AskedWithdrawal,
-  key: Parameters<typeof bookMovements>[2],
-): Promise<boolean> {
-  const [booked] = await bookMovements(services, [asked], key);
-  if (booked!.status === 'rejected') throw booked!.reason;
-  return !booked!.value.duplicate;
-}
-
-export const confirmWithdrawal = operation({
+const confirmWithdrawal = operation({
   id: 'confirmWithdrawal',
   tag: 'Money',
   summary: 'Confirms that a transaction paid a withdrawal',
@@ -125,7 +124,10 @@ export const confirmWithdrawal = operation({
   path: '/withdrawals/:reference/confirm',
   rights: ['debit'],
   params: referenceRequest,
-  body: confirmRequest,
+  body: z.strictObject({
+    txid: validText(256).describe('transaction that paid the withdrawal'),
+    reason: optional(reason).describe('why; the transaction if it is left out'),
+  }),
   usualReason: 'paid',
   reply: withdrawalSchema,
   codes: OF_ENDS,
@@ -148,7 +150,7 @@ export const confirmWithdrawal = operation({
   ],
 });
 
-export const returnWithdrawal = operation({
+const returnWithdrawal = operation({
   id: 'returnWithdrawal',
   tag: 'Money',
   summary: 'Returns the amount of a withdrawal that was not paid',
@@ -178,7 +180,7 @@ export const returnWithdrawal = operation({
   ],
 });
 
-export const getWithdrawal = operation({
+const getWithdrawal = operation({
   id: 'getWithdrawal',
   tag: 'Money',
   summary: 'Returns a withdrawal and its state',
@@ -199,3 +201,91 @@ export const getWithdrawal = operation({
     },
   ],
 });
+
+/** Withdrawals that the command lists at once. */
+const LISTED = 500;
+
+const COLUMNS = [
+  ...['REFERENCE', 'WALLET', 'ASSET'].map((title) => column(title)),
+  column('AMOUNT', 'point'),
+  ...['REQUESTED', 'ENDED', 'TRANSACTION', 'HOLD'].map((title) => column(title)),
+];
+
+type Listed = Awaited<ReturnType<typeof listWithdrawals>>[number];
+
+const rowOf = (one: Listed): string[] => [
+  shown(one.reference),
+  one.wallet,
+  one.asset,
+  one.amount,
+  one.requestedAt,
+  one.endedAt ?? '-',
+  one.txid === null ? '-' : shown(one.txid),
+  one.held ? 'on hold' : '-',
+];
+
+export const getWithdrawals = operation({
+  id: 'listWithdrawals',
+  tag: 'Money',
+  summary: 'Lists withdrawals of a state, in the order in which they came into it',
+  description: 'Waits until settlement has all that was answered before.',
+  method: 'GET',
+  path: '/withdrawals',
+  rights: ['read', 'debit'],
+  query: z.object({ state: oneOf(WITHDRAWAL_STATES).default('pending'), limit, cursor: cursorText }),
+  reply: z
+    .strictObject({
+      withdrawals: z
+        .array(withdrawalSchema.extend({ requestedAt: timestamp, endedAt: timestamp.nullable() }))
+        .describe('oldest first'),
+      nextCursor,
+    })
+    .register(replyNames, { id: 'Withdrawals' }),
+  codes: ['SETTLEMENT_STALLED'],
+  async run(services, { state, limit, cursor }) {
+    const scope = { list: 'withdrawals', state };
+    const after = cursor === undefined ? 0 : readCursor(scope, cursor);
+    // One withdrawal more than the page tells that another page follows.
+    const found = await listWithdrawals(services, state, after, limit + 1);
+    const page = found.slice(0, limit);
+    const nextCursor = found.length > limit ? writeCursor(scope, page.at(-1)!.sequence) : null;
+    return { reply: { withdrawals: page.map(({ sequence: _, ...one }) => one), nextCursor } };
+  },
+  verbs: [
+    {
+      verb: 'list',
+      describe: (command) =>
+        command
+          .addOption(
+            new Option('--state <state>', 'only withdrawals of this state')
+              .choices(WITHDRAWAL_STATES)
+              .default('pending'),
+          )
+          .option(
+            '--after <sequence>',
+            'only those after this one, by their `sequence` (--json)',
+            readSequence,
+            0,
+          )
+          .description(
+            `list withdrawals in the order in which they came into their state, at most ${LISTED} at once`,
+          ),
+      work:
+        ({ state, after }: { state: WithdrawalState; after: number }) =>
+        async (services) => {
+          const withdrawals = await listWithdrawals(services, state, after, LISTED);
+          const rows = withdrawals.map(rowOf);
+          return {
+            document: { withdrawals },
+            text: (paint) => renderTable(COLUMNS, rows, paint, `(no ${state} withdrawals)`),
+          };
+        },
+    },
+  ],
+});
+
+export const WITHDRAWAL: Noun = {
+  name: 'withdrawal',
+  description: 'manage withdrawals that custody pays after their request',
+  parts: [requestWithdrawal, confirmWithdrawal, returnWithdrawal, getWithdrawal, getWithdrawals],
+};

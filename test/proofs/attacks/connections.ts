@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoginTypedData } from '../../../src/auth/index.ts';
 import { challengeKey } from '../../../src/auth/keys.ts';
-import { readWidePlace, writePlace } from '../../../src/history/list-cursor.ts';
+import { readWidePlace, writePlace } from '../../../src/contract/list-cursor.ts';
 import { ethersSigner } from '../../auth/signers.ts';
 import type { Ground } from './ground.ts';
 import { makeTrades, ofToday } from './orders.ts';

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import type { LoginTypedData } from '../../../src/auth/index.ts';
+import { checked } from '../../../src/contract/checked.ts';
 import { siweVerifyRequest, verifyRequest } from '../../../src/contract/requests.ts';
-import { checked } from '../../../src/http/checked.ts';
 import { type AuthFixture, openSignIn, outcome } from '../../auth/fixture.ts';
 import { ethersSigner } from '../../auth/signers.ts';
 import { random, runSeed } from '../../support/seed.ts';

@@ -10,17 +10,18 @@ import pg from 'pg';
 import request, { type Response } from 'supertest';
 import type { z } from 'zod';
 import { createKey } from '../../../src/books/operator-keys.ts';
-import { OPERATOR_RIGHTS } from '../../../src/domain/operator-rights.ts';
 import {
   forwardScope,
   readWidePlace,
   writePlace,
   writeSummedPlace,
-} from '../../../src/history/list-cursor.ts';
+} from '../../../src/contract/list-cursor.ts';
+import { OPERATOR_RIGHTS } from '../../../src/domain/operator-rights.ts';
 import { createOperatorApp } from '../../../src/http/operator/app.ts';
-import { OPERATOR_ROUTES } from '../../../src/http/operator/routes.ts';
+import { pathOf as operatorsPath } from '../../../src/http/operator/serve.ts';
 import { ROUTES } from '../../../src/http/routes.ts';
 import { openLedger } from '../../../src/ledger/index.ts';
+import { OPERATIONS } from '../../../src/operator/nouns.ts';
 import { limit } from '../../engine/fixture.ts';
 import { type Fixture, openFixture, type Trader } from '../../http/fixture.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -41,7 +42,13 @@ const ROWS_READ = `
   select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::int as rows from pg_stat_user_tables`;
 
 type Query = Readonly<Record<string, string>>;
-type Route = (typeof ROUTES)[number] | (typeof OPERATOR_ROUTES)[number];
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly id: string;
+  readonly request?: z.ZodType | undefined;
+}
 
 interface Cost {
   readonly rows: number;
@@ -99,9 +106,11 @@ const shapeOf = ({ request: schema }: Route): Readonly<Record<string, z.ZodType>
 const hasOne = (route: Route, names: readonly string[]): boolean =>
   Object.keys(shapeOf(route)).some((name) => names.includes(name));
 /** Reports of any length have no page: their number is bounded instead. */
-const LISTS: readonly Route[] = [...ROUTES, ...OPERATOR_ROUTES].filter(
-  (route) => route.method === 'GET' && hasOne(route, [...SIZES, 'cursor']),
-);
+const ALL: readonly Route[] = [
+  ...ROUTES,
+  ...OPERATIONS.map((one) => ({ ...one, path: operatorsPath(one), request: one.query })),
+];
+const LISTS = ALL.filter((route) => route.method === 'GET' && hasOne(route, [...SIZES, 'cursor']));
 
 describe('made-up places', function () {
   this.timeout(300_000);

@@ -4,8 +4,8 @@ import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import request from 'supertest';
+import { writeCursor } from '../../../src/contract/list-cursor.ts';
 import { KEYS } from '../../../src/engine/keys.ts';
-import { writeCursor } from '../../../src/history/list-cursor.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from '../../http/fixture.ts';
 import { random, runSeed } from '../../support/seed.ts';
 

@@ -1,8 +1,8 @@
 /** `GET /v1/coinmarketcap/orderbook/{pair}`: returns the best levels of a book. */
 
+import { checked } from '../../../contract/checked.ts';
 import { listedBookSchema } from '../../../contract/coinmarketcap.ts';
 import { listedBookRequest } from '../../../contract/requests.ts';
-import { checked } from '../../checked.ts';
 import { levelsReply } from '../../replies/market-data.ts';
 import { sharedReply } from '../../replies/reply.ts';
 import { marketDataRoute } from '../../route.ts';

@@ -1,8 +1,8 @@
 /** `GET /v1/coinmarketcap/trades/{pair}`: returns executions of a market, newest first. */
 
+import { checked } from '../../../contract/checked.ts';
 import { listedTradesSchema } from '../../../contract/coinmarketcap.ts';
 import { listedTradesRequest } from '../../../contract/requests.ts';
-import { checked } from '../../checked.ts';
 import { listedTradesReply } from '../../replies/coinmarketcap.ts';
 import { marketDataRoute } from '../../route.ts';
 import { readTrades } from '../market-data/get-historical-trades.ts';

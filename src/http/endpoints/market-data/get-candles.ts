@@ -2,9 +2,9 @@
  * `GET /v1/market-data/candles`: returns candles of a market, oldest first. The ticker id is in the query or the path.
  */
 
+import { checked } from '../../../contract/checked.ts';
 import { historicalCandlesSchema } from '../../../contract/market-data.ts';
 import { candlesRequest } from '../../../contract/requests.ts';
-import { checked } from '../../checked.ts';
 import { candlesReply } from '../../replies/market-data.ts';
 import { publicJsonText } from '../../replies/reply.ts';
 import { marketDataRoute } from '../../route.ts';

@@ -1,11 +1,11 @@
 /** `GET /v1/market-data/trades`: returns executions of a market, newest first. The ticker id is in the query or the path. */
 
 import type { z } from 'zod';
+import { checked } from '../../../contract/checked.ts';
 import { historicalTradesSchema } from '../../../contract/market-data.ts';
 import { historicalTradesRequest } from '../../../contract/requests.ts';
 import type { Market } from '../../../domain/market.ts';
 import type { PublicTrade } from '../../../domain/order.ts';
-import { checked } from '../../checked.ts';
 import { historicalTradesReply } from '../../replies/market-data.ts';
 import { publicJsonText } from '../../replies/reply.ts';
 import { marketDataRoute } from '../../route.ts';

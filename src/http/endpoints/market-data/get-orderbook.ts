@@ -1,9 +1,9 @@
 /** `GET /v1/market-data/orderbook`: returns the best levels of a book. The ticker id is in the query or the path. */
 
+import { checked } from '../../../contract/checked.ts';
 import { orderBookSchema } from '../../../contract/market-data.ts';
 import { orderBookRequest } from '../../../contract/requests.ts';
 import { BOOK_LEVELS } from '../../../market-data/index.ts';
-import { checked } from '../../checked.ts';
 import { orderBookReply } from '../../replies/market-data.ts';
 import { sharedReply } from '../../replies/reply.ts';
 import { marketDataRoute } from '../../route.ts';

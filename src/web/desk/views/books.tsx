@@ -1,6 +1,6 @@
 /** The books: the last reconcile and the closed months. */
 
-import type { ClosedMonth, Closings, Reconcile, ReconcileResults, Status } from '../answers.ts';
+import type { ClosedMonth, Closings, ReconcileResults, Status } from '../answers.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct } from './act-dialog.tsx';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
@@ -64,7 +64,7 @@ const rowsOf = ({ results }: ReconcileResults) =>
 const Result = ({ differences }: { readonly differences: number }) =>
   differences === 0 ? <>holds</> : <strong>{differences} differences</strong>;
 
-function LastReconcile({ last }: { readonly last: Reconcile | null }) {
+function LastReconcile({ last }: { readonly last: Status['reconciled'] }) {
   if (last === null) return <p class="note warn">The books were never reconciled.</p>;
   return (
     <>

@@ -1,14 +1,54 @@
 /** Shows the state of the service as far as its servers answer: the command is useful while some are unavailable. */
 
-import type { Command } from 'commander';
-import { ifKnown, readStatus, unlessAway } from '../books/status.ts';
-import { serviceStatusSchema } from '../contract/operator.ts';
-import type { Plain } from '../contract/written.ts';
-import { OperatorRefusal } from '../domain/errors.ts';
-import { formatCounted, renderFacts } from '../terminal/table.ts';
-import { addOperation, operation } from './operation.ts';
-import type { OperatorServices } from './services.ts';
-import type { CommandResult, RunCommand } from './verb.ts';
+import { z } from 'zod';
+import { ifKnown, readStatus, unlessAway } from '../../books/status.ts';
+import { marketSymbol, timestamp } from '../../contract/values.ts';
+import type { Plain } from '../../contract/written.ts';
+import { OperatorRefusal } from '../../domain/errors.ts';
+import { MARKET_STATUSES } from '../../domain/market.ts';
+import { formatCounted, renderFacts } from '../../terminal/table.ts';
+import { type Noun, operation, replyNames } from '../operation.ts';
+import type { OperatorServices } from '../services.ts';
+import type { CommandResult } from '../verb.ts';
+import { lastReconcileSchema } from './reconcile.ts';
+
+const counts = z.record(z.string(), z.int().min(0)).nullable();
+
+const serviceStatusSchema = z
+  .strictObject({
+    engine: z
+      .strictObject({
+        epoch: z.int(),
+        sequence: z.int(),
+        lastEventAt: timestamp.nullable(),
+        paused: z.boolean(),
+        requiredTerms: z.string().nullable(),
+      })
+      .nullable(),
+    settlement: z
+      .strictObject({
+        epoch: z.int(),
+        sequence: z.int(),
+        lastSettledAt: timestamp.nullable(),
+        lag: z.strictObject({ events: z.int().min(0), seconds: z.number().min(0) }).nullable(),
+      })
+      .nullable(),
+    reconciled: lastReconcileSchema.nullable(),
+    markets: z
+      .array(
+        z.strictObject({
+          symbol: marketSymbol,
+          status: z.enum(MARKET_STATUSES),
+          tradingEnabled: z.boolean(),
+        }),
+      )
+      .nullable(),
+    queue: counts.describe('wake-ups by state'),
+    replicas: counts.describe('running processes by role'),
+    snapshotAgeMs: z.number().nullable(),
+  })
+  .meta({ description: 'The state of the service. A part whose server does not answer is null.' })
+  .register(replyNames, { id: 'ServiceStatus' });
 
 interface CopiesNow {
   readonly primary: string;
@@ -121,5 +161,4 @@ export const getServiceStatus = operation({
   ],
 });
 
-export const addStatusCommand = (program: Command, perform: RunCommand): void =>
-  addOperation(program, perform, getServiceStatus);
+export const STATUS: Noun = { parts: [getServiceStatus] };

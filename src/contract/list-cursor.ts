@@ -1,8 +1,8 @@
 /** Reads and writes list cursors. A cursor is the start of the next page, opaque to clients. */
 
 import { createHash } from 'node:crypto';
-import { CURSOR_LENGTH } from '../contract/cursor.ts';
 import { Refusal } from '../domain/errors.ts';
+import { CURSOR_LENGTH } from './cursor.ts';
 
 const NUMBER_BYTES = 8;
 const CURSOR_BYTES = (CURSOR_LENGTH * 3) / 4;

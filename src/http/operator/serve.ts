@@ -1,0 +1,71 @@
+/** Carries out an operation for a request. */
+
+import type { Request } from 'express';
+import { checked } from '../../contract/checked.ts';
+import type { OperatorKey } from '../../domain/operator-rights.ts';
+import type { Operation, OperationServices, TextOutcome } from '../../operator/operation.ts';
+import { reportText } from '../../statements/report.ts';
+import { pageReply } from '../endpoints/get-statement.ts';
+import { readBody } from '../middleware/body.ts';
+import { json, type Reply } from '../replies/reply.ts';
+import type { ChunkedReply } from '../response/index.ts';
+import type { ProbeServices } from '../services.ts';
+
+/** Services that a process passes to its application for operators. */
+export interface OperatorServices extends ProbeServices, OperationServices {
+  readonly serviceName: string;
+  /** Tells settlement that there are new events. Coalesces calls, returns at once and never throws. */
+  wakeSettlement(): void;
+}
+
+/** A batch of 64 movements with the longest texts is smaller. */
+const BODY_LIMITS = { bytes: 256 * 1024, members: 512 };
+
+/** @param parts values of the parts of the path; without them, the path is the one of the route */
+export function pathOf({ path }: Pick<Operation, 'path'>, parts?: Readonly<Record<string, unknown>>): string {
+  const filled = parts && path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(String(parts[name])));
+  return `/operator/v1${filled ?? path}`;
+}
+
+/**
+ * Checks the request of a key that may make it, and carries it out. Every act wakes settlement, whatever became of it.
+ * @throws Refusal, OperatorRefusal
+ */
+export async function perform(
+  operation: Operation,
+  services: OperatorServices,
+  key: OperatorKey,
+  request: Request,
+): Promise<Reply | ChunkedReply> {
+  const { method, params, query, usualReason, run } = operation;
+  const body = method === 'POST' ? await readBody(request, BODY_LIMITS) : undefined;
+  const asked = {
+    ...(params !== undefined && checked<object>(params, request.params)),
+    ...(query !== undefined && checked<object>(query, request.query)),
+  };
+  if (method === 'GET') {
+    const outcome = await run(services, asked, { act: { by: key.name, reason: '' }, key });
+    return 'reply' in outcome ? json(outcome.reply) : textReply(outcome, pathOf(operation, asked));
+  }
+  const { reason = usualReason!, ...given } = checked<{ reason?: string }>(operation.body!, body);
+  const report = (error: unknown): void =>
+    services.logger.error({ err: error }, `a part of ${operation.id} failed`);
+  try {
+    const act = { by: key.name, reason };
+    const { reply, isNew } = await run(services, { ...asked, ...given }, { act, key, report });
+    return json(reply, operation.mayCreate && isNew ? 201 : 200);
+  } finally {
+    services.wakeSettlement();
+  }
+}
+
+const CONTENT_TYPES = {
+  json: 'application/json; charset=utf-8',
+  csv: 'text/csv; charset=utf-8; header=present',
+};
+
+function textReply(outcome: TextOutcome, path: string): Reply | ChunkedReply {
+  if ('page' in outcome) return pageReply(outcome.page, path);
+  const { report, format, isResumed } = outcome;
+  return { contentType: CONTENT_TYPES[format], chunks: reportText(report, format, isResumed) };
+}

@@ -1,0 +1,353 @@
+/** Reports of any length for finance: balances at a time, fees, volumes, movements and entries. */
+
+import { type Command, Option } from 'commander';
+import { z } from 'zod';
+import { address, oneOf, queryText } from '../../contract/fields.ts';
+import { moment } from '../../contract/requests.ts';
+import { assetSymbol, decimalText, marketSymbol, timestamp, wallet } from '../../contract/values.ts';
+import type { OperatorCode } from '../../domain/errors.ts';
+import { type Dimension, TURNOVER_DIMENSIONS } from '../../ledger/index.ts';
+import {
+  balancesReport,
+  entriesReport,
+  feesReport,
+  movementsReport,
+  volumesReport,
+} from '../../statements/books.ts';
+import type { Report } from '../../statements/report.ts';
+import { ENTRY_ID, readDimensions, readEntryId, readTimeMs, readWallet } from '../arguments.ts';
+import { type Operation, type OperationServices, replyNames, textOperation } from '../operation.ts';
+import { CSV_HELP, printReport, reportVerb, spanOf, withSpan } from '../print-report.ts';
+import type { WorkingVerb } from '../verb.ts';
+
+type Make<Asked> = (services: Pick<OperationServices, 'ledger'>, asked: Asked) => Promise<Report>;
+
+/** A report. Its command takes the members of the query, without the format, as options of the same names. */
+interface ReportOf<Query> {
+  readonly id: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly path: string;
+  readonly query: z.ZodType<Query>;
+  readonly reply: z.ZodType;
+  readonly codes?: readonly OperatorCode[];
+  readonly make: Make<NoInfer<Omit<Query, 'format'>>>;
+  readonly verb: (make: Make<NoInfer<Omit<Query, 'format'>>>) => WorkingVerb;
+}
+
+type QueryOfReport = { readonly format: 'json' | 'csv'; readonly after?: string | undefined };
+
+const reportOperation = <Query extends QueryOfReport>({
+  make,
+  verb,
+  ...definition
+}: ReportOf<Query>): Operation =>
+  textOperation<string, unknown, Query, z.ZodType>({
+    ...definition,
+    tag: 'Finance',
+    method: 'GET',
+    rights: ['read'],
+    alsoAs: { 'text/csv': csvText },
+    async run({ ledger }, asked) {
+      const { format, after } = asked;
+      return { report: await make({ ledger }, asked), format, isResumed: after !== undefined };
+    },
+    verbs: [verb(make)],
+  });
+
+const csvText = z
+  .string()
+  .describe(
+    'The same rows, without totals. A text that a spreadsheet would run as a formula has an apostrophe in front.',
+  )
+  .register(replyNames, { id: 'ReportText' });
+
+const format = oneOf(['json', 'csv']).default('json');
+const asset = queryText.optional().describe('only this asset');
+const ofWallet = address
+  .transform((given) => given.toLowerCase())
+  .optional()
+  .describe('only this wallet');
+const from = moment.meta({
+  description: 'ISO 8601 time, inclusive; a day begins at midnight UTC',
+  examples: ['2026-01-01'],
+});
+const to = moment.meta({ description: 'ISO 8601 time, exclusive', examples: ['2026-02-01'] });
+
+const inOrder = <Request extends z.ZodType<{ from: number; to: number }>>(request: Request) =>
+  request.refine((span) => span.from <= span.to, { path: ['to'], message: 'must not be before from' });
+
+const signedText = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?$/)
+  .describe('exact plain decimal');
+
+const withFilter = (command: Command): Command =>
+  command
+    .option('--wallet <address>', 'only this wallet', readWallet)
+    .option('--asset <symbol>', 'only this asset');
+
+export const getBalances = reportOperation({
+  id: 'listBalances',
+  summary: 'Lists the balances of all accounts at a time, and their sums by asset',
+  path: '/balances',
+  query: z.object({
+    asOf: moment.meta({
+      description: 'events at this time or after it do not count',
+      examples: ['2026-02-01'],
+    }),
+    wallet: ofWallet,
+    asset,
+    format,
+  }),
+  reply: z
+    .strictObject({
+      asOf: timestamp,
+      settledTo: z
+        .strictObject({ sequence: z.int().min(0), time: timestamp.nullable() })
+        .describe('the last event that counts at all'),
+      balances: z.array(
+        z.strictObject({
+          account: z.string().describe('a wallet, `house`, `withdrawals` (pending ones) or `custody`'),
+          asset: assetSymbol,
+          total: signedText,
+          reserved: decimalText,
+          available: signedText,
+        }),
+      ),
+      trialBalance: z
+        .array(
+          z.strictObject({
+            asset: assetSymbol,
+            wallets: signedText,
+            house: signedText,
+            withdrawals: signedText,
+            custody: signedText,
+            sum: signedText.describe('0'),
+          }),
+        )
+        .optional()
+        .describe('sums by asset; absent if only one wallet is asked for'),
+    })
+    .register(replyNames, { id: 'Balances' }),
+  codes: ['UNKNOWN_ASSET'],
+  make: ({ ledger }, { asOf, wallet, asset }) => balancesReport(ledger, asOf, { account: wallet, asset }),
+  verb: (make) =>
+    reportVerb(
+      'balances',
+      (command) =>
+        withFilter(
+          command.requiredOption('--as-of <time>', 'time; events at it or after it do not count', readTimeMs),
+        ).description('show total, reserved and available balances of all accounts at a time'),
+      make,
+    ),
+});
+
+const turnoverRequest = inOrder(
+  z.object({
+    from,
+    to,
+    by: queryText
+      .transform((list) => list.split(','))
+      .refine(
+        (names): names is Dimension[] =>
+          names.every((name) => (TURNOVER_DIMENSIONS as readonly string[]).includes(name)),
+        `must be a list of ${TURNOVER_DIMENSIONS.join(', ')}`,
+      )
+      .refine((names) => new Set(names).size === names.length, 'must name each once')
+      .meta({
+        description: `what sums are split by: a list of ${TURNOVER_DIMENSIONS.join(', ')} (the taker)`,
+        examples: ['day,market'],
+      }),
+    format,
+  }),
+);
+
+const withDimensions = (command: Command): Command =>
+  withSpan(command).requiredOption(
+    '--by <list>',
+    'sums by day, month, market or wallet (taker), like day,market',
+    readDimensions,
+  );
+
+const ofDimensions = {
+  day: z.string().optional(),
+  month: z.string().optional(),
+  market: marketSymbol.optional(),
+  wallet: wallet.optional(),
+};
+const trades = z.int().min(1);
+const span = { from: timestamp, to: timestamp };
+
+export const getFees = reportOperation({
+  id: 'sumFees',
+  summary: 'Sums the fees that the house earned in a span of time',
+  path: '/fees',
+  query: turnoverRequest,
+  reply: z
+    .strictObject({
+      ...span,
+      fees: z.array(
+        z.strictObject({
+          ...ofDimensions,
+          asset: assetSymbol,
+          trades,
+          notional: decimalText,
+          fee: decimalText,
+        }),
+      ),
+    })
+    .register(replyNames, { id: 'Fees' }),
+  make: ({ ledger }, asked) => feesReport(ledger, spanOf(asked), asked.by),
+  verb: (make) =>
+    reportVerb(
+      'fees',
+      (command) => withDimensions(command).description('show the fees that the house earned'),
+      make,
+    ),
+});
+
+export const getVolumes = reportOperation({
+  id: 'sumVolumes',
+  summary: 'Sums the volumes of trades in a span of time',
+  path: '/volumes',
+  query: turnoverRequest,
+  reply: z
+    .strictObject({
+      ...span,
+      volumes: z.array(
+        z.strictObject({
+          ...ofDimensions,
+          trades,
+          baseAsset: assetSymbol,
+          baseVolume: decimalText,
+          quoteAsset: assetSymbol,
+          quoteVolume: decimalText,
+        }),
+      ),
+    })
+    .register(replyNames, { id: 'Volumes' }),
+  make: ({ ledger }, asked) => volumesReport(ledger, spanOf(asked), asked.by),
+  verb: (make) =>
+    reportVerb(
+      'volumes',
+      (command) => withDimensions(command).description('show the volumes of trades'),
+      make,
+    ),
+});
+
+export const getMovements = reportOperation({
+  id: 'listMovements',
+  summary: 'Lists deposits and withdrawals in a span of time',
+  path: '/movements',
+  query: inOrder(z.object({ from, to, wallet: ofWallet, asset, format })),
+  reply: z
+    .strictObject({
+      ...span,
+      movements: z
+        .array(
+          z.strictObject({
+            time: timestamp,
+            kind: z.string(),
+            wallet,
+            asset: assetSymbol,
+            amount: decimalText,
+            reference: z.string(),
+            reverses: z.string().nullable(),
+            sequence: z.int().min(1),
+            txid: z.string().nullable(),
+          }),
+        )
+        .describe('oldest first'),
+    })
+    .register(replyNames, { id: 'MovementsOfSpan' }),
+  codes: ['UNKNOWN_ASSET'],
+  make: ({ ledger }, { wallet, asset, ...asked }) =>
+    movementsReport(ledger, { ...spanOf(asked), wallet, asset }),
+  verb: (make) =>
+    reportVerb(
+      'movements',
+      (command) => withFilter(withSpan(command)).description('list deposits and withdrawals'),
+      make,
+    ),
+});
+
+interface ExportOptions {
+  from: number;
+  to: number;
+  asset?: string;
+  wallet?: string;
+  format: 'csv' | 'jsonl';
+  after?: string;
+}
+
+export const getEntries = reportOperation({
+  id: 'exportEntries',
+  summary: 'Returns the entries of the double-entry ledger in a span of time',
+  description: 'To go on with an answer that was cut off, pass the id of its last whole entry as `after`.',
+  path: '/entries',
+  query: inOrder(
+    z.object({
+      from,
+      to,
+      wallet: ofWallet,
+      asset,
+      after: queryText
+        .regex(ENTRY_ID, 'must be an entry id like 1234-0')
+        .optional()
+        .describe('entry id after which the list begins; CSV has no header row then'),
+      format,
+    }),
+  ),
+  reply: z
+    .strictObject({
+      entries: z
+        .array(
+          z.strictObject({
+            entryId: z.string().regex(ENTRY_ID).describe('event, and line in it'),
+            time: timestamp,
+            transactionId: z.string().describe('entries of a transaction sum to zero in each asset'),
+            kind: z.string(),
+            account: z.string().describe('a wallet, `house`, `withdrawals` or `custody`'),
+            asset: assetSymbol,
+            amount: signedText.describe('positive: the account received'),
+            reference: z.string().describe('the order, or the reference of a deposit or withdrawal'),
+            market: marketSymbol.nullable(),
+            side: z.enum(['buy', 'sell']).nullable(),
+            price: decimalText.nullable(),
+            size: decimalText.nullable(),
+            feeBps: z.number().nullable(),
+          }),
+        )
+        .describe('oldest first'),
+    })
+    .register(replyNames, { id: 'Entries' }),
+  codes: ['UNKNOWN_ASSET'],
+  make: ({ ledger }, { wallet, asset, after, ...asked }) =>
+    entriesReport(ledger, { ...spanOf(asked), account: wallet, asset, after }),
+  verb: (make) => ({
+    verb: 'export',
+    describe: (command) =>
+      withSpan(command)
+        .option('--asset <symbol>', 'only this asset')
+        .option('--wallet <address>', 'only this wallet', readWallet)
+        .addOption(new Option('--format <format>', 'output format').choices(['csv', 'jsonl']).default('csv'))
+        .option('--after <entry>', 'continue after this entry id, without a header row', readEntryId)
+        .addHelpText(
+          'after',
+          `
+The entries of a transaction sum to zero in each asset. A positive amount is received by the account.
+With --json, the entries are one document, whatever the format. To continue an interrupted export, pass the entry id
+of its last whole line to --after.
+${CSV_HELP}`,
+        )
+        .description('export the double-entry ledger in the order of its entries'),
+    work:
+      ({ format, ...asked }: ExportOptions) =>
+      async (services, { terminal, json }) => {
+        const report = await make(services, asked);
+        await printReport(report, json ? 'json' : format, terminal, asked.after !== undefined);
+        return undefined;
+      },
+  }),
+});

@@ -1,0 +1,87 @@
+/** Writes a page of a statement as JSON, whose amounts are exact numbers, or as CSV. */
+
+import type { z } from 'zod';
+import { readSummedPlace, writeSummedPlace } from '../contract/list-cursor.ts';
+import type { statementRequest } from '../contract/requests.ts';
+import type { statementSchema } from '../contract/statement.ts';
+import type { Amount } from '../contract/values.ts';
+import type { Written } from '../contract/written.ts';
+import { JsonText, writeJson } from '../domain/json.ts';
+import type { Ledger, StatementPage, StatementPosition, StatementSpan } from '../ledger/index.ts';
+import { decimalOf, isoTime } from './amounts.ts';
+import { csvPage, rowsOfLine, STATEMENT_COLUMNS } from './statement.ts';
+
+/** Trades and movements of a page. */
+const PAGE_LINES = 250;
+
+/** A page as text. */
+export interface WrittenPage {
+  readonly format: 'json' | 'csv';
+  readonly text: string;
+  /** Query of the next page. JSON has its cursor itself. */
+  readonly nextQuery?: string | undefined;
+}
+
+/** Returns a page of the statement of a wallet. */
+export async function statementPage(
+  ledger: Pick<Ledger, 'statements'>,
+  wallet: string,
+  { from: fromMs, to: toMs, format, cursor }: z.infer<typeof statementRequest>,
+): Promise<WrittenPage> {
+  const span = { wallet, fromMs, toMs };
+  const scope = { list: 'statement', wallet, from: `${fromMs}`, to: `${toMs}` };
+  const after = cursor === undefined ? null : positionOf(readSummedPlace(scope, cursor, 3));
+  const page = await ledger.statements.page(span, after, PAGE_LINES);
+  const next = page.next && cursorOf(scope, page.next);
+  if (format === 'json') return { format, text: writeJson(statementReply(span, page, next)) };
+  const text = csvPage(page, span, after === null);
+  return { format, text, nextQuery: next === null ? undefined : nextQuery(span, next) };
+}
+
+const positionOf = ({ numbers, sums }: ReturnType<typeof readSummedPlace>): StatementPosition => ({
+  sequence: numbers[0]!,
+  tradeId: numbers[1]!,
+  isOpening: numbers[2] === 1,
+  sums,
+});
+
+const cursorOf = (
+  scope: Readonly<Record<string, string>>,
+  { sequence, tradeId, isOpening, sums }: StatementPosition,
+): string => writeSummedPlace(scope, [sequence, tradeId, isOpening ? 1 : 0], sums);
+
+const nextQuery = ({ fromMs, toMs }: StatementSpan, cursor: string): string =>
+  String(new URLSearchParams({ from: isoTime(fromMs), to: isoTime(toMs), format: 'csv', cursor }));
+
+type StatementReply = Written<typeof statementSchema>;
+type Line = Exclude<StatementReply, JsonText>['lines'] extends readonly (infer Item)[] ? Item : never;
+
+function statementReply(
+  { wallet, fromMs, toMs }: StatementSpan,
+  { settled, opening, stated, closing, scales }: StatementPage,
+  nextCursor: string | null,
+): StatementReply {
+  const balances = (atomsByAsset: ReadonlyMap<string, bigint> | null) =>
+    atomsByAsset &&
+    [...atomsByAsset].map(([asset, atoms]) => ({
+      asset,
+      amount: new JsonText<Amount>(decimalOf(scales, asset, atoms)),
+    }));
+  const lineOf = (cells: ReturnType<typeof rowsOfLine>[number]): Line =>
+    Object.fromEntries(
+      STATEMENT_COLUMNS.map(({ name, isAmount }, at) => {
+        const cell = cells[at] ?? null;
+        return [name, isAmount && cell !== null ? new JsonText(String(cell)) : cell];
+      }),
+    ) as Line;
+  return {
+    wallet,
+    from: isoTime(fromMs),
+    to: isoTime(toMs),
+    settledTo: settled.timeMs === null ? null : isoTime(settled.timeMs),
+    opening: balances(opening),
+    lines: stated.flatMap((line) => rowsOfLine(line, scales)).map(lineOf),
+    closing: balances(closing),
+    nextCursor,
+  };
+}
