@@ -60,6 +60,9 @@ interface Credentials {
 const MIN_PAUSE_MS = 60_000;
 const MAX_PAUSE_MS = 3_600_000;
 
+/** Ends a renewal that an answer of the service has shown to be needless. */
+class Needless extends Error {}
+
 const credentialsOf = /* @__PURE__ */ new WeakMap<Session, Credentials>();
 
 function openSession(
@@ -168,6 +171,7 @@ function renewed(credentials: Credentials, signingIn: SigningIn): Promise<void> 
         credentials.failure = undefined;
       },
       (error: unknown) => {
+        if (error instanceof Needless) return;
         credentials.failure = error;
         throw error;
       },
@@ -180,14 +184,23 @@ function renewed(credentials: Credentials, signingIn: SigningIn): Promise<void> 
   return credentials.renewal;
 }
 
-/** Renews a session that renews itself. @returns undefined when it does not, or when its last signature is too recent */
-function renewedByItself(connection: Connection, credentials: Credentials): Promise<void> | undefined {
+/**
+ * Renews a session that renews itself.
+ * @param isNeeded asked again before a signature, when the service's time is known
+ * @returns undefined when it does not renew itself, or when its last signature is too recent
+ */
+function renewedByItself(
+  connection: Connection,
+  credentials: Credentials,
+  isNeeded: () => boolean,
+): Promise<void> | undefined {
   const { signIn, prompts, renewal, signedAt, pauseMs } = credentials;
   if (signIn === undefined || prompts) return undefined;
   if (renewal !== undefined) return renewal;
   if (runningTime(connection) - signedAt < pauseMs) return undefined;
   const nextMs = Math.min(Math.max(2 * pauseMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
   const onSign = (): void => {
+    if (!isNeeded()) throw new Needless();
     credentials.signedAt = runningTime(connection);
     credentials.pauseMs = nextMs;
   };
@@ -207,9 +220,10 @@ export async function freshen(session: Session, wait: Wait): Promise<void> {
   const credentials = credentialsOf.get(session)!;
   assertSignedIn(credentials);
   const { renewsAt, expiresAt } = credentials.token;
+  const isOld = (): boolean => guessedTime(connection) >= renewsAt;
   const isOver = (): boolean => guessedTime(connection) >= expiresAt;
-  if (guessedTime(connection) < renewsAt) return;
-  const renewal = renewedByItself(connection, credentials);
+  if (!isOld()) return;
+  const renewal = renewedByItself(connection, credentials, isOld);
   if (!isOver()) return;
   if (renewal === undefined && credentials.failure !== undefined) throw credentials.failure;
   // An answer to the renewal tells the service's time, and then the token may be good after all.
@@ -227,7 +241,8 @@ export async function freshen(session: Session, wait: Wait): Promise<void> {
 export async function renewRefused(session: Session, token: string, wait: Wait): Promise<boolean> {
   const { connection } = session;
   const credentials = credentialsOf.get(session)!;
-  const renewal = credentials.token.text === token ? renewedByItself(connection, credentials) : undefined;
+  const isRefused = (): boolean => credentials.token.text === token;
+  const renewal = isRefused() ? renewedByItself(connection, credentials, isRefused) : undefined;
   if (renewal !== undefined) await inTime(connection, RENEWAL, wait, () => renewal);
   return credentials.token.text !== token;
 }

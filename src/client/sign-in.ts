@@ -48,7 +48,7 @@ export interface Token {
 /** A sign-in under way. */
 export interface SigningIn {
   readonly signal: AbortSignalLike | undefined;
-  /** Called before each signature. */
+  /** Called before each signature. An error that it throws ends the sign-in. */
   readonly onSign?: () => void;
 }
 
