@@ -1,4 +1,23 @@
-/** Shares one read between concurrent callers. */
+/** Shares one answer between concurrent callers. */
+
+/** Callers who get an answer before other requests have their go. A reply may be some MB. */
+const CALLERS_OF_TURN = 32;
+
+const nextTurn = <T>(answer: T): Promise<T> =>
+  new Promise((resolve) => {
+    setImmediate(resolve, answer);
+  });
+
+/** Returns a function that gives each caller the answer, to some of them in each turn of the event loop. */
+export function inTurns<T>(answer: Promise<T>): () => Promise<T> {
+  let ofTurn = answer;
+  let callers = 0;
+  return () => {
+    if (callers > 0 && callers % CALLERS_OF_TURN === 0) ofTurn = ofTurn.then(nextTurn<T>);
+    callers += 1;
+    return ofTurn;
+  };
+}
 
 /**
  * Makes at most one read at a time. Calls during a read share the next read, so no caller gets an answer from before

@@ -3,6 +3,7 @@
 import { Bound, type BoundRule, type Place } from '../domain/bound.ts';
 import { WAITING_READS } from '../domain/bounds.ts';
 import { Refusal } from '../domain/errors.ts';
+import { inTurns } from '../domain/shared-read.ts';
 import { ANSWER_WITHIN_MS, withTimeLimit } from '../domain/time-limit.ts';
 
 interface WalletReadsOptions {
@@ -31,25 +32,6 @@ interface ReadLane {
 }
 
 const RETRY_AFTER_SECONDS = 1;
-/** Callers of one read whose replies are written before other requests have their go. A reply may be 1 MB. */
-const CALLERS_OF_TURN = 32;
-
-const nextTurn = (reply: unknown): Promise<unknown> =>
-  new Promise((resolve) => {
-    setImmediate(resolve, reply);
-  });
-
-/** Returns a function that gives each caller the reply, to some of them in each turn of the event loop. */
-function inTurns(reply: Promise<unknown>): () => Promise<unknown> {
-  let ofTurn = reply;
-  let callers = 0;
-  return () => {
-    if (callers > 0 && callers % CALLERS_OF_TURN === 0) ofTurn = ofTurn.then(nextTurn);
-    callers += 1;
-    return ofTurn;
-  };
-}
-
 /**
  * Runs one read per wallet at a time. A read never starts before it was requested. Callers that wait for the same read
  * share it. Wallets take turns, so a wallet with many reads delays only itself.

@@ -105,6 +105,24 @@ describe('engine: cancelling all orders of a wallet', function () {
     expect(scripts.filter((name) => name === 'find_live_orders')).to.have.length(4);
   });
 
+  it('hands the orders of a shared call to some callers at a time, so that other requests have their go', async () => {
+    const first = cancelAll(M);
+    await begun();
+    let answered = 0;
+    const callers = Array.from({ length: 220 }, async () => {
+      await cancelAll(M);
+      answered += 1;
+    });
+    /** Callers that were answered between two turns of the event loop. */
+    const ofTurns: number[] = [];
+    for (let before = 0; answered < callers.length; before = answered) {
+      await new Promise((resolve) => setImmediate(resolve));
+      ofTurns.push(answered - before);
+    }
+    await Promise.all([first, ...callers]);
+    expect(Math.max(...ofTurns)).to.be.at.most(64);
+  });
+
   it('cancels orders that were placed while an earlier call was under way', async () => {
     const earlier = cancelAll(M);
     await begun();

@@ -1,6 +1,8 @@
 /** Proves that one order and all orders of a wallet are cancelled once, and that their funds are released. */
 
 import { expect } from 'chai';
+import request from 'supertest';
+import { instead } from '../support/instead.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 const NOT_FOUND = {
@@ -28,6 +30,29 @@ describe('cancelling', () => {
   });
 
   after(() => fixture.close());
+
+  it('writes the reply once for all callers who share the cancel of all orders', async () => {
+    const { engine } = fixture.services;
+    let written = 0;
+    const order = {
+      ...{ id: '0'.repeat(34), wallet: trader.wallet, market: 'ETH/USDC' },
+      ...({ status: 'partially_filled_cancelled', reason: 'user_cancelled' } as const),
+      get clientOrderId(): string {
+        written += 1;
+        return 'a "quoted" id';
+      },
+    };
+    const closed = [order];
+    const orders = instead(engine.orders, { cancelAll: async () => closed });
+    const replica = await fixture.replica({}, { engine: { ...engine, orders } });
+    const cancel = () =>
+      request(replica.app).delete('/v1/orders').set('Authorization', `Bearer ${trader.token}`);
+    const replies = await Promise.all(Array.from({ length: 5 }, cancel));
+    expect(written).to.equal(1);
+    const { id, market, status, reason } = order;
+    const cancelled = [{ id, clientOrderId: 'a "quoted" id', market, status, reason }];
+    for (const { body } of replies) expect(body).to.deep.equal({ cancelled, count: 1 });
+  });
 
   const balance = async (asset: string): Promise<object> =>
     (await trader.get(`/v1/portfolio/${trader.wallet}`)).body.balances.find(

@@ -26,6 +26,6 @@ export const deleteOrders = walletRoute({
     }
     const closed = await engine.orders.cancelAll(wallet, market ?? null);
     services.wakeSettlement();
-    return write.json({ cancelled: closed.map(closedReply), count: closed.length });
+    return write.shared(closed, () => ({ cancelled: closed.map(closedReply), count: closed.length }));
   },
 });

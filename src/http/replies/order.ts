@@ -5,8 +5,8 @@
  * of the contract define the members that a template writes.
  */
 
-import type { MemberTexts, Written } from '../../contract/written.ts';
-import { writeJson } from '../../domain/json.ts';
+import type { MemberTexts, WrittenText } from '../../contract/written.ts';
+import { JsonText } from '../../domain/json.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import type {
@@ -145,7 +145,7 @@ export function placingReply(
   replaced: ClosedOrder | null = null,
 ): string {
   const members = orderMembers(order, fills, market);
-  const cancelled = replaced === null ? '' : `,"replaced":${writeJson(closedReply(replaced))}`;
+  const cancelled = replaced === null ? '' : `,"replaced":${closedReply(replaced).text}`;
   return `{${members},${placementMembers(order, members, rejectReason)}${cancelled}}`;
 }
 
@@ -198,16 +198,24 @@ export const walletTradeReply = (
 const cancelledStatus = (status: OrderStatus) =>
   status === 'partially_filled_cancelled' ? status : 'cancelled';
 
+const closedText = (order: MemberTexts<typeof closedOrderSchema>): string =>
+  `{"id":${order.id},"clientOrderId":${order.clientOrderId},"market":${order.market},"status":${order.status},` +
+  `"reason":${order.reason}}`;
+
+/** Writes an order that was cancelled. A reply may have ten thousand. */
 export const closedReply = ({
   id,
   clientOrderId,
   market,
   status,
   reason,
-}: ClosedOrder): Written<typeof closedOrderSchema> => ({
-  id,
-  clientOrderId,
-  market,
-  status: cancelledStatus(status),
-  reason,
-});
+}: ClosedOrder): WrittenText<typeof closedOrderSchema> =>
+  new JsonText(
+    closedText({
+      id: quoted(id),
+      clientOrderId: JSON.stringify(clientOrderId),
+      market: quoted(market),
+      status: quoted(cancelledStatus(status)),
+      reason: reason === null ? 'null' : quoted(reason),
+    }),
+  );

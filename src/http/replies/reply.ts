@@ -33,6 +33,8 @@ export function jsonForSeveral(text: string): Reply {
 /** Writes the replies of a route. A value that does not fit its schema does not compile. */
 export interface Writers<Schema extends z.ZodType> {
   readonly json: (value: Written<Schema>, status?: number) => Reply;
+  /** Writes a reply once for all requests that share its source. */
+  readonly shared: (source: object, value: () => Written<Schema>) => Reply;
   /** Writes a reply that caches may keep. */
   readonly publicJson: (value: Written<Schema>) => Reply;
   /**
@@ -49,6 +51,7 @@ export interface Writers<Schema extends z.ZodType> {
 
 export const WRITERS: Writers<z.ZodType> = {
   json,
+  shared: (source, value) => sharedReply(source, 'reply', () => jsonForSeveral(writeJson(value()))),
   publicJson: (value) => publicJsonText(writeJson(value)),
   page: (name, items, nextCursor) =>
     jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`),
