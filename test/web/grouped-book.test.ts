@@ -102,6 +102,7 @@ describe('the spread', () => {
       mid: '2000.005',
       percent: '0.001',
     });
+    expect(spreadOf('1234549.99', '1234550.01', gridOf('0.01')!)).to.include({ percent: '< 0.001' });
   });
 
   it('is absent while a side is empty', () => {

@@ -146,7 +146,7 @@ interface Spread {
   /** Best ask minus best bid. */
   readonly spread: string;
   readonly mid: string;
-  /** The spread as a percentage of the mid, three decimals, rounded down. */
+  /** The spread as a percentage of the mid, three decimals, rounded down; `< 0.001` below them. */
   readonly percent: string;
 }
 
@@ -156,10 +156,11 @@ export function spreadOf(bid: string | undefined, ask: string | undefined, tick:
   const bidTicks = unitsOf(bid, tick);
   const askTicks = unitsOf(ask, tick);
   const sum = bidTicks + askTicks;
+  const thousandths = ((askTicks - bidTicks) * 200_000n) / sum;
   return {
     spread: formatCount(askTicks - bidTicks, tick),
     mid: halfExactly(formatCount(sum, tick)),
-    percent: formatScaled(((askTicks - bidTicks) * 200_000n) / sum, 3),
+    percent: thousandths === 0n ? '< 0.001' : formatScaled(thousandths, 3),
   };
 }
 

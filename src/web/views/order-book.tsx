@@ -16,7 +16,7 @@ import {
 import { openOrders } from '../state/account.ts';
 import { currentMarket, frame, streamState } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
-import { numbers, shown, shownZeros } from '../state/number-style.ts';
+import { numbers, shown, shownWithin, shownZeros } from '../state/number-style.ts';
 import { fillFromBook } from '../state/order-draft.ts';
 import { bookClick } from '../state/order-settings.ts';
 import { selectedTicker } from '../state/selected-market.ts';
@@ -139,7 +139,7 @@ function BookTable({ market }: { market: Market }) {
                 <>
                   <span class="muted">Mid</span> <strong>{shown(spread.mid)}</strong>{' '}
                   <span class="muted">Spread</span> <span>{shown(spread.spread)}</span>{' '}
-                  <span class="muted">{shown(spread.percent)}&nbsp;%</span>
+                  <span class="muted">{shownWithin(spread.percent)}&nbsp;%</span>
                 </>
               )}
             </td>
