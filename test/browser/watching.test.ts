@@ -266,6 +266,8 @@ describe('watching the page', () => {
       await ask.click();
       expect(await page.getByRole('textbox', { name: 'Price', exact: true }).inputValue()).to.equal('2001');
       expect(await page.getByRole('radio', { name: 'Sell side', exact: true }).isChecked()).to.equal(true);
+      await page.getByRole('textbox', { name: 'Size', exact: true }).fill('1234.5');
+      await page.getByText('Sell 1,234.5 WATCH at 2,001 USDC or better, until cancelled.').waitFor();
       await page.getByText('Advanced', { exact: true }).click();
       await page.getByLabel('A click on the book').selectOption('takes');
       await page.getByLabel('Figures of books and tables').selectOption('plain');

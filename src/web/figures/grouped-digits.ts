@@ -2,6 +2,9 @@
 
 import type { NumberStyle } from './typed-amount.ts';
 
+/** A decimal in a sentence: no part of a symbol, an id or a time. */
+const DECIMALS = /(?<![\p{L}\d_.,:])\d+(?:\.\d+)?(?![\p{L}\d_:]|[.,]\d)/gu;
+
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?!\d)/;
 
 /** Latin digits, so that the figures of a column stay alike. */
@@ -28,4 +31,13 @@ export function digitGrouping(locale?: string): (text: string) => string {
   const written = (_all: string, minus: string, whole: string, fraction: string | undefined): string =>
     minus + format.format(BigInt(whole)) + (fraction === undefined ? '' : sign + fraction);
   return (text) => text.replace(DECIMAL, written);
+}
+
+/**
+ * Returns a function that writes the plain decimals of a sentence as a country does.
+ * @param locale by default that of the browser
+ */
+export function groupingWithin(locale?: string): (sentence: string) => string {
+  const grouped = digitGrouping(locale);
+  return (sentence) => sentence.replace(DECIMALS, (decimal) => grouped(decimal));
 }

@@ -19,7 +19,7 @@ interface Figure {
   readonly isShort?: boolean;
 }
 
-interface OrderWords {
+export interface OrderWords {
   readonly sentence: string;
   /** Total, fee, and what is available afterwards. */
   readonly figures: readonly Figure[];

@@ -2,13 +2,14 @@
 
 import { computed, type ReadonlySignal, type Signal } from '@preact/signals';
 import { missingZeros } from '../figures/aligned-digits.ts';
-import { digitGrouping, numberStyleOf } from '../figures/grouped-digits.ts';
+import { digitGrouping, groupingWithin, numberStyleOf } from '../figures/grouped-digits.ts';
 import type { NumberStyle } from '../figures/typed-amount.ts';
 import { kept } from './kept-choice.ts';
 
 export const numbers: Signal<'plain' | 'grouped'> = kept('numbers', ['plain', 'grouped'], 'plain');
 
 const grouped = digitGrouping();
+const groupedWithin = groupingWithin();
 const country = numberStyleOf();
 const styles = { plain: { ...country, decimal: '.' }, grouped: country };
 
@@ -17,6 +18,10 @@ export const numberStyle: ReadonlySignal<NumberStyle> = computed(() => styles[nu
 
 /** Returns a figure as it is shown: a plain decimal, perhaps with a unit behind it. */
 export const shown = (figure: string): string => (numbers.value === 'plain' ? figure : grouped(figure));
+
+/** Returns a sentence with its figures as they are shown. */
+export const shownWithin = (sentence: string): string =>
+  numbers.value === 'plain' ? sentence : groupedWithin(sentence);
 
 /** Returns a plain decimal as the page writes it into a field: without groups, so that it is read in one way only. */
 export const written = (decimal: string): string => decimal.replace('.', numberStyle.value.decimal);

@@ -13,12 +13,12 @@ import { type DraftTexts, readDraft } from '../figures/draft-request.ts';
 import { type AskAt, type Question, questionBefore } from '../figures/guard.ts';
 import { impactOf, referenceOf } from '../figures/impact.ts';
 import { planOrder } from '../figures/order-plan.ts';
-import { describeOrder } from '../figures/order-words.ts';
+import { describeOrder, type OrderWords } from '../figures/order-words.ts';
 import { type OtherSide, previewOrder } from '../figures/preview.ts';
 import { balances, nameOfOrder, openOrders, portfolio } from './account.ts';
 import { currentMarket, frame, streamState } from './market-feed.ts';
 import { marketOf } from './markets.ts';
-import { numberStyle, written } from './number-style.ts';
+import { numberStyle, shownWithin, written } from './number-style.ts';
 import { draft, type Typed } from './order-draft.ts';
 import { askAt, askMove, slippage } from './order-settings.ts';
 
@@ -93,6 +93,15 @@ function referenceFor(market: Rules) {
   return referenceOf(shown.book, shown.trades[0]?.price, marketGrid(market).tick);
 }
 
+/** Writes the figures of sentences as those of the tables beside them: 1.999 is another size in Germany. */
+const shownWords = ({ sentence, notes, impact, warning, ...others }: OrderWords): OrderWords => ({
+  ...others,
+  sentence: shownWithin(sentence),
+  notes: notes.map(shownWithin),
+  impact: impact && { ...impact, text: shownWithin(impact.text) },
+  warning: warning && { ...warning, text: shownWithin(warning.text) },
+});
+
 /** Returns an order as it would be sent, and what it would do. @param available null where it is not to be checked */
 function planFor(
   market: Rules,
@@ -106,7 +115,7 @@ function planFor(
   const fair = referenceFor(market);
   const impact = plan && fair && impactOf(market, texts, preview.walk, plan, fair);
   const described = { market, texts, preview, plan, impact, availableAtoms: available };
-  return { ...described, words: describeOrder({ ...described, slippage: slippage.value }) };
+  return { ...described, words: shownWords(describeOrder({ ...described, slippage: slippage.value })) };
 }
 
 /** The order of the form; null while the form cannot be read. */
@@ -152,6 +161,11 @@ export interface Sendable {
   readonly move?: Move;
 }
 
+const shownQuestion = ({ question, mustAsk }: ReturnType<typeof questionBefore>) => ({
+  question: { ...question, title: shownWithin(question.title), text: shownWithin(question.text) },
+  mustAsk,
+});
+
 function sendableFor(
   { market, texts, preview, plan, impact, words: { sentence: words } }: ReturnType<typeof planFor>,
   isBookLive: boolean,
@@ -167,7 +181,7 @@ function sendableFor(
     typed: { size, amount },
     // Two market orders of the same draft may have other prices.
     likeness: [market.symbol, side, type, type === 'limit' && plan.order.price, size, amount].join(' '),
-    ...questionBefore(guarded, asked),
+    ...shownQuestion(questionBefore(guarded, asked)),
     lossBps: impact?.worstBps ?? 0n,
   };
 }
@@ -213,7 +227,7 @@ export function movedOrder(old: Order, move: Move): Sendable | string {
   const isPlain = action === 'Send it';
   const question = {
     title: isPlain ? 'Move the order?' : title,
-    text: `This cancels the order to ${nameOfOrder(old)} and places a new one, as one change. ${text}`,
+    text: `This cancels the order to ${shownWithin(nameOfOrder(old))} and places a new one, as one change. ${text}`,
     action: isPlain ? 'Move it' : action,
   };
   return { ...sent, question, likeness: `${old.id} ${sent.likeness}`, replaces: old, move };

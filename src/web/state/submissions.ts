@@ -22,7 +22,7 @@ import { nameOfOrder, openOrders, readAt, refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
 import { connection } from './connection.ts';
 import { marketOf, readMarkets } from './markets.ts';
-import { written } from './number-style.ts';
+import { shownWithin, written } from './number-style.ts';
 import { clearSent, typedAt } from './order-draft.ts';
 import { type Move, movedOrder, type Sendable } from './order-preview.ts';
 import { confirmedAct } from './question.ts';
@@ -176,7 +176,7 @@ function settle(one: Sent, placed: Placed, how: string): void {
   switch (placed.outcome) {
     case 'placed': {
       const market = marketOf(placed.order.market);
-      const text = `${how}: ${progressOf(placed.order, market && rulesOf(market))}`;
+      const text = `${how}: ${shownWithin(progressOf(placed.order, market && rulesOf(market)))}`;
       show(one.key, { stage: 'placed', text, open: null });
       announce(`${capital(text)}. ${one.words}`);
       if (one.replaces === undefined) clearSent(one.typed);

@@ -14,6 +14,7 @@ import { announce } from './announcements.ts';
 import { visible } from './clock.ts';
 import { kept } from './kept-choice.ts';
 import { marketOf } from './markets.ts';
+import { shownWithin } from './number-style.ts';
 import { followOrders } from './order-changes.ts';
 import { session } from './session.ts';
 import { followSubmission, isReplacedHere, isSubmitted } from './submissions.ts';
@@ -61,15 +62,15 @@ function sentenceOf(changes: readonly OrderChange[]): string | null {
 function fillSentence({ market, side }: Order, fills: OrderChange['fills']): string {
   const rules = rulesFor(market);
   const [{ size, price }] = fills as [OrderChange['fills'][number]];
-  return `${(rules && fillsWords(side, fills, rules)) ?? `A ${side} order was filled: ${size} at ${price}`}.`;
+  const words =
+    (rules && fillsWords(side, fills, rules)) ?? `A ${side} order was filled: ${size} at ${price}`;
+  return `${shownWithin(words)}.`;
 }
 
 const endSentence = (order: Order): string => {
   const ended = order.status === 'filled' ? 'is filled' : 'has ended';
-  return (
-    `Your order to ${nameOfOrder({ ...order, remainingSize: order.size })} ${ended}: ` +
-    `${progressOf(order, rulesFor(order.market))}.`
-  );
+  const name = nameOfOrder({ ...order, remainingSize: order.size });
+  return shownWithin(`Your order to ${name} ${ended}: ${progressOf(order, rulesFor(order.market))}.`);
 };
 
 /** @param isSigned true in the one tab of the browser that gives the further signs */
@@ -85,7 +86,7 @@ function takeChanges(changes: readonly OrderChange[], isSigned: boolean): void {
     const { order } = ofOrder.at(-1)!;
     const sentence = sentenceOf(ofOrder);
     if (sentence !== null) sentences.push(sentence);
-    followSubmission(order, progressOf(order, rulesFor(order.market)));
+    followSubmission(order, shownWithin(progressOf(order, rulesFor(order.market))));
   }
   const count = changes.reduce((sum, { fills }) => sum + fills.length, 0);
   if (shownTable.peek() !== 'fills' || !visible.peek()) unseenFills.value += count;

@@ -30,21 +30,11 @@ import { dayText, downloadStatement, isDownloading } from '../state/statement.ts
 import { moveOrder } from '../state/submissions.ts';
 import { type Column, DataTable, filterText, timeText } from './data-table.tsx';
 import { focusIfLost } from './lost-focus.ts';
+import { MarketName } from './market-name.tsx';
 
 interface Sided {
   readonly market: string;
   readonly side: 'buy' | 'sell';
-}
-
-/** A long symbol that needs two lines breaks after the slash. */
-export function MarketName({ symbol }: { symbol: string }) {
-  const [base, quote] = symbol.split('/');
-  return (
-    <>
-      {base}/<wbr />
-      {quote}
-    </>
-  );
 }
 
 const MARKET: Column<Sided> = {

@@ -5,7 +5,7 @@ import { spreadOf } from '../figures/grouped-book.ts';
 import { changeWords } from '../figures/market-rows.ts';
 import { currentMarket, frame, frameAgeMs, retryInMs, streamState } from '../state/market-feed.ts';
 import { gridOfMarket, summaries } from '../state/markets.ts';
-import { shown, shownZeros } from '../state/number-style.ts';
+import { shown, shownWithin, shownZeros } from '../state/number-style.ts';
 import { AlertsButton } from './price-alerts.tsx';
 
 const NONE = '–';
@@ -64,7 +64,7 @@ function Day() {
     <dl class="day">
       <div>
         <dt>24 h change</dt>
-        <dd class={change?.direction}>{change?.text ?? NONE}</dd>
+        <dd class={change?.direction}>{shownWithin(change?.text ?? NONE)}</dd>
       </div>
       <div>
         <dt>24 h volume{market && ` (${market.baseToken})`}</dt>

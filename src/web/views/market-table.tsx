@@ -10,10 +10,11 @@ import { getDemoFunds } from '../state/demo-funds.ts';
 import { firstChart } from '../state/first-chart.ts';
 import { direction, marked, sort, sortBy, toggleMark } from '../state/marked-markets.ts';
 import { gridOfMarket, markets, marketsFailed, marketsRead, summaries, tickers } from '../state/markets.ts';
-import { shown, shownZeros } from '../state/number-style.ts';
+import { shown, shownWithin, shownZeros } from '../state/number-style.ts';
 import { marketAddress, selectedTicker, selectMarket, symbolOf, tickerOf } from '../state/selected-market.ts';
 import { session, signInWithDemoWallet } from '../state/session.ts';
 import { FirstChart } from './first-chart.tsx';
+import { MarketName } from './market-name.tsx';
 
 /** Shown where there is no figure. */
 const NONE = '–';
@@ -194,7 +195,7 @@ function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Ma
             onChoose(market);
           }}
         >
-          {symbol}
+          <MarketName symbol={symbol} />
         </a>
         {status !== 'active' && <span class="tag">{status.replace('_', '-')}</span>}
       </th>
@@ -206,7 +207,7 @@ function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Ma
       </td>
       <td class={`number ${change?.direction ?? ''}`}>
         <Course symbol={symbol} />
-        {change?.text ?? NONE}
+        {shownWithin(change?.text ?? NONE)}
       </td>
       <td class="number volume" data-unit={volume === NONE ? undefined : baseToken}>
         {shown(volume)}

@@ -2,7 +2,7 @@
 
 import { EMPTY_FIGURES } from '../figures/order-words.ts';
 import { frameAgeMs, streamState } from '../state/market-feed.ts';
-import { shown } from '../state/number-style.ts';
+import { shown, shownWithin } from '../state/number-style.ts';
 import { orderWords } from '../state/order-preview.ts';
 
 interface FiguresProps {
@@ -18,7 +18,7 @@ function Figures({ figures }: FiguresProps) {
     <dl class="figures">
       {figures.map(({ term, value, isShort }) => (
         <div key={term} class="figure">
-          <dt>{term}</dt>
+          <dt>{shownWithin(term)}</dt>
           <dd class={isShort === true ? 'down' : undefined}>{shown(value)}</dd>
         </div>
       ))}

@@ -7,8 +7,9 @@ import { fills, moreOf, portfolio } from '../state/account.ts';
 import { currentMarket, frame } from '../state/market-feed.ts';
 import { marketOf, summaries } from '../state/markets.ts';
 import { shown } from '../state/number-style.ts';
-import { MarketName, MoreButton, NONE } from './account-tables.tsx';
+import { MoreButton, NONE } from './account-tables.tsx';
 import { type Column, DataTable } from './data-table.tsx';
+import { MarketName } from './market-name.tsx';
 
 /** Returns the newest price that the page knows. */
 const lastPriceOf = (symbol: string): string | undefined =>
