@@ -67,6 +67,9 @@ interface RunningVerb<Input, Result> extends Verb {
 
 type AnyVerb<Input, Result> = RunningVerb<Input, Result> | WorkingVerb;
 
+/** A schema of an object, whose members are known by name. */
+export type ObjectOf<Value> = z.ZodType<Value> & { readonly shape: Readonly<Record<string, z.ZodType>> };
+
 /** Parts of the path, of the query, and of the body without the reason. */
 type Input<Params, Query, Body> = NoInfer<Params> & NoInfer<Query> & Omit<NoInfer<Body>, 'reason'>;
 
@@ -82,9 +85,9 @@ interface OperationOf<Id extends string, Params, Query, Body, Reply extends z.Zo
   /** A key needs one of these. */
   readonly rights: readonly OperatorRight[];
   /** Parts of the path. */
-  readonly params?: z.ZodType<Params> & { readonly shape: Readonly<Record<string, z.ZodType>> };
-  /** Query of a GET. */
-  readonly query?: z.ZodType<Query>;
+  readonly params?: ObjectOf<Params>;
+  /** Query of a GET. Any other parameter is refused, because a misspelt filter would list too much. */
+  readonly query?: ObjectOf<Query>;
   /** Body of a POST. */
   readonly body?: z.ZodType<Body>;
   /** Reason of a request that may leave it out. */

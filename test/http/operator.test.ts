@@ -568,6 +568,21 @@ describe('the routes for operators', () => {
       expect((await get(`/acts?${asked}`)).body.code, asked).to.equal('VALIDATION_ERROR');
   });
 
+  it('reject a parameter that they do not have, which would be a misspelt filter', async () => {
+    const paths = [
+      '/withdrawals?stat=confirmed',
+      `/movements?wallets=${ALICE}`,
+      '/status?x=1',
+      '/acts?limit=1&=',
+    ];
+    for (const path of paths) {
+      const { status, body } = await get(path);
+      expect([status, body.code], path).to.deep.equal([400, 'VALIDATION_ERROR']);
+    }
+    const paused = await post('/trading/pause?now', { reason });
+    expect([paused.status, paused.body.error]).to.deep.equal([400, 'now: no such parameter']);
+  });
+
   it('are described by a valid document, which needs no key', async () => {
     const { body } = await request(apps[0]!).get(OPERATOR_DOCUMENT_PATH);
     const config = await createConfig({ extends: ['spec'] });

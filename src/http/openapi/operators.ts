@@ -39,7 +39,7 @@ function documented({ params, query, body, ...operation }: Operation): Documente
     ...(body !== undefined && { readsBody: true }),
     ...(params !== undefined && request !== params && { parameters: params.shape }),
     security: 'key',
-    earlierCodes: ['UNAUTHORIZED', 'FORBIDDEN'],
+    earlierCodes: ['UNAUTHORIZED', 'FORBIDDEN', 'VALIDATION_ERROR'],
   };
 }
 

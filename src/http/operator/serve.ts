@@ -2,6 +2,7 @@
 
 import type { Request } from 'express';
 import { checked } from '../../contract/checked.ts';
+import { Refusal } from '../../domain/errors.ts';
 import type { OperatorKey } from '../../domain/operator-rights.ts';
 import type { Operation, OperationServices, TextOutcome } from '../../operator/operation.ts';
 import { reportText } from '../../statements/report.ts';
@@ -39,6 +40,8 @@ export async function perform(
 ): Promise<Reply | ChunkedReply> {
   const { method, params, query, usualReason, run } = operation;
   const body = method === 'POST' ? await readBody(request, BODY_LIMITS) : undefined;
+  const unknown = Object.keys(request.query).find((name) => query?.shape[name] === undefined);
+  if (unknown !== undefined) throw new Refusal('VALIDATION_ERROR', `${unknown}: no such parameter`);
   const asked = {
     ...(params !== undefined && checked<object>(params, request.params)),
     ...(query !== undefined && checked<object>(query, request.query)),

@@ -16,7 +16,13 @@ import {
 } from '../../statements/books.ts';
 import type { Report } from '../../statements/report.ts';
 import { ENTRY_ID, readDimensions, readEntryId, readTimeMs, readWallet } from '../arguments.ts';
-import { type Operation, type OperationServices, replyNames, textOperation } from '../operation.ts';
+import {
+  type ObjectOf,
+  type Operation,
+  type OperationServices,
+  replyNames,
+  textOperation,
+} from '../operation.ts';
 import { CSV_HELP, printReport, reportVerb, spanOf, withSpan } from '../print-report.ts';
 import type { WorkingVerb } from '../verb.ts';
 
@@ -28,7 +34,7 @@ interface ReportOf<Query> {
   readonly summary: string;
   readonly description?: string;
   readonly path: string;
-  readonly query: z.ZodType<Query>;
+  readonly query: ObjectOf<Query>;
   readonly reply: z.ZodType;
   readonly codes?: readonly OperatorCode[];
   readonly make: Make<NoInfer<Omit<Query, 'format'>>>;
