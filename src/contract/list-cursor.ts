@@ -23,9 +23,11 @@ export const writeCursor = (scope: CursorScope, next: number | null): string | n
 
 /**
  * Returns the position that a cursor encodes.
+ * @param name of the parameter
  * @throws Refusal VALIDATION_ERROR if the cursor was made for another scope
  */
-export const readCursor = (scope: CursorScope, cursor: string): number => readPlace(scope, cursor, 1)[0]!;
+export const readCursor = (scope: CursorScope, cursor: string, name?: string): number =>
+  readPlace(scope, cursor, 1, name)[0]!;
 
 /** Writes a place of one to three numbers, below 2^64, as a cursor. */
 export function writePlace(scope: CursorScope, numbers: readonly (number | bigint)[]): string {

@@ -54,6 +54,7 @@ export {
   entriesOfMovement,
   entriesOfTrade,
   HOUSE,
+  MOVEMENT_NAMES,
   WITHDRAWALS,
 } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';

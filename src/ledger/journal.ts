@@ -140,6 +140,8 @@ const MOVEMENTS = `
   where sequence >= $1 and sequence < $2 and ($3::text is null or wallet = $3) and ($4::text is null or asset = $4)
   order by sequence`;
 
+const AFTER = 'select * from public.movements where sequence > $1 order by sequence limit $2';
+
 const bookedMovementOf = (row: MovementRow & { reference: string }): BookedMovement => ({
   kind: MOVEMENT_NAMES[row.kind],
   wallet: row.wallet,
@@ -242,6 +244,12 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
         asset ?? null,
       ]);
       for await (const row of rows) yield bookedMovementOf(row);
+    },
+
+    /** Returns the movements after an event, oldest first. */
+    async movementsAfter(after: number, limit: number): Promise<BookedMovement[]> {
+      const rows = await askOnce<Parameters<typeof bookedMovementOf>[0]>(reading, AFTER, [after, limit]);
+      return rows.map(bookedMovementOf);
     },
 
     /** Returns the movement that has a reference, of the kind or of one that shares its references; or null. */

@@ -32,6 +32,8 @@ export const replyNames = z.registry<{ id: string }>();
 export interface OperationServices extends StatusSources {
   /** Network ID of a new market that does not name its own. */
   readonly networkId: string;
+  /** Aborted when the process is about to end: requests wait no longer. */
+  readonly stopping?: AbortSignal;
 }
 
 /** Who asks, and why. */

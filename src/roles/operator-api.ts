@@ -42,6 +42,7 @@ export async function startOperatorApi(
   await backends.migrated();
   await backends.engineOpened;
   const wakeUps = openTracedWakeUps(backends);
+  const stopping = new AbortController();
   const { serviceName, networkId } = config;
   answer = createOperatorApp({
     ...probes,
@@ -49,6 +50,7 @@ export async function startOperatorApi(
     ledger,
     serviceName,
     networkId,
+    stopping: stopping.signal,
     queueCounts: () => wakeUps.counts(),
     replicas: () => countReplicas(engineRedis),
     snapshotAgeMs: () => framesAgeMs(queueRedis),
@@ -61,6 +63,7 @@ export async function startOperatorApi(
       stage = 'stopping';
       listening.turnAway();
       await sleep(drainMs);
+      stopping.abort();
       await listening.close();
       await wakeUps.close();
     },

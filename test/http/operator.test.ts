@@ -404,6 +404,55 @@ describe('the routes for operators', () => {
       scale: 2,
     });
     expect((await post('/assets', { symbol: 'USDC', scale: 2, reason })).body.code).to.equal('ASSET_IN_USE');
+
+    it('are told with all movements, each step once, also to who waits', async () => {
+      const wallet = WALLET('7');
+      const changesAfter = async (cursor: string, query = '') => {
+        const { status, body } = await get(`/changes?after=${cursor}${query}`, master, 1);
+        expect(status, body.error).to.equal(200);
+        return body;
+      };
+      await fixture.settle();
+      const first = (await get('/changes')).body;
+      expect(first).to.include({ more: false }).and.to.have.deep.property('changes', []);
+      const waiting = changesAfter(first.cursor, '&wait=20');
+      await book([movement('told-1', { wallet, amount: '30' })]);
+      await fixture.settle();
+      const told = await waiting;
+      expect(told.changes).to.have.length(1);
+      expect(told.changes[0]).to.include({
+        kind: 'deposit',
+        reference: 'told-1',
+        wallet,
+        amount: '30',
+        txid: null,
+      });
+      await book([movement('told-2', { wallet, kind: 'withdrawal', amount: '1', reverses: 'told-1' })]);
+      for (const reference of ['told-3', 'told-4'])
+        await post('/withdrawals', { reference, wallet, asset: 'USDC', amount: '2', reason });
+      await post('/withdrawals/told-3/confirm', { txid: '0xpaid' });
+      await post('/withdrawals/told-4/return', { reason });
+      await fixture.settle();
+      const seen: Record<string, unknown>[] = [];
+      for (let cursor = told.cursor; seen.length < 5; ) {
+        const { changes, cursor: next, more } = await changesAfter(cursor, '&wait=20&limit=2');
+        expect(changes.length).to.be.within(1, 2);
+        if (more) expect(changes).to.have.length(2);
+        seen.push(...changes);
+        cursor = next;
+      }
+      expect(
+        seen.map(({ kind, reference, reverses, txid }) => [kind, reference, reverses, txid]),
+      ).to.deep.equal([
+        ['withdrawal', 'told-2', 'told-1', null],
+        ['withdrawal_requested', 'told-3', null, null],
+        ['withdrawal_requested', 'told-4', null, null],
+        ['withdrawal_confirmed', 'told-3', null, '0xpaid'],
+        ['withdrawal_returned', 'told-4', null, null],
+      ]);
+      for (const cursor of ['A'.repeat(40), 'no'])
+        expect((await get(`/changes?after=${cursor}`)).body.code).to.equal('VALIDATION_ERROR');
+    });
   });
 
   describe('for finance', () => {

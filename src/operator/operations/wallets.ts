@@ -15,6 +15,7 @@ import { closedOrders, endedOrders } from '../closed-orders.ts';
 import { type Noun, operation, replyNames, textOperation } from '../operation.ts';
 import { reportVerb, type Span, spanOf, withSpan } from '../print-report.ts';
 import { shortResult } from '../verb.ts';
+import { getMovementChanges } from './changes.ts';
 import { getMovement, postMovements } from './movements.ts';
 
 const BALANCES = [
@@ -233,5 +234,5 @@ const getHolds = operation({
 export const ACCOUNT: Noun = {
   name: 'account',
   description: 'manage balances, deposits, withdrawals and holds of wallets',
-  parts: [postMovements, getMovement, getWallet, holdWallet, releaseWallet, getHolds],
+  parts: [postMovements, getMovementChanges, getMovement, getWallet, holdWallet, releaseWallet, getHolds],
 };

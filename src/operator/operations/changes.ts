@@ -1,0 +1,95 @@
+/** Tells custody systems and finance of deposits, withdrawals and their steps as they are settled. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { placeCursor } from '../../contract/cursor.ts';
+import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
+import { changesRequest } from '../../contract/requests.ts';
+import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/values.ts';
+import { Bound } from '../../domain/bound.ts';
+import { WAITS } from '../../domain/bounds.ts';
+import { Refusal } from '../../domain/errors.ts';
+import { formatScaled } from '../../domain/units.ts';
+import { MOVEMENT_NAMES } from '../../ledger/index.ts';
+import { isoTime } from '../../statements/amounts.ts';
+import { type OperationServices, operation, replyNames } from '../operation.ts';
+
+const LOOK_EVERY_MS = 250;
+const SCOPE = { list: 'movements' };
+
+const change = z.strictObject({
+  at: timestamp,
+  kind: z.enum(Object.values(MOVEMENT_NAMES)),
+  reference: z.string(),
+  wallet,
+  asset: assetSymbol,
+  amount: decimalText,
+  reverses: z.string().nullable().describe('reference of the movement that this corrects'),
+  txid: z.string().nullable().describe('transaction that paid a confirmed withdrawal'),
+});
+
+const waits = new Bound(WAITS);
+
+/** Waits until a movement is settled after an event, or until the time is over. */
+async function untilMoved(
+  { ledger, stopping }: OperationServices,
+  after: number,
+  ms: number,
+  holder: string,
+): Promise<void> {
+  if (waits.isFull(holder)) throw new Refusal('SERVICE_UNAVAILABLE', 'the key waits too often already');
+  let hasPlace = true;
+  const giveWay = (): void => {
+    hasPlace = false;
+  };
+  const place = waits.take(holder, 1, { giveWay });
+  if (place === undefined) throw new Refusal('SERVICE_UNAVAILABLE', 'too many requests wait');
+  const untilMs = performance.now() + ms;
+  try {
+    while (hasPlace && stopping?.aborted !== true && performance.now() < untilMs) {
+      if ((await ledger.journal.movementsAfter(after, 1)).length > 0) return;
+      await sleep(Math.min(LOOK_EVERY_MS, Math.max(0, untilMs - performance.now())));
+    }
+  } finally {
+    place.giveBack();
+  }
+}
+
+export const getMovementChanges = operation({
+  id: 'listMovementChanges',
+  tag: 'Money',
+  summary: 'Returns deposits, withdrawals and their steps as they are settled',
+  description:
+    'Returns what came after a cursor, oldest first. Each change is told once, as long as each request sends the `cursor` of the reply before. Where there is none, the reply waits up to `wait` seconds for the next one. Without `after`, it has no changes and the present cursor.',
+  method: 'GET',
+  path: '/changes',
+  rights: ['read', 'credit', 'debit'],
+  query: changesRequest,
+  reply: z
+    .strictObject({
+      changes: z.array(change).describe('oldest first'),
+      cursor: placeCursor,
+      more: z.boolean().describe('true if further changes follow at once'),
+    })
+    .register(replyNames, { id: 'MovementChanges' }),
+  async run(services, { after, wait, limit }, { key }) {
+    const { sequence: settled } = await services.ledger.settlement.cursor();
+    if (after === undefined)
+      return { reply: { changes: [], cursor: writeCursor(SCOPE, settled)!, more: false } };
+    const from = readCursor(SCOPE, after, 'after');
+    // Postgres was put back: what came in between would be left out.
+    if (from > settled) throw new Refusal('VALIDATION_ERROR', 'after: the ledger is older than this cursor');
+    if (wait > 0) await untilMoved(services, from, wait * 1_000, key?.name ?? '');
+    const found = await services.ledger.journal.movementsAfter(from, limit + 1);
+    const page = found.slice(0, limit);
+    const assets = await services.engine.assets.all();
+    const scaleOf = (asset: string): number => assets.find(({ symbol }) => symbol === asset)!.scale;
+    const changes = page.map(({ timeMs, amountAtoms, sequence: _, ...movement }) => ({
+      at: isoTime(timeMs),
+      ...movement,
+      amount: formatScaled(amountAtoms, scaleOf(movement.asset)),
+    }));
+    const cursor = writeCursor(SCOPE, page.at(-1)?.sequence ?? from)!;
+    return { reply: { changes, cursor, more: found.length > limit } };
+  },
+});
