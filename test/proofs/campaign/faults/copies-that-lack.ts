@@ -147,9 +147,9 @@ const joinsCutOff = faultOf(
     await Promise.all(others.map((server) => server.kill()));
     await mend();
     await sleep(SILENT_MS);
-    await serverOf(other).start();
+    // Both were killed, so neither leads before the other one answers.
+    await Promise.all(others.map((server) => server.start()));
     await nextOrder(scene);
-    return () => serverOf(first).start();
   },
 );
 
@@ -221,13 +221,18 @@ async function readInVain({ driver, violation }: CopiesScene, forMs: number): Pr
 const allClosed = faultOf(
   'copies: all copies lack orders, and the primary is closed and killed',
   async (scene) => {
+    const { cluster } = scene;
     const primary = scene.serverOf(scene.first);
+    const keepers = cluster.of('settlement').map((slot) => cluster.processes.pidOf(slot));
     await cutReplication(primary);
     await sleep(SOME_ORDERS_MS);
+    // They would name another primary.
+    for (const pid of keepers) process.kill(pid, 'SIGSTOP');
     await setFlushing(primary, 'everysec');
     await asAdmin(primary, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
     await readInVain(scene, LATE_MS);
     await primary.kill();
+    for (const pid of keepers) process.kill(pid, 'SIGCONT');
     await nextOrder(scene);
     return () => primary.start();
   },
