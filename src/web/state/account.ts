@@ -34,6 +34,7 @@ import {
 import { announce } from './announcements.ts';
 import { visible } from './clock.ts';
 import { streamState } from './market-feed.ts';
+import { shownWithin } from './number-style.ts';
 import { endAfter, session } from './session.ts';
 
 export type ListName = 'orders' | 'history' | 'fills';
@@ -250,6 +251,10 @@ export const nameOfOrder = ({
 }: Pick<Order, 'side' | 'remainingSize' | 'market' | 'price'>): string =>
   `${side} ${remainingSize} ${market.split('/')[0]} at ${price}`;
 
+/** Describes an order within a sentence. */
+export const shownName = (order: Parameters<typeof nameOfOrder>[0]): string =>
+  shownWithin(nameOfOrder(order));
+
 export async function cancelOrder(order: Order): Promise<void> {
   const asked = session.peek();
   if (asked === null || cancelling.peek().has(order.id)) return;
@@ -257,9 +262,9 @@ export async function cancelOrder(order: Order): Promise<void> {
   try {
     await cancel(asked, order.id);
     forget([order.id]);
-    announce(`Cancelled: ${nameOfOrder(order)}.`);
+    announce(`Cancelled: ${shownName(order)}.`);
   } catch (thrown) {
-    reportCancel(thrown, asked, nameOfOrder(order));
+    reportCancel(thrown, asked, shownName(order));
   } finally {
     cancelling.value = new Set([...cancelling.peek()].filter((id) => id !== order.id));
     void refreshAccount();

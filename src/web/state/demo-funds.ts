@@ -5,6 +5,7 @@ import { RedbookError, requestFunds } from '../../client/index.ts';
 import { refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
 import { currentMarket, markets } from './markets.ts';
+import { shown } from './number-style.ts';
 import { endAfter, session } from './session.ts';
 
 export const isRequesting: Signal<boolean> = signal(false);
@@ -28,7 +29,7 @@ export async function getDemoFunds(): Promise<void> {
   for (const asset of wantedAssets()) {
     try {
       const credit = await requestFunds(asked, asset);
-      credited.push(`${credit.amount} ${credit.asset}`);
+      credited.push(shown(`${credit.amount} ${credit.asset}`));
     } catch (thrown) {
       if (endAfter(thrown, asked)) break;
       refusal = thrown instanceof RedbookError ? thrown.message : 'the service did not answer';

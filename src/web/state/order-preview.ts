@@ -15,7 +15,7 @@ import { impactOf, referenceOf } from '../figures/impact.ts';
 import { planOrder } from '../figures/order-plan.ts';
 import { describeOrder, type OrderWords } from '../figures/order-words.ts';
 import { type OtherSide, previewOrder } from '../figures/preview.ts';
-import { balances, nameOfOrder, openOrders, portfolio } from './account.ts';
+import { balances, openOrders, portfolio, shownName } from './account.ts';
 import { currentMarket, frame, streamState } from './market-feed.ts';
 import { marketOf } from './markets.ts';
 import { numberStyle, shownWithin, written } from './number-style.ts';
@@ -227,7 +227,7 @@ export function movedOrder(old: Order, move: Move): Sendable | string {
   const isPlain = action === 'Send it';
   const question = {
     title: isPlain ? 'Move the order?' : title,
-    text: `This cancels the order to ${shownWithin(nameOfOrder(old))} and places a new one, as one change. ${text}`,
+    text: `This cancels the order to ${shownName(old)} and places a new one, as one change. ${text}`,
     action: isPlain ? 'Move it' : action,
   };
   return { ...sent, question, likeness: `${old.id} ${sent.likeness}`, replaces: old, move };

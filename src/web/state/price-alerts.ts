@@ -10,6 +10,7 @@ import { announce } from './announcements.ts';
 import { visible } from './clock.ts';
 import { frame, streamState } from './market-feed.ts';
 import { tickers, tickersWanted } from './markets.ts';
+import { shown } from './number-style.ts';
 import { readStored, store } from './storage.ts';
 import { askPermission, giveSigns, signs } from './tell.ts';
 
@@ -40,10 +41,10 @@ function take(next: readonly PriceAlert[]): void {
   alerts.value = next;
   const [first] = reached;
   if (first === undefined) return;
-  const text = `${reached.map(({ market, price }) => `${market} has reached ${price}`).join('. ')}.`;
+  const text = `${reached.map(({ market, price }) => `${market} has reached ${shown(price)}`).join('. ')}.`;
   const wanted = signs.peek() === 'sound' || signs.peek() === 'both' ? 'both' : 'notice';
   announce(isWatching.peek() ? giveSigns(text, wanted) : text);
-  if (!visible.peek()) unseenAlert.value = `${first.market} at ${first.price}`;
+  if (!visible.peek()) unseenAlert.value = `${first.market} at ${shown(first.price)}`;
 }
 
 function keep(next: readonly PriceAlert[]): void {

@@ -18,11 +18,11 @@ import { momentText } from '../figures/clock-text.ts';
 import { fieldOf, type Problem } from '../figures/draft-request.ts';
 import { progressOf } from '../figures/progress-words.ts';
 import { refusalWords } from '../figures/refusal-words.ts';
-import { nameOfOrder, openOrders, readAt, refreshAccount } from './account.ts';
+import { openOrders, readAt, refreshAccount, shownName } from './account.ts';
 import { announce } from './announcements.ts';
 import { connection } from './connection.ts';
 import { marketOf, readMarkets } from './markets.ts';
-import { shownWithin, written } from './number-style.ts';
+import { shown, shownWithin, written } from './number-style.ts';
 import { clearSent, typedAt } from './order-draft.ts';
 import { type Move, movedOrder, type Sendable } from './order-preview.ts';
 import { confirmedAct } from './question.ts';
@@ -246,14 +246,14 @@ function refuse({ key, typed, replaces, move }: Sent, { code, message }: Redbook
     return;
   }
   if (replaces !== undefined && move !== undefined && code === 'CONFLICT') {
-    const text = `not moved: the order to ${nameOfOrder(replaces)} was filled meanwhile`;
+    const text = `not moved: the order to ${shownName(replaces)} was filled meanwhile`;
     show(key, { stage: 'refused', text, open: null });
     announce(`${capital(text)}.`, 'alert');
     void moveAnew(replaces, move);
     return;
   }
   if (replaces !== undefined) {
-    const text = `refused, the order to ${nameOfOrder(replaces)} stays: ${refusalWords(code, message)}`;
+    const text = `refused, the order to ${shownName(replaces)} stays: ${refusalWords(code, message)}`;
     show(key, { stage: 'refused', text, open: null });
     announce(`${capital(text)}.`, 'alert');
     return;
@@ -289,12 +289,12 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
  */
 function moveNow(seen: Order, { price, size }: Move): Sendable | string {
   const now = openOrders.value.find(({ id }) => id === seen.id);
-  if (now === undefined) return `the order to ${nameOfOrder(seen)} has ended`;
+  if (now === undefined) return `the order to ${shownName(seen)} has ended`;
   if (size === undefined) return movedOrder(now, { price });
   const filled = subtract(now.filledSize, seen.filledSize);
   return compare(size, filled) > 0
     ? movedOrder(now, { price, size: written(subtract(size, filled)) })
-    : `${filled} of the order to ${nameOfOrder(seen)} was filled meanwhile`;
+    : `${shown(filled)} of the order to ${shownName(seen)} was filled meanwhile`;
 }
 
 /** Makes a move again that the service refused because the order had filled more than the page knew. */

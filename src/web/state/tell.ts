@@ -9,7 +9,7 @@ import type { Market } from '../../domain/market.ts';
 import { isLive } from '../../domain/order.ts';
 import { rulesOf } from '../../domain/published-rules.ts';
 import { fillsWords, progressOf } from '../figures/progress-words.ts';
-import { isEndedHere, nameOfOrder, refreshSoon, shownTable } from './account.ts';
+import { isEndedHere, refreshSoon, shownName, shownTable } from './account.ts';
 import { announce } from './announcements.ts';
 import { visible } from './clock.ts';
 import { kept } from './kept-choice.ts';
@@ -69,8 +69,8 @@ function fillSentence({ market, side }: Order, fills: OrderChange['fills']): str
 
 const endSentence = (order: Order): string => {
   const ended = order.status === 'filled' ? 'is filled' : 'has ended';
-  const name = nameOfOrder({ ...order, remainingSize: order.size });
-  return shownWithin(`Your order to ${name} ${ended}: ${progressOf(order, rulesFor(order.market))}.`);
+  const name = shownName({ ...order, remainingSize: order.size });
+  return `Your order to ${name} ${ended}: ${shownWithin(progressOf(order, rulesFor(order.market)))}.`;
 };
 
 /** @param isSigned true in the one tab of the browser that gives the further signs */

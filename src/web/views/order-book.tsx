@@ -71,7 +71,7 @@ function Grouping({ market }: { market: Market }) {
     >
       {factors.value.map((ticks) => (
         <option key={ticks} value={ticks.toString()}>
-          {formatCount(ticks, tick)}
+          {shown(formatCount(ticks, tick))}
         </option>
       ))}
     </select>
