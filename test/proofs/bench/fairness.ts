@@ -22,8 +22,8 @@ import { marketSpec } from './market-spec.ts';
 import { PRESENT } from './older-release.ts';
 import { SECRET } from './sessions.ts';
 
-const SECONDS = 4;
-const PER_SECOND = 40;
+const SECONDS = 5;
+const PER_SECOND = 100;
 /** Time in which what an attack held comes back. */
 const SETTLING_MS = 1_000;
 const HANDSHAKES_PER_MINUTE = 300;
