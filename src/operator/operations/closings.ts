@@ -85,7 +85,7 @@ export const postClosing = operation({
   verbs: [closeVerb],
 });
 
-const CLOSINGS = ['MONTH', 'EVENT', 'BALANCES', 'CLOSED AT', 'DIGEST'].map((title) => column(title));
+const COLUMNS = ['MONTH', 'EVENT', 'BALANCES', 'CLOSED AT', 'DIGEST'].map((title) => column(title));
 
 export const listClosings = operation({
   id: 'listClosings',
@@ -113,8 +113,10 @@ export const listClosings = operation({
           closedAt,
           digest,
         ]);
-        return { document: reply, text: (paint) => renderTable(CLOSINGS, rows, paint, '(no closings)') };
+        return { document: reply, text: (paint) => renderTable(COLUMNS, rows, paint, '(no closings)') };
       },
     },
   ],
 });
+
+export const CLOSINGS = [postClosing, listClosings];

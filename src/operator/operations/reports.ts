@@ -1,9 +1,11 @@
-/** Reports of any length for finance: balances at a time, fees, volumes, movements and entries. */
+/** Reports for finance: balances at a time, statements, fees, volumes, movements and entries. */
 
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { address, oneOf, queryText } from '../../contract/fields.ts';
-import { moment } from '../../contract/requests.ts';
+import { walletRequest } from '../../contract/operator.ts';
+import { moment, statementRequest } from '../../contract/requests.ts';
+import { statementSchema, statementText } from '../../contract/statement.ts';
 import { assetSymbol, decimalText, marketSymbol, timestamp, wallet } from '../../contract/values.ts';
 import type { OperatorCode } from '../../domain/errors.ts';
 import { type Dimension, TURNOVER_DIMENSIONS } from '../../ledger/index.ts';
@@ -14,7 +16,9 @@ import {
   movementsReport,
   volumesReport,
 } from '../../statements/books.ts';
+import { statementPage } from '../../statements/page.ts';
 import type { Report } from '../../statements/report.ts';
+import { statementReport } from '../../statements/statement.ts';
 import { ENTRY_ID, readDimensions, readEntryId, readTimeMs, readWallet } from '../arguments.ts';
 import {
   type ObjectOf,
@@ -23,7 +27,7 @@ import {
   replyNames,
   textOperation,
 } from '../operation.ts';
-import { CSV_HELP, printReport, reportVerb, spanOf, withSpan } from '../print-report.ts';
+import { CSV_HELP, printReport, reportVerb, type Span, spanOf, withSpan } from '../print-report.ts';
 import type { WorkingVerb } from '../verb.ts';
 
 type Make<Asked> = (services: Pick<OperationServices, 'ledger'>, asked: Asked) => Promise<Report>;
@@ -93,7 +97,7 @@ const withFilter = (command: Command): Command =>
     .option('--wallet <address>', 'only this wallet', readWallet)
     .option('--asset <symbol>', 'only this asset');
 
-export const getBalances = reportOperation({
+const getBalances = reportOperation({
   id: 'listBalances',
   summary: 'Lists the balances of all accounts at a time, and their sums by asset',
   path: '/balances',
@@ -149,6 +153,35 @@ export const getBalances = reportOperation({
     ),
 });
 
+export const getWalletStatement = textOperation({
+  id: 'getWalletStatement',
+  tag: 'Wallets',
+  summary: 'Returns the statement of a wallet',
+  description: 'At most 31 days a request.',
+  method: 'GET',
+  path: '/wallets/:wallet/statement',
+  rights: ['read'],
+  params: walletRequest,
+  query: statementRequest,
+  reply: statementSchema.register(replyNames, { id: 'Statement' }),
+  alsoAs: { 'text/csv': statementText.register(replyNames, { id: 'StatementText' }) },
+  headers: ['Link'],
+  async run({ ledger }, { wallet, ...asked }) {
+    return { page: await statementPage(ledger, wallet, asked) };
+  },
+  verbs: [
+    reportVerb<Span & { wallet: string }>(
+      'statement',
+      (command) =>
+        withSpan(command)
+          .requiredOption('--wallet <address>', 'wallet', readWallet)
+          .description('show opening balances, every change and closing balances of a wallet'),
+      async ({ ledger }, { wallet, ...span }) =>
+        statementReport(ledger.statements.longPage, { wallet, ...spanOf(span) }),
+    ),
+  ],
+});
+
 const turnoverRequest = inOrder(
   z.object({
     from,
@@ -185,7 +218,7 @@ const ofDimensions = {
 const trades = z.int().min(1);
 const span = { from: timestamp, to: timestamp };
 
-export const getFees = reportOperation({
+const getFees = reportOperation({
   id: 'sumFees',
   summary: 'Sums the fees that the house earned in a span of time',
   path: '/fees',
@@ -213,7 +246,7 @@ export const getFees = reportOperation({
     ),
 });
 
-export const getVolumes = reportOperation({
+const getVolumes = reportOperation({
   id: 'sumVolumes',
   summary: 'Sums the volumes of trades in a span of time',
   path: '/volumes',
@@ -242,7 +275,7 @@ export const getVolumes = reportOperation({
     ),
 });
 
-export const getMovements = reportOperation({
+const getMovements = reportOperation({
   id: 'listMovements',
   summary: 'Lists deposits and withdrawals in a span of time',
   path: '/movements',
@@ -357,3 +390,5 @@ ${CSV_HELP}`,
       },
   }),
 });
+
+export const REPORTS = [getBalances, getWalletStatement, getFees, getVolumes, getMovements, getEntries];

@@ -1,19 +1,14 @@
-/** Shows a wallet and its statement, holds and releases it, and lists the wallets on hold. */
+/** Shows a wallet, holds and releases it, and lists the wallets on hold. */
 
 import { z } from 'zod';
 import { readAccount } from '../../books/accounts.ts';
 import { inLowerCase, limit, reasonRequest, walletRequest } from '../../contract/operator.ts';
-import { statementRequest } from '../../contract/requests.ts';
-import { statementSchema, statementText } from '../../contract/statement.ts';
 import { assetSymbol, decimalText, marketSymbol, side, timestamp, wallet } from '../../contract/values.ts';
 import { isoTime } from '../../statements/amounts.ts';
-import { statementPage } from '../../statements/page.ts';
-import { statementReport } from '../../statements/statement.ts';
 import { column, renderFacts, renderTable } from '../../terminal/table.ts';
 import { readWallet, WALLET } from '../arguments.ts';
 import { closedOrders, endedOrders } from '../closed-orders.ts';
-import { type Noun, operation, replyNames, textOperation } from '../operation.ts';
-import { reportVerb, type Span, spanOf, withSpan } from '../print-report.ts';
+import { type Noun, operation, replyNames } from '../operation.ts';
 import { shortResult } from '../verb.ts';
 import { getMovementChanges } from './changes.ts';
 import { getMovement, postMovements } from './movements.ts';
@@ -177,35 +172,6 @@ const releaseWallet = operation({
       input: (wallet: string) => ({ wallet }),
       answer: ({ reply: { wallet, held } }) => shortResult(`${wallet} is not on hold`, { wallet, held }),
     },
-  ],
-});
-
-export const getWalletStatement = textOperation({
-  id: 'getWalletStatement',
-  tag: 'Wallets',
-  summary: 'Returns the statement of a wallet',
-  description: 'At most 31 days a request.',
-  method: 'GET',
-  path: '/wallets/:wallet/statement',
-  rights: ['read'],
-  params: walletRequest,
-  query: statementRequest,
-  reply: statementSchema.register(replyNames, { id: 'Statement' }),
-  alsoAs: { 'text/csv': statementText.register(replyNames, { id: 'StatementText' }) },
-  headers: ['Link'],
-  async run({ ledger }, { wallet, ...asked }) {
-    return { page: await statementPage(ledger, wallet, asked) };
-  },
-  verbs: [
-    reportVerb<Span & { wallet: string }>(
-      'statement',
-      (command) =>
-        withSpan(command)
-          .requiredOption('--wallet <address>', 'wallet', readWallet)
-          .description('show opening balances, every change and closing balances of a wallet'),
-      async ({ ledger }, { wallet, ...span }) =>
-        statementReport(ledger.statements.longPage, { wallet, ...spanOf(span) }),
-    ),
   ],
 });
 

@@ -5,8 +5,9 @@ import type { getActs } from '../../operator/operations/acts.ts';
 import type { listClosings, postClosing } from '../../operator/operations/closings.ts';
 import type { getMarkets } from '../../operator/operations/markets.ts';
 import type { getReconcile } from '../../operator/operations/reconcile.ts';
+import type { getWalletStatement } from '../../operator/operations/reports.ts';
 import type { getServiceStatus } from '../../operator/operations/status.ts';
-import type { getWallet, getWalletStatement } from '../../operator/operations/wallets.ts';
+import type { getWallet } from '../../operator/operations/wallets.ts';
 import type { getWithdrawals } from '../../operator/operations/withdrawals.ts';
 
 export type Status = Plain<(typeof getServiceStatus)['reply']>;
