@@ -19,7 +19,7 @@ import { translated } from './translator.ts';
 import { browserTest } from './visit.ts';
 
 const SYMBOL = 'DESK/USDC';
-const VIEWS = ['Status', 'Markets', 'Wallet', 'Withdrawals', 'Acts', 'Books', 'Kill switch'];
+const VIEWS = ['Status', 'Markets', 'Wallet', 'Withdrawals', 'Acts', 'Books', 'More', 'Kill switch'];
 const ACT = { by: 'a test', reason: 'set up' };
 /** As wide as a reference gets: 256 characters. */
 const LEFT_OPEN = 'left open '.padEnd(256, 'W');
@@ -180,7 +180,7 @@ describe('the desk of operators', () => {
     const close = async (month: string): Promise<void> => {
       await page.getByRole('button', { name: 'Close month' }).click();
       expect(await page.getByRole('button', { name: 'Close the month' }).isDisabled()).to.equal(true);
-      await page.getByLabel('Month, like').fill(month);
+      await page.getByLabel('A month that is over (UTC), like').fill(month);
       await giveReason(page, 'the year ends');
     };
     await close('2020-02');
@@ -254,6 +254,36 @@ describe('the desk of operators', () => {
       await pause(page);
     },
   );
+
+  browserTest('asks for each other act by the members that its operation names', async (open) => {
+    const { page } = await open(url);
+    await signIn(page);
+    await show(page, 'More');
+    const names = await page.getByLabel('Act', { exact: true }).getByRole('option').allInnerTexts();
+    expect(names).to.have.members([
+      'Create market',
+      'Clear market',
+      'Set asset',
+      'Request withdrawal',
+      'Void order',
+      'Require terms',
+    ]);
+    await page.getByLabel('Act', { exact: true }).selectOption('Set asset');
+    await page.getByLabel('symbol').fill('DESK');
+    await page.getByLabel('name: Name for aggregators').fill('Desk');
+    await page.getByLabel('canDeposit').selectOption('false');
+    await page.getByRole('button', { name: 'Review the act' }).click();
+    await giveReason(page, 'deposits are closed');
+    await told(page, 'Done: Set asset.');
+    await page.getByLabel('Act', { exact: true }).selectOption('Require terms');
+    await page.getByLabel('version').fill('null');
+    await page.getByRole('button', { name: 'Review the act' }).click();
+    await giveReason(page, 'none yet');
+    await told(page, 'Done: Require terms.');
+    await show(page, 'Acts');
+    await rowOf(page, 'deposits are closed').getByText('DESK', { exact: true }).waitFor();
+    await rowOf(page, 'none yet').waitFor();
+  });
 
   async function hold(page: Page): Promise<void> {
     await showWallet(page);

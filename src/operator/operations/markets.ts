@@ -177,7 +177,7 @@ const createMarket = operation({
   ],
 });
 
-const changeMarket = operation({
+export const changeMarket = operation({
   id: 'changeMarket',
   tag: 'Markets',
   summary: 'Changes the rules of a market from the next order on',

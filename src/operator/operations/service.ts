@@ -9,7 +9,7 @@ import { shortResult } from '../verb.ts';
 
 const tradingSchema = z.strictObject({ paused: z.boolean() }).register(replyNames, { id: 'Trading' });
 
-const pauseTrading = operation({
+export const pauseTrading = operation({
   id: 'pauseTrading',
   tag: 'Service',
   summary: 'Refuses new orders on all markets',
@@ -33,7 +33,7 @@ const pauseTrading = operation({
   ],
 });
 
-const resumeTrading = operation({
+export const resumeTrading = operation({
   id: 'resumeTrading',
   tag: 'Service',
   summary: 'Accepts new orders again',

@@ -121,7 +121,7 @@ export const getWallet = operation({
   ],
 });
 
-const holdWallet = operation({
+export const holdWallet = operation({
   id: 'holdWallet',
   tag: 'Wallets',
   summary: 'Puts a wallet on custody hold and cancels its live orders',
@@ -150,7 +150,7 @@ const holdWallet = operation({
   ],
 });
 
-const releaseWallet = operation({
+export const releaseWallet = operation({
   id: 'releaseWallet',
   tag: 'Wallets',
   summary: 'Ends the custody hold of a wallet',

@@ -114,7 +114,7 @@ const requestWithdrawal = operation({
   ],
 });
 
-const confirmWithdrawal = operation({
+export const confirmWithdrawal = operation({
   id: 'confirmWithdrawal',
   tag: 'Money',
   summary: 'Confirms that a transaction paid a withdrawal',
@@ -150,7 +150,7 @@ const confirmWithdrawal = operation({
   ],
 });
 
-const returnWithdrawal = operation({
+export const returnWithdrawal = operation({
   id: 'returnWithdrawal',
   tag: 'Money',
   summary: 'Returns the amount of a withdrawal that was not paid',

@@ -1,6 +1,11 @@
-/** Calls the routes for operators with the key that this page was opened with. Nothing is kept outside of its memory. */
+/**
+ * Calls operations with the key that this page was opened with. The document of the service names their routes and
+ * fields. Nothing is kept outside of the memory of this page.
+ */
 
 import { signal } from '@preact/signals';
+import type { Plain } from '../../contract/written.ts';
+import type { Operation } from '../../operator/operation.ts';
 
 /** Null until the operator has signed in. It ends with the page. */
 export const key = signal<string | null>(null);
@@ -18,32 +23,171 @@ export class Refused extends Error {
 /** Longest wait for an answer. */
 const PATIENCE_MS = 15_000;
 
-interface Ask {
-  readonly body?: object;
-  /** Another key than the one that is signed in. */
-  readonly as?: string;
+/** A part of the path of an act, or a member of its body. */
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly isRequired: boolean;
+  /** Absent: any text. */
+  readonly choices?: readonly string[];
+  readonly isSwitch: boolean;
+  /** The word null is a value of its own. */
+  readonly isNullable: boolean;
 }
 
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly summary: string;
+  /** Parts of the path. */
+  readonly parts: readonly Field[];
+  /** Members of the body; null if one is a list, which no form can ask for. */
+  readonly members: readonly Field[] | null;
+}
+
+interface Member {
+  readonly description?: string;
+  readonly examples?: readonly string[];
+  readonly enum?: readonly string[];
+  readonly type?: string;
+  readonly anyOf?: readonly Member[];
+}
+
+interface Documented {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[];
+  readonly requestBody?: {
+    readonly content: {
+      readonly 'application/json': {
+        readonly schema: {
+          readonly properties: Readonly<Record<string, Member>>;
+          readonly required?: readonly string[];
+        };
+      };
+    };
+  };
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
+}
+
+/** Routes by the id of their operation. */
+const routes = new Map<string, Route>();
+
+/** @throws Refused */
+export async function readRoutes(): Promise<void> {
+  const { paths } = await answerTo<OpenApi>('operator/v1/openapi.json', {});
+  for (const [path, methods] of Object.entries(paths))
+    for (const [method, documented] of Object.entries(methods)) {
+      const { operationId, summary, parameters = [], requestBody } = documented;
+      const { properties = {}, required = [] } = requestBody?.content['application/json'].schema ?? {};
+      const members = Object.entries(properties);
+      routes.set(operationId, {
+        method: method.toUpperCase(),
+        path,
+        summary,
+        // Their descriptions are of an encoded path, which `ask` writes.
+        parts: parameters.filter((one) => one.in === 'path').map(({ name }) => fieldOf(name, true, {})),
+        members: members.some(([, { type }]) => type === 'array')
+          ? null
+          : members.map(([name, member]) => fieldOf(name, required.includes(name), member)),
+      });
+    }
+}
+
+function fieldOf(name: string, isRequired: boolean, member: Member): Field {
+  const { description, examples, anyOf = [] } = member;
+  const example = examples === undefined ? '' : `, like ${examples[0]}`;
+  const isSwitch = member.type === 'boolean';
+  const choices = isSwitch ? ['true', 'false'] : member.enum;
+  return {
+    name,
+    label: description === undefined ? name : `${capitalised(description)}${example}`,
+    isRequired,
+    ...(choices !== undefined && { choices }),
+    isSwitch,
+    isNullable: anyOf.some(({ type }) => type === 'null'),
+  };
+}
+
+/** Returns the members of the body of an act, the reason among them. */
+export const membersOfAct = (id: string): readonly Field[] => routeOf(id).members ?? [];
+
+/** Returns the value of a field as it is sent. Decimals stay text, so that they stay exact. */
+export function sentValue({ isSwitch, isNullable }: Field, text: string): unknown {
+  if (isSwitch) return text === 'true';
+  return isNullable && text === 'null' ? null : text;
+}
+
+export interface ActOfService {
+  readonly id: string;
+  readonly title: string;
+  readonly summary: string;
+  /** Parts of the path, and members of the body without the reason. */
+  readonly fields: readonly Field[];
+}
+
+/** Returns the acts that a form can ask for. */
+export const actsOfService = (): ActOfService[] =>
+  [...routes].flatMap(([id, { method, summary, parts, members }]) => {
+    if (method !== 'POST' || members === null) return [];
+    const title = capitalised(id.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+    return [{ id, title, summary, fields: [...parts, ...members.filter(({ name }) => name !== 'reason')] }];
+  });
+
+const routeOf = (id: string): Route => {
+  const route = routes.get(id);
+  if (route === undefined) throw new Error(`the service has no operation ${id}`);
+  return route;
+};
+
+/** What an operation is given: parts of its path, and members of its query or body. */
+export type Given<Asked extends Operation> = {
+  readonly [Name in keyof Parameters<Asked['run']>[1]]?: unknown;
+};
+
+export type Answer<Asked extends Operation> = Plain<Asked['reply']>;
+
 /**
- * Sends a request; one with a body is a POST.
+ * Carries out an operation.
+ * @param as another key than the one that is signed in
  * @throws Refused; its status is 0 when no answer came, and then nobody knows if the request was carried out
  */
-export async function ask<Answer>(path: string, { body, as = key.value ?? '' }: Ask = {}): Promise<Answer> {
+export async function ask<Asked extends Operation>(
+  id: Asked['id'],
+  given: Given<Asked> & { readonly reason?: string },
+  as = key.value ?? '',
+): Promise<Answer<Asked>> {
+  const { method, path } = routeOf(id);
+  const left = new Map<string, unknown>(Object.entries(given));
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const part = encodeURIComponent(String(left.get(name)));
+    left.delete(name);
+    return part;
+  });
+  const query = new URLSearchParams([...left].map(([name, value]) => [name, String(value)]));
+  const url = method === 'GET' && left.size > 0 ? `${filled}?${query}` : filled;
+  return answerTo(url.slice(1), {
+    method,
+    headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
+    ...(method === 'POST' && { body: JSON.stringify(Object.fromEntries(left)) }),
+  });
+}
+
+/** @param url relative to the page */
+async function answerTo<Result>(url: string, request: RequestInit): Promise<Result> {
   let response: Response;
   try {
-    response = await fetch(`operator/v1${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
-      signal: AbortSignal.timeout(PATIENCE_MS),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    response = await fetch(url, { ...request, signal: AbortSignal.timeout(PATIENCE_MS) });
   } catch {
     throw new Refused(0, 'No answer came. Look what became of it before you repeat it.');
   }
   const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer as Answer;
+  if (response.ok) return answer as Result;
   if (response.status === 401) key.value = null;
-  throw new Refused(response.status, sentence(String(answer.error ?? `status ${response.status}`)));
+  throw new Refused(response.status, `${capitalised(String(answer.error ?? `status ${response.status}`))}.`);
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const capitalised = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -2,35 +2,41 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { ask, Refused } from './operators.ts';
+import type { Operation } from '../../operator/operation.ts';
+import { type Answer, ask, type Given, Refused } from './operators.ts';
 
 /** Grows with each act: views ask again then. */
 export const acts = signal(0);
 
-interface Asked<Answer> {
-  readonly answer: Answer | undefined;
+interface Newest<Result> {
+  readonly answer: Result | undefined;
   /** Null while the newest answer is good. */
   readonly trouble: string | null;
 }
 
 /**
- * Returns the newest answer of a route. A failed request keeps the earlier answer.
- * @param path null asks nothing
+ * Returns the newest answer of an operation. A failed request keeps the earlier answer.
+ * @param given null asks nothing
  * @param everyMs interval; absent: only after acts
  */
-export function useAnswer<Answer>(path: string | null, everyMs?: number): Asked<Answer> {
-  const [asked, setAsked] = useState<Asked<Answer>>({ answer: undefined, trouble: null });
+export function useAnswer<Asked extends Operation>(
+  id: Asked['id'],
+  given: Given<Asked> | null,
+  everyMs?: number,
+): Newest<Answer<Asked>> {
+  const [newest, setNewest] = useState<Newest<Answer<Asked>>>({ answer: undefined, trouble: null });
+  const givenText = JSON.stringify(given);
   const count = acts.value;
   useEffect(() => {
     let isOver = false;
     const load = async (): Promise<void> => {
-      if (path === null) return;
+      if (given === null) return;
       try {
-        const answer = await ask<Answer>(path);
-        if (!isOver) setAsked({ answer, trouble: null });
+        const answer = await ask<Asked>(id, given);
+        if (!isOver) setNewest({ answer, trouble: null });
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
-        if (!isOver) setAsked(({ answer }) => ({ answer, trouble: error.message }));
+        if (!isOver) setNewest(({ answer }) => ({ answer, trouble: error.message }));
       }
     };
     void load();
@@ -39,6 +45,6 @@ export function useAnswer<Answer>(path: string | null, everyMs?: number): Asked<
       isOver = true;
       clearInterval(timer);
     };
-  }, [path, everyMs, count]);
-  return asked;
+  }, [id, givenText, everyMs, count]);
+  return newest;
 }

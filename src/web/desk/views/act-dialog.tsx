@@ -2,42 +2,37 @@
 
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
+import type { Operation } from '../../../operator/operation.ts';
 import { Dialog } from '../../views/dialog.tsx';
-import { ask, Refused } from '../operators.ts';
+import { type Answer, ask, type Field, type Given, membersOfAct, Refused } from '../operators.ts';
 import { acts } from '../use-answer.ts';
 import { Facts, Trouble } from './listing.tsx';
-
-/** A further field that the operator fills in. */
-interface Field {
-  readonly name: string;
-  readonly label: string;
-  /** The only text that is accepted; it is not sent. */
-  readonly must?: string;
-}
 
 /** Name of each change, what there is, and what there will be. */
 export type Changes = readonly (readonly [name: string, old: string, next: string])[];
 
-interface Act {
+interface Act<Asked extends Operation> {
+  readonly operation: Asked['id'];
+  /** Parts of the path, and members of the body. The operator fills in its other required members. */
+  readonly given: Given<Asked>;
   readonly title: string;
   readonly facts?: readonly (readonly [name: string, value: string])[];
   readonly changes?: Changes;
   /** Reads what there is once more, right before the act is sent: it may have changed while the dialog was open. */
   readonly again?: () => Promise<Changes>;
-  readonly fields?: readonly Field[];
-  readonly path: string;
-  readonly body?: object;
+  /** A word that must be typed. It is not sent. */
+  readonly word?: string;
   /** Sentence for the operator once it is done, by its answer. */
-  readonly done: string | ((answer: object) => string);
+  readonly done: string | ((answer: Answer<Asked>) => string);
 }
 
-const asked = signal<Act | null>(null);
+const asked = signal<Act<Operation> | null>(null);
 /** Sentence about the last act that was done. */
 export const told = signal<string | null>(null);
 
-export function askForAct(act: Act): void {
+export function askForAct<Asked extends Operation>(act: Act<Asked>): void {
   told.value = null;
-  asked.value = act;
+  asked.value = act as Act<Operation>;
 }
 
 export function ActDialog() {
@@ -52,21 +47,32 @@ export function ActDialog() {
   );
 }
 
-const REASON: Field = { name: 'reason', label: 'Reason' };
+const isAsked = ({ name, isRequired }: Field, given: object): boolean =>
+  name === 'reason' || (isRequired && !(name in given));
 
-function ActForm({ act, onDone }: { readonly act: Act; readonly onDone: () => void }) {
+/** Fields by their labels: those of the operation, each act has a reason, and the word that must be typed. */
+function labelsOf({ operation, given, word }: Act<Operation>): [name: string, label: string][] {
+  const fields = membersOfAct(operation).filter((field) => isAsked(field, given));
+  const labels = fields.map(({ name, label }): [string, string] => [
+    name,
+    name === 'reason' ? 'Reason' : label,
+  ]);
+  return word === undefined ? labels : [['word', `Type ${word}`], ...labels];
+}
+
+function ActForm({ act, onDone }: { readonly act: Act<Operation>; readonly onDone: () => void }) {
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
   const [trouble, setTrouble] = useState<string | null>(null);
   const [isSending, setSending] = useState(false);
   const [changes, setChanges] = useState(act.changes);
-  const fields = [...(act.fields ?? []), REASON];
+  const labels = labelsOf(act);
   const textOf = (name: string): string => (texts[name] ?? '').trim();
-  const isReady = fields.every(({ name, must }) =>
-    must === undefined ? textOf(name) !== '' : textOf(name) === must,
+  const isReady = labels.every(([name]) =>
+    name === 'word' ? textOf(name) === act.word : textOf(name) !== '',
   );
   const send = async (): Promise<void> => {
     setSending(true);
-    const sent = fields.filter(({ must }) => must === undefined).map(({ name }) => [name, textOf(name)]);
+    const filled = labels.filter(([name]) => name !== 'word').map(([name]) => [name, textOf(name)]);
     try {
       const present = await act.again?.();
       if (present !== undefined && JSON.stringify(present) !== JSON.stringify(changes)) {
@@ -76,7 +82,7 @@ function ActForm({ act, onDone }: { readonly act: Act; readonly onDone: () => vo
         );
         return setSending(false);
       }
-      const answer = await ask<object>(act.path, { body: { ...act.body, ...Object.fromEntries(sent) } });
+      const answer = await ask(act.operation, { ...act.given, ...Object.fromEntries(filled) });
       told.value = typeof act.done === 'string' ? act.done : act.done(answer);
       onDone();
     } catch (error) {
@@ -97,7 +103,7 @@ function ActForm({ act, onDone }: { readonly act: Act; readonly onDone: () => vo
     >
       {act.facts !== undefined && <Facts facts={act.facts} />}
       {changes !== undefined && <ChangesTable changes={changes} />}
-      {fields.map(({ name, label }) => (
+      {labels.map(([name, label]) => (
         <div class="field" key={name}>
           <label for={`act-${name}`}>{label}</label>
           <input

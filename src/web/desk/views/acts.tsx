@@ -1,7 +1,8 @@
 /** The acts of operators and keys since a day. */
 
 import { signal } from '@preact/signals';
-import type { ActsPage } from '../answers.ts';
+import type { GetActs } from '../operations.ts';
+import type { Answer } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { Listing, shownTime } from './listing.tsx';
 
@@ -11,7 +12,7 @@ const MOST = 500;
 
 const since = signal(new Date(Date.now() - DAYS * 86_400_000).toISOString().slice(0, 10));
 
-const rowOf = (one: ActsPage['acts'][number]): [number, string[]] => [
+const rowOf = (one: Answer<GetActs>['acts'][number]): [number, string[]] => [
   one.event,
   [
     shownTime(one.time),
@@ -23,7 +24,7 @@ const rowOf = (one: ActsPage['acts'][number]): [number, string[]] => [
 ];
 
 export function Acts() {
-  const { answer, trouble } = useAnswer<ActsPage>(`/acts?since=${since.value}&limit=${MOST}`);
+  const { answer, trouble } = useAnswer<GetActs>('listActs', { since: since.value, limit: MOST });
   return (
     <>
       <div class="panel desk-search">

@@ -1,14 +1,15 @@
 /** The books: the last reconcile and the closed months. */
 
-import type { ClosedMonth, Closings, ReconcileResults, Status } from '../answers.ts';
+import type { CloseMonth, GetReconcile, GetStatus, ListClosings, Status } from '../operations.ts';
+import type { Answer } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct } from './act-dialog.tsx';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
 
 export function Books() {
-  const { answer, trouble } = useAnswer<Status>('/status');
-  const reconcile = useAnswer<ReconcileResults>(answer?.reconciled == null ? null : '/reconcile');
-  const closings = useAnswer<Closings>('/closings');
+  const { answer, trouble } = useAnswer<GetStatus>('getServiceStatus', {});
+  const reconcile = useAnswer<GetReconcile>('getLastReconcile', answer?.reconciled == null ? null : {});
+  const closings = useAnswer<ListClosings>('listClosings', {});
   return (
     <>
       <Panel title="Last reconcile">
@@ -44,18 +45,15 @@ export function Books() {
 }
 
 const closeMonth = (): void =>
-  askForAct({
+  askForAct<CloseMonth>({
+    operation: 'closeMonth',
+    given: {},
     title: 'Close the month',
     facts: [['Balances at its end (UTC)', 'are kept for good: a closed month stays as it is']],
-    fields: [{ name: 'month', label: 'Month, like 2026-11' }],
-    path: '/closings',
-    done(answer) {
-      const { month, isNew } = answer as ClosedMonth;
-      return `${month} ${isNew ? 'is closed' : 'was closed before: nothing changed'}.`;
-    },
+    done: ({ month, isNew }) => `${month} ${isNew ? 'is closed' : 'was closed before: nothing changed'}.`,
   });
 
-const rowsOf = ({ results }: ReconcileResults) =>
+const rowsOf = ({ results }: Answer<GetReconcile>) =>
   (results ?? []).map(
     ({ name, asset, compared, differences }, at) =>
       [at, [name, asset ?? '', compared, <Result key="result" differences={differences} />]] as const,

@@ -9,6 +9,7 @@ import { Acts } from './acts.tsx';
 import { Books } from './books.tsx';
 import { KillSwitch } from './kill-switch.tsx';
 import { Markets } from './markets.tsx';
+import { OtherActs } from './other-acts.tsx';
 import { SignIn } from './sign-in.tsx';
 import { StatusView } from './status.tsx';
 import { Wallet } from './wallet.tsx';
@@ -22,6 +23,7 @@ const VIEWS: Readonly<Record<string, () => ComponentChildren>> = {
   Acts,
   Books,
   'Kill switch': KillSwitch,
+  More: OtherActs,
 };
 
 const chosen = signal('Status');

@@ -1,6 +1,6 @@
 /** The kill switch of all trading. It asks for a typed word. */
 
-import type { Status } from '../answers.ts';
+import type { GetStatus, PauseTrading, ResumeTrading } from '../operations.ts';
 import { ask } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct, type Changes } from './act-dialog.tsx';
@@ -12,18 +12,19 @@ function askToSwitch(isPaused: boolean): void {
   const word = isPaused ? 'RESUME' : 'PAUSE';
   const next = isPaused ? 'accepted' : 'refused';
   const changesFrom = (paused: boolean): Changes => [['new orders', paused ? 'refused' : 'accepted', next]];
-  askForAct({
+  askForAct<PauseTrading | ResumeTrading>({
+    operation: isPaused ? 'resumeTrading' : 'pauseTrading',
+    given: {},
     title: isPaused ? 'Resume all trading' : 'Pause all trading',
     changes: changesFrom(isPaused),
-    again: async () => changesFrom((await ask<Status>('/status')).engine?.paused ?? isPaused),
-    fields: [{ name: 'word', label: `Type ${word}`, must: word }],
-    path: `/trading/${isPaused ? 'resume' : 'pause'}`,
+    again: async () => changesFrom((await ask<GetStatus>('getServiceStatus', {})).engine?.paused ?? isPaused),
+    word,
     done: `New orders are ${next} on all markets.`,
   });
 }
 
 export function KillSwitch() {
-  const { answer, trouble } = useAnswer<Status>('/status', EVERY_MS);
+  const { answer, trouble } = useAnswer<GetStatus>('getServiceStatus', {}, EVERY_MS);
   const engine = answer?.engine;
   return (
     <Panel title="Kill switch">

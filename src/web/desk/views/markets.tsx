@@ -2,62 +2,49 @@
 
 import { useState } from 'preact/hooks';
 import { Dialog } from '../../views/dialog.tsx';
-import type { Market } from '../answers.ts';
-import { ask } from '../operators.ts';
+import type { ChangeMarket, GetMarkets, Market } from '../operations.ts';
+import { ask, type Field, membersOfAct } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct, type Changes } from './act-dialog.tsx';
 import { Listing } from './listing.tsx';
 
-const pathOf = ({ symbol }: Market): string => `/markets/${encodeURIComponent(symbol)}`;
+/** A rule that can change: a member of the act, which the record of a market has too. */
+interface Rule extends Field {
+  readonly name: keyof Market;
+}
 
-const SWITCH = ['true', 'false'] as const;
-
-/** Rules that can change, with their choices. A rule without choices is a decimal. */
-const RULES = {
-  status: ['active', 'pre_open', 'halted', 'delisted'],
-  tradingEnabled: SWITCH,
-  sellEnabled: SWITCH,
-  visible: SWITCH,
-  selfTrade: ['expire_taker', 'expire_maker', 'expire_both'],
-  feeBps: null,
-  minOrderSize: null,
-  maxOrderSize: null,
-  minNotional: null,
-  referencePrice: null,
-} as const;
-
-type Rule = keyof typeof RULES;
-const RULE_NAMES = Object.keys(RULES) as Rule[];
+const changeableRules = (): Rule[] =>
+  membersOfAct('changeMarket').filter((field): field is Rule => field.name !== 'reason');
 
 /** Writes a rule as text. A rule that is not enforced is empty. */
-const shownRule = (value: Market[Rule]): string => (value === null ? '' : String(value));
+const shownRule = (value: Market[keyof Market]): string => (value === null ? '' : String(value));
 
 /** Reads a rule. Decimals stay text, so that they stay exact. */
-const readRule = (rule: Rule, text: string): unknown =>
-  RULES[rule] === SWITCH ? text === 'true' : text.trim() || null;
+const readRule = ({ isSwitch }: Rule, text: string): unknown =>
+  isSwitch ? text === 'true' : text.trim() || null;
 
 /** Returns a function that reads the changes of a market as it is then. */
 const again =
   ({ symbol }: Market, changesOf: (market: Market) => Changes) =>
   async (): Promise<Changes> => {
-    const { markets } = await ask<{ readonly markets: readonly Market[] }>('/markets');
+    const { markets } = await ask<GetMarkets>('getMarkets', {});
     return changesOf(markets.find((one) => one.symbol === symbol)!);
   };
 
 function setStatus(market: Market, status: string, verb: string): void {
   const changesOf = (present: Market): Changes => [['status', present.status, status]];
-  askForAct({
+  askForAct<ChangeMarket>({
+    operation: 'changeMarket',
+    given: { symbol: market.symbol, status },
     title: `${verb} ${market.symbol}`,
     changes: changesOf(market),
     again: again(market, changesOf),
-    path: pathOf(market),
-    body: { status },
     done: `${market.symbol} is ${status}.`,
   });
 }
 
 export function Markets() {
-  const { answer, trouble } = useAnswer<{ markets: readonly Market[] }>('/markets');
+  const { answer, trouble } = useAnswer<GetMarkets>('getMarkets', {});
   const [edited, setEdited] = useState<Market | null>(null);
   return (
     <>
@@ -118,19 +105,23 @@ interface RulesFormProps {
 
 /** Collects the changed rules. The next dialog shows old and new before anything is sent. */
 function RulesForm({ market, onDone }: RulesFormProps) {
-  const [texts, setTexts] = useState<Readonly<Partial<Record<Rule, string>>>>({});
-  const textOf = (rule: Rule): string => texts[rule] ?? shownRule(market[rule]);
-  const changed = RULE_NAMES.filter((rule) => textOf(rule) !== shownRule(market[rule]));
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
+  const rules = changeableRules();
+  const textOf = ({ name }: Rule): string => texts[name] ?? shownRule(market[name]);
+  const changed = rules.filter((rule) => textOf(rule) !== shownRule(market[rule.name]));
   const review = (): void => {
     const changesOf = (present: Market): Changes =>
-      changed.map((rule) => [rule, shownRule(present[rule]) || 'none', textOf(rule) || 'none']);
+      changed.map((rule) => [rule.name, shownRule(present[rule.name]) || 'none', textOf(rule) || 'none']);
     onDone();
-    askForAct({
+    askForAct<ChangeMarket>({
+      operation: 'changeMarket',
+      given: {
+        symbol: market.symbol,
+        ...Object.fromEntries(changed.map((rule) => [rule.name, readRule(rule, textOf(rule))])),
+      },
       title: `Change ${market.symbol}`,
       changes: changesOf(market),
       again: again(market, changesOf),
-      path: pathOf(market),
-      body: Object.fromEntries(changed.map((rule) => [rule, readRule(rule, textOf(rule))])),
       done: `${market.symbol} has new rules from the next order on.`,
     });
   };
@@ -142,13 +133,13 @@ function RulesForm({ market, onDone }: RulesFormProps) {
         if (changed.length > 0) review();
       }}
     >
-      {RULE_NAMES.map((rule) => (
-        <div class="field" key={rule}>
-          <label for={`rule-${rule}`}>{rule}</label>
+      {rules.map((rule) => (
+        <div class="field" key={rule.name}>
+          <label for={`rule-${rule.name}`}>{rule.name}</label>
           <RuleInput
             rule={rule}
             text={textOf(rule)}
-            onText={(text) => setTexts((before) => ({ ...before, [rule]: text }))}
+            onText={(text) => setTexts((before) => ({ ...before, [rule.name]: text }))}
           />
         </div>
       ))}
@@ -169,9 +160,9 @@ interface RuleInputProps {
 }
 
 function RuleInput({ rule, text, onText }: RuleInputProps) {
-  const choices = RULES[rule];
-  const id = `rule-${rule}`;
-  if (choices === null)
+  const { name, choices } = rule;
+  const id = `rule-${name}`;
+  if (choices === undefined)
     return (
       <input
         id={id}

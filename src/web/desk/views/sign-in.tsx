@@ -1,7 +1,8 @@
 /** Signs an operator in by a key, which stays in the memory of this page. */
 
 import { useState } from 'preact/hooks';
-import { ask, key, Refused } from '../operators.ts';
+import type { GetStatus } from '../operations.ts';
+import { ask, key, Refused, readRoutes } from '../operators.ts';
 import { Trouble } from './listing.tsx';
 
 export function SignIn() {
@@ -9,7 +10,8 @@ export function SignIn() {
   const [trouble, setTrouble] = useState<string | null>(null);
   const open = async (): Promise<void> => {
     try {
-      await ask('/status', { as: typed });
+      await readRoutes();
+      await ask<GetStatus>('getServiceStatus', {}, typed);
       key.value = typed;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

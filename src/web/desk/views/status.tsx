@@ -1,6 +1,6 @@
 /** The state of the service, and what needs somebody's attention. */
 
-import type { Status } from '../answers.ts';
+import type { GetStatus, Status } from '../operations.ts';
 import { useAnswer } from '../use-answer.ts';
 import { Facts, Panel, shownTime, Trouble } from './listing.tsx';
 
@@ -51,7 +51,7 @@ function factsOf({ engine, settlement, queue, replicas, snapshotAgeMs }: Status)
 }
 
 export function StatusView() {
-  const { answer, trouble } = useAnswer<Status>('/status', EVERY_MS);
+  const { answer, trouble } = useAnswer<GetStatus>('getServiceStatus', {}, EVERY_MS);
   const alerts = answer === undefined ? [] : alertsOf(answer);
   return (
     <>

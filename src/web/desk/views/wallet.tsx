@@ -1,8 +1,8 @@
 /** A wallet: balances, live orders, custody hold and its statement of the last days. */
 
 import { signal } from '@preact/signals';
-import type { Account, StatementPage } from '../answers.ts';
-import { ask } from '../operators.ts';
+import type { Account, GetStatement, GetWallet, HoldWallet, ReleaseWallet } from '../operations.ts';
+import { ask, type Given } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct, type Changes } from './act-dialog.tsx';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
@@ -15,11 +15,11 @@ const DAY_MS = 86_400_000;
 /** The longest statement of one request. */
 const STATEMENT_DAYS = 31;
 
-/** Whole days, so that the address of a statement stays the same for a while. */
-function statementPath(address: string): string {
+/** Whole days, so that the request stays the same for a while. */
+function statementOf(wallet: string): Given<GetStatement> {
   const end = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS;
   const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
-  return `/wallets/${address}/statement?from=${day(end - STATEMENT_DAYS * DAY_MS)}&to=${day(end)}`;
+  return { wallet, from: day(end - STATEMENT_DAYS * DAY_MS), to: day(end) };
 }
 
 export function Wallet() {
@@ -56,7 +56,7 @@ export function Wallet() {
 }
 
 function Shown({ address }: { readonly address: string }) {
-  const { answer, trouble } = useAnswer<Account>(`/wallets/${encodeURIComponent(address)}`);
+  const { answer, trouble } = useAnswer<GetWallet>('getWallet', { wallet: address });
   return (
     <>
       <Trouble text={trouble} />
@@ -93,12 +93,13 @@ function Hold({ account: { wallet, held, terms } }: { readonly account: Account 
     ['custody hold', isHeld ? 'on' : 'off', held ? 'off' : 'on'],
   ];
   const change = (): void =>
-    askForAct({
+    askForAct<HoldWallet | ReleaseWallet>({
+      operation: held ? 'releaseWallet' : 'holdWallet',
+      given: { wallet },
       title: held ? 'Release the wallet' : 'Hold the wallet',
       facts: [['Wallet', wallet]],
       changes: changesFrom(held),
-      again: async () => changesFrom((await ask<Account>(`/wallets/${wallet}`)).held),
-      path: `/wallets/${wallet}/${held ? 'release' : 'hold'}`,
+      again: async () => changesFrom((await ask<GetWallet>('getWallet', { wallet })).held),
       done: `${wallet} is ${held ? 'released' : 'on hold, and its live orders are cancelled'}.`,
     });
   const button = (
@@ -120,7 +121,7 @@ function Hold({ account: { wallet, held, terms } }: { readonly account: Account 
 }
 
 function Statement({ address }: { readonly address: string }) {
-  const { answer, trouble } = useAnswer<StatementPage>(statementPath(address));
+  const { answer, trouble } = useAnswer<GetStatement>('getWalletStatement', statementOf(address));
   return (
     <Listing
       title={`Statement of the last ${STATEMENT_DAYS} days`}

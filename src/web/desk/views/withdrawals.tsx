@@ -1,6 +1,6 @@
 /** Pending withdrawals: confirms and returns them. */
 
-import type { WithdrawalsPage } from '../answers.ts';
+import type { ConfirmWithdrawal, GetWithdrawals, ReturnWithdrawal, Withdrawal } from '../operations.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct } from './act-dialog.tsx';
 import { Listing, shownTime } from './listing.tsx';
@@ -8,7 +8,11 @@ import { Listing, shownTime } from './listing.tsx';
 const EVERY_MS = 10_000;
 
 export function Withdrawals() {
-  const { answer, trouble } = useAnswer<WithdrawalsPage>('/withdrawals?state=pending&limit=100', EVERY_MS);
+  const { answer, trouble } = useAnswer<GetWithdrawals>(
+    'listWithdrawals',
+    { state: 'pending', limit: 100 },
+    EVERY_MS,
+  );
   return (
     <Listing
       title="Pending withdrawals"
@@ -31,29 +35,29 @@ export function Withdrawals() {
   );
 }
 
-function WithdrawalActions({ withdrawal }: { readonly withdrawal: WithdrawalsPage['withdrawals'][number] }) {
+function WithdrawalActions({ withdrawal }: { readonly withdrawal: Withdrawal }) {
   const { reference, wallet, amount, asset } = withdrawal;
-  const path = `/withdrawals/${encodeURIComponent(reference)}`;
   const facts = [
     ['Reference', reference],
     ['Wallet', wallet],
     ['Amount', `${amount} ${asset}`],
   ] as const;
   const confirm = (): void =>
-    askForAct({
+    askForAct<ConfirmWithdrawal>({
+      operation: 'confirmWithdrawal',
+      given: { reference },
       title: 'Confirm the withdrawal',
       facts,
       changes: [['state', 'pending', 'confirmed']],
-      fields: [{ name: 'txid', label: 'Transaction that paid it' }],
-      path: `${path}/confirm`,
       done: `The withdrawal ${reference} is confirmed.`,
     });
   const giveBack = (): void =>
-    askForAct({
+    askForAct<ReturnWithdrawal>({
+      operation: 'returnWithdrawal',
+      given: { reference },
       title: 'Return the withdrawal',
       facts,
       changes: [['state', 'pending', 'returned']],
-      path: `${path}/return`,
       done: `The withdrawal ${reference} is returned to ${wallet}.`,
     });
   return (
