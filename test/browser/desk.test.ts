@@ -276,13 +276,21 @@ describe('the desk of operators', () => {
     await giveReason(page, 'deposits are closed');
     await told(page, 'Done: Set asset.');
     await page.getByLabel('Act', { exact: true }).selectOption('Require terms');
-    await page.getByLabel('version').fill('null');
-    await page.getByRole('button', { name: 'Review the act' }).click();
-    await giveReason(page, 'none yet');
-    await told(page, 'Done: Require terms.');
+    for (const [version, reason] of [
+      ['7', 'the first terms'],
+      ['null', 'no terms any more'],
+    ] as const) {
+      await page.getByLabel('version').fill(version);
+      await page.getByRole('button', { name: 'Review the act' }).click();
+      await giveReason(page, reason);
+      const isRequired = async (): Promise<boolean> =>
+        String((await stage.engine.reads.state()).termsVersion) === version;
+      await eventually('they are required', isRequired);
+    }
     await show(page, 'Acts');
     await rowOf(page, 'deposits are closed').getByText('DESK', { exact: true }).waitFor();
-    await rowOf(page, 'none yet').waitFor();
+    await rowOf(page, 'the first terms').waitFor();
+    await rowOf(page, 'no terms any more').waitFor();
   });
 
   async function hold(page: Page): Promise<void> {
