@@ -23,6 +23,7 @@ const LONG = [
   'proofs/commands',
   'proofs/http/made-up-places',
   'proofs/engine/copies/model',
+  'proofs/simulation/simulation',
 ];
 
 /** @param {string[]} some */

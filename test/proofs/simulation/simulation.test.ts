@@ -13,7 +13,7 @@ const QUICK = ['settles in two processes at once', 'trims events that are not se
 /** As many as 8 s of processor time allow, with fewer decisions than those of the command. */
 const [HISTORIES, FEW_STEPS] = [150, 40];
 /** Histories of an engine with copies, of some 500 ms each. */
-const [COPIES_HISTORIES, COPIES_STEPS] = [8, 250];
+const [COPIES_HISTORIES, COPIES_STEPS] = [100, 250];
 
 describe('simulated histories', function () {
   this.timeout(600_000);
