@@ -38,10 +38,7 @@ const MANIFEST = {
   },
   main: './index.cjs',
   types: './index.d.cts',
-  dependencies: {
-    'decimal.js': dependencies['decimal.js'],
-    'lossless-json': dependencies['lossless-json'],
-  },
+  dependencies: { 'lossless-json': dependencies['lossless-json'] },
 };
 
 async function writeCode(file: string, format: 'esm' | 'cjs'): Promise<void> {

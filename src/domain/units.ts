@@ -5,8 +5,6 @@
  * Reading never rounds.
  */
 
-import { Decimal as DecimalJs } from 'decimal.js';
-
 /** A decimal of at most 15 digits without an exponent, as almost every amount of an order is. */
 class ShortDecimal {
   /** All digits as one non-negative integer. */
@@ -20,11 +18,19 @@ class ShortDecimal {
   }
 }
 
-/** Any other decimal. No operation below divides, so none rounds at this precision. */
-const LongDecimal = /* @__PURE__ */ DecimalJs.clone({ precision: 1e9, toExpNeg: -9e15, toExpPos: 9e15 });
+/** Any other decimal, coefficient / 10^places, in lowest terms. Reading one takes ten times as long. */
+class LongDecimal {
+  readonly coefficient: bigint;
+  readonly places: number;
 
-/** An exact decimal number, opaque to callers. Reading a long one takes ten times as long. */
-export type Decimal = ShortDecimal | DecimalJs;
+  constructor(coefficient: bigint, places: number) {
+    this.coefficient = coefficient;
+    this.places = places;
+  }
+}
+
+/** An exact decimal number, opaque to callers. */
+export type Decimal = ShortDecimal | LongDecimal;
 
 const DECIMAL_TEXT = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?$/;
 /** Longest decimal text that is read: far longer than any amount, short enough to stay cheap. */
@@ -56,32 +62,59 @@ function readShort(text: string): ShortDecimal | undefined {
   return new ShortDecimal(coefficient, point === length ? 0 : length - point - 1);
 }
 
-/** Lowest exponent that is read: far below any amount, and its decimal still has a bounded size. */
-const MIN_EXPONENT = -1e6;
-
 /** Reads a JSON number literal or a decimal text exactly; undefined for anything else, `1e400` included. */
 export function parseDecimal(text: string): Decimal | undefined {
   const short = readShort(text);
   if (short !== undefined) return short;
   if (text.length > MAX_TEXT_LENGTH || !DECIMAL_TEXT.test(text)) return undefined;
-  const value = new LongDecimal(text);
-  // There is one zero, without a sign.
-  if (value.isZero()) return value.abs();
-  return value.e >= MIN_EXPONENT && value.e <= MAX_EXPONENT ? value : undefined;
+  const value = /[eE]/.test(text) ? readExponent(text) : readPlain(text);
+  return value !== undefined && exponentOf(value) <= MAX_EXPONENT ? value : undefined;
 }
 
-const long = (value: Decimal): DecimalJs =>
-  value instanceof ShortDecimal ? shifted(new LongDecimal(value.coefficient), -value.places) : value;
+/** Reads digits with a point and a sign. */
+function readPlain(text: string): LongDecimal {
+  const point = text.indexOf('.');
+  const places = point === -1 ? 0 : text.length - point - 1;
+  return inLowestTerms(BigInt(text.replace('.', '')), places);
+}
 
-/** Returns value x 10^exponent. */
-const shifted = (value: DecimalJs, exponent: number): DecimalJs =>
-  value.times(new LongDecimal(`1e${exponent}`));
+/** Lowest exponent that is read: far below any amount, and its decimal still has a bounded size. */
+const MIN_EXPONENT = -1e6;
+
+/** Reads digits with an exponent; undefined for a number that is infinite or too close to 0. */
+function readExponent(text: string): LongDecimal | undefined {
+  const [digits = '', exponent] = text.split(/e/i);
+  const { coefficient, places } = readPlain(digits);
+  if (coefficient === 0n) return new LongDecimal(0n, 0);
+  const value = { coefficient, places: places - Number(exponent) };
+  const first = exponentOf(value);
+  if (first < MIN_EXPONENT || first > MAX_EXPONENT) return undefined;
+  return value.places >= 0
+    ? inLowestTerms(coefficient, value.places)
+    : new LongDecimal(coefficient * powerOfTen(-value.places), 0);
+}
+
+function inLowestTerms(coefficient: bigint, places: number): LongDecimal {
+  let lowest = { coefficient, places };
+  while (lowest.places > 0 && lowest.coefficient % 10n === 0n) {
+    lowest = { coefficient: lowest.coefficient / 10n, places: lowest.places - 1 };
+  }
+  return new LongDecimal(lowest.coefficient, lowest.places);
+}
+
+const long = (value: Decimal): LongDecimal =>
+  value instanceof ShortDecimal ? inLowestTerms(BigInt(value.coefficient), value.places) : value;
+
+const digitsOf = (integer: bigint): number => (integer < 0n ? -integer : integer).toString().length;
+
+/** The exponent of the first digit: 2 for 123, -2 for 0.01. */
+const exponentOf = ({ coefficient, places }: LongDecimal): number => digitsOf(coefficient) - 1 - places;
 
 /** Returns value x 10^scale as an integer, or undefined when digits would be lost. */
 export function toScaled(value: Decimal, scale: number): bigint | undefined {
-  if (!(value instanceof ShortDecimal))
-    return value.decimalPlaces() <= scale ? BigInt(shifted(value, scale).toFixed()) : undefined;
   const { coefficient, places } = value;
+  if (typeof coefficient === 'bigint')
+    return places <= scale ? coefficient * powerOfTen(scale - places) : undefined;
   if (places <= scale) return scaledUp(coefficient, scale - places);
   const power = POWERS[places - scale]!;
   return coefficient % power === 0 ? BigInt(coefficient / power) : undefined;
@@ -97,11 +130,10 @@ function scaledUp(coefficient: number, exponent: number): bigint {
  * Returns value x 10^scale, rounded towards zero. For positive values: the most whole atoms that the value pays for.
  */
 export function toScaledDown(value: Decimal, scale: number): bigint {
-  if (!(value instanceof ShortDecimal)) return BigInt(shifted(value, scale).trunc().toFixed());
-  const { coefficient, places } = value;
-  if (places <= scale) return scaledUp(coefficient, scale - places);
-  const power = POWERS[places - scale]!;
-  return BigInt((coefficient - (coefficient % power)) / power);
+  const { coefficient, places } = long(value);
+  if (places <= scale) return coefficient * powerOfTen(scale - places);
+  // The power of a decimal close to 0 would have a million digits.
+  return places - scale >= digitsOf(coefficient) ? 0n : coefficient / powerOfTen(places - scale);
 }
 
 /** A whole number: a bigint, or its decimal digits, which a reply can show without converting them. */
@@ -150,9 +182,8 @@ export interface Grid {
 export function gridOf(text: string): Grid | undefined {
   const decimal = parseDecimal(text);
   if (decimal === undefined || !isPositive(decimal)) return undefined;
-  const value = long(decimal);
-  const places = value.decimalPlaces();
-  return places > 30 || value.e > 30 ? undefined : { coefficient: toScaled(value, places)!, places };
+  const { coefficient, places } = long(decimal);
+  return places > 30 || digitsOf(coefficient) - places > 31 ? undefined : { coefficient, places };
 }
 
 /** Returns the number of units of the grid in a value; undefined when the value is no whole number of them. */
@@ -200,11 +231,10 @@ export function atomsIn(scale: number, ...grids: readonly Grid[]): bigint | unde
   return coefficient % divisor === 0n ? coefficient / divisor : undefined;
 }
 
-function gridInLowestTerms(coefficient: bigint, places: number): Grid {
-  return places > 0 && coefficient % 10n === 0n
-    ? gridInLowestTerms(coefficient / 10n, places - 1)
-    : { coefficient, places };
-}
+const gridInLowestTerms = (units: bigint, decimals: number): Grid => {
+  const { coefficient, places } = inLowestTerms(units, decimals);
+  return { coefficient, places };
+};
 
 /**
  * Returns the finest grid whose product with `other` is a whole number of atoms of 10^-scale: the generator of all
@@ -236,20 +266,23 @@ export function commonGrid(a: Grid, b: Grid): Grid {
   return gridInLowestTerms((left * right) / greatestCommonDivisor(left, right), places);
 }
 
-const exact = (text: string): DecimalJs => long(parseDecimal(text)!);
-
-/** Writes a decimal without an exponent, and zero without a sign. */
-const plain = (value: DecimalJs): string => (value.isZero() ? '0' : value.toFixed());
-
 /** Returns a x b of two decimal texts, as a plain decimal. */
-export const multiplyExactly = (a: string, b: string): string => plain(exact(a).times(exact(b)));
+export function multiplyExactly(a: string, b: string): string {
+  const one = long(parseDecimal(a)!);
+  const other = long(parseDecimal(b)!);
+  return formatScaled(one.coefficient * other.coefficient, one.places + other.places);
+}
 
 /** Returns the sum of decimal texts, as a plain decimal. */
 export const sumExactly = (texts: readonly string[]): string =>
-  plain(texts.reduce((sum, text) => sum.plus(exact(text)), new LongDecimal(0)));
+  sumOfProducts(texts.map((price) => ({ atoms: 1n, scale: 0, price })));
 
 /** Returns a - b of two decimal texts, as a plain decimal. */
-export const subtractExactly = (a: string, b: string): string => plain(exact(a).minus(exact(b)));
+export const subtractExactly = (a: string, b: string): string =>
+  sumOfProducts([
+    { atoms: 1n, scale: 0, price: a },
+    { atoms: -1n, scale: 0, price: b },
+  ]);
 
 /** An amount in atoms of 10^-scale, and the price of a whole unit, a decimal text. */
 interface Priced {
@@ -259,30 +292,47 @@ interface Priced {
 }
 
 /** Returns the sum of amount x price as a plain decimal. */
-export const sumOfProducts = (products: readonly Priced[]): string =>
-  plain(
-    products.reduce(
-      (sum, { atoms, scale, price }) =>
-        sum.plus(shifted(new LongDecimal(atoms.toString()), -scale).times(exact(price))),
-      new LongDecimal(0),
-    ),
-  );
+export function sumOfProducts(products: readonly Priced[]): string {
+  let sum = 0n;
+  let places = 0;
+  for (const { atoms, scale, price } of products) {
+    const { coefficient, places: ofPrice } = long(parseDecimal(price)!);
+    const priced = atoms * coefficient;
+    const finer = scale + ofPrice - places;
+    sum = finer > 0 ? sum * powerOfTen(finer) + priced : sum + priced * powerOfTen(-finer);
+    places = Math.max(places, places + finer);
+  }
+  return formatScaled(sum, places);
+}
 
 /** Returns half of a plain decimal. */
 export const halfExactly = (value: string): string => multiplyExactly(value, '0.5');
 
-export const isPositive = (value: Decimal): boolean =>
-  value instanceof ShortDecimal ? value.coefficient > 0 : value.greaterThan(0);
-export const isNegative = (value: Decimal): boolean => !(value instanceof ShortDecimal) && value.lessThan(0);
+export const isPositive = ({ coefficient }: Decimal): boolean => coefficient > 0;
+export const isNegative = ({ coefficient }: Decimal): boolean => coefficient < 0;
 
-/** Compares a value with a plain decimal: returns -1, 0 or 1. */
-export const compareWith = (value: Decimal, other: string | number): number =>
-  long(value).comparedTo(exact(String(other)));
+/** Compares a value with a plain decimal: returns a negative number, 0 or a positive number. */
+export function compareWith(value: Decimal, other: string | number): number {
+  const one = long(value);
+  const two = long(parseDecimal(String(other))!);
+  const distance = signOf(one) - signOf(two);
+  if (distance !== 0 || one.coefficient === 0n) return distance;
+  const larger = exponentOf(one) - exponentOf(two);
+  if (larger !== 0) return larger * signOf(one);
+  // Both have the same magnitude, so their places differ by no more than their digits.
+  const places = Math.max(one.places, two.places);
+  const left = toScaled(one, places)!;
+  const right = toScaled(two, places)!;
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+const signOf = ({ coefficient }: LongDecimal): number => (coefficient < 0n ? -1 : coefficient > 0n ? 1 : 0);
 
 /** Formats a decimal without an exponent. */
-export const formatDecimal = (value: Decimal): string => plain(long(value));
+export function formatDecimal(value: Decimal): string {
+  const { coefficient, places } = long(value);
+  return formatScaled(coefficient, places);
+}
 
-export const isWhole = (value: Decimal): boolean =>
-  value instanceof ShortDecimal ? value.coefficient % POWERS[value.places]! === 0 : value.isInteger();
-export const toInteger = (value: Decimal): number =>
-  value instanceof ShortDecimal ? value.coefficient / POWERS[value.places]! : value.toNumber();
+export const isWhole = (value: Decimal): boolean => long(value).places === 0;
+export const toInteger = (value: Decimal): number => Number(formatDecimal(value));

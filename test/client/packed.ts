@@ -27,9 +27,6 @@ export interface PackedClient {
   remove(): void;
 }
 
-/** Packages that the client needs. */
-export const DEPENDENCIES = ['decimal.js', 'lossless-json'];
-
 /** Packs the client with the public command, and installs the tarball without a registry. */
 export async function packClient(): Promise<PackedClient> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-packed-'));
@@ -42,8 +39,9 @@ export async function packClient(): Promise<PackedClient> {
   await run('tar', ['-xzf', tarball, '-C', folder]);
   renameSync(join(folder, 'package'), installed);
   // A copy instead of a link, because the server for the browser serves only this folder.
-  for (const name of DEPENDENCIES)
-    cpSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true });
+  cpSync(join(ROOT, 'node_modules/lossless-json'), join(folder, 'node_modules/lossless-json'), {
+    recursive: true,
+  });
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   let projects = 0;
   return {

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { build } from 'esbuild';
 import { type ClientFixture, openClientFixture } from '../../client/fixture.ts';
-import { DEPENDENCIES, type PackedClient, packClient } from '../../client/packed.ts';
+import { type PackedClient, packClient } from '../../client/packed.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -102,7 +102,7 @@ describe('the packed client', function () {
     expect(packed.printed).to.match(/^\/\S*redbook-client-\d+\.\d+\.\d+\.tgz\n$/);
     expect(existsSync(packed.tarball)).to.equal(true);
     const { dependencies, sideEffects, license, version, engines } = JSON.parse(installed('package.json'));
-    expect(Object.keys(dependencies)).to.deep.equal(DEPENDENCIES);
+    expect(Object.keys(dependencies)).to.deep.equal(['lossless-json']);
     expect({ sideEffects, license }).to.deep.equal({ sideEffects: false, license: 'Apache-2.0' });
     const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     expect({ version, engines }).to.deep.equal({ version: own.version, engines: own.engines });
@@ -116,7 +116,7 @@ describe('the packed client', function () {
       bundle: true,
       format: 'esm',
       write: false,
-      external: DEPENDENCIES,
+      external: ['lossless-json'],
     });
     const text = outputFiles[0]!.text;
     expect(text)
