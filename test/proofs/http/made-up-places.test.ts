@@ -311,10 +311,25 @@ describe('made-up places', function () {
       getStatement: statement,
       getWalletStatement: statement,
       listWithdrawals: () => writePlace({ list: 'withdrawals', state: 'pending' }, numbersOf(1)),
+      listMovementChanges: () =>
+        writePlace({ list: 'movements' }, draw.chance(0.5) ? [draw.below(ORDERS)] : numbersOf(1)),
       listActs: () => writePlace({ list: 'acts', since: `${span(since)}` }, numbersOf(1)),
       listHolds: () => `0x${draw.pick(['0', '1', 'f', 'a'])}${number().toString(16).padStart(39, '0')}`,
     };
     return forgeries[route.id]!();
+  };
+
+  /** Lists of changes without `after` have no page. */
+  const firstPlace = ({ id }: Route): string | undefined => {
+    const places: Readonly<Record<string, string>> = {
+      getOrderChanges: writePlace({ list: 'changes', wallet: alice.wallet }, [
+        server,
+        (1n << 48n) | 1n,
+        3n << 56n,
+      ]),
+      listMovementChanges: writePlace({ list: 'movements' }, [0]),
+    };
+    return places[id];
   };
 
   const madeUp = (route: Route): Query => {
@@ -346,18 +361,8 @@ describe('made-up places', function () {
 
   for (const route of LISTS.filter((one) => hasOne(one, [...CURSORS, ...Object.keys(PLACES)])))
     it(`of ${route.path} cost no more than honest pages`, async () => {
-      const first = needed(route);
-      const start: Query =
-        route.id === 'getOrderChanges'
-          ? {
-              ...first,
-              after: writePlace({ list: 'changes', wallet: alice.wallet }, [
-                server,
-                (1n << 48n) | 1n,
-                3n << 56n,
-              ]),
-            }
-          : first;
+      const first = firstPlace(route);
+      const start: Query = { ...needed(route), ...(first !== undefined && { after: first }) };
       const honest = await costOf(route, Array<Query>(HONEST).fill(start), [200]);
       const queries = Array.from({ length: MADE_UP }, () => madeUp(route));
       const cost = await costOf(route, queries, [200, 400]);

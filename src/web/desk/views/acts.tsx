@@ -7,6 +7,8 @@ import { useAnswer } from '../use-answer.ts';
 import { Listing, shownTime } from './listing.tsx';
 
 const DAYS = 7;
+/** An act is listed once it is settled. */
+const EVERY_MS = 3_000;
 /** The most that one request lists. */
 const MOST = 500;
 
@@ -24,7 +26,7 @@ const rowOf = (one: Answer<GetActs>['acts'][number]): [number, string[]] => [
 ];
 
 export function Acts() {
-  const { answer, trouble } = useAnswer<GetActs>('listActs', { since: since.value, limit: MOST });
+  const { answer, trouble } = useAnswer<GetActs>('listActs', { since: since.value, limit: MOST }, EVERY_MS);
   return (
     <>
       <div class="panel desk-search">
