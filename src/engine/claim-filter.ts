@@ -72,10 +72,10 @@ export class EngineClaimFilter {
    * @throws OperatorRefusal ENGINE_TOO_SMALL; Refusal SERVICE_UNAVAILABLE
    */
   async grow(): Promise<number | null> {
-    const { current } = await this.#core.filter.read();
-    const { ids } = await this.#loadOf(current);
-    if (ids * BYTES_PER_ID < current.bytes) return null;
-    return (await addFilter(this.#core))?.bytes ?? null;
+    const state = await this.#core.filter.read();
+    const { ids } = await this.#loadOf(state.current);
+    if (ids * BYTES_PER_ID < state.current.bytes) return null;
+    return (await addFilter(this.#core, state))?.bytes ?? null;
   }
 
   async #loadOf(layout: FilterLayout): Promise<FilterLoad> {

@@ -7,6 +7,7 @@ import {
   FILTER_PART_BYTES,
   FilterBits,
   type FilterLayout,
+  type FilterState,
   filterKeys,
   MAX_FILTER_BYTES,
   writeFilterState,
@@ -55,13 +56,15 @@ export async function fillFilter(
 
 /**
  * Seals the filter in force and puts an empty one in force: of twice the size, or of the same where memory does not allow
- * more. The script compares the filters with those that were read, so one of several processes succeeds.
+ * more. The script compares the filters with those that were found full, so one of several processes succeeds.
  * @returns the new filter; null where another process was faster
  * @throws OperatorRefusal ENGINE_TOO_SMALL; Refusal SERVICE_UNAVAILABLE
  */
-export async function addFilter(core: EngineCore): Promise<FilterLayout | null> {
+export async function addFilter(
+  core: EngineCore,
+  { text, current, sealed }: FilterState,
+): Promise<FilterLayout | null> {
   const { epoch } = core.lifecycle;
-  const { text, current, sealed } = await core.filter.read();
   const bytes = await checkMemory(core, Math.min(current.bytes * 2, MAX_FILTER_BYTES), current.bytes);
   const added: FilterLayout = { generation: current.generation + 1, bytes };
   const all = writeFilterState(added, [...sealed, current]);

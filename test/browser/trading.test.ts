@@ -563,7 +563,9 @@ describe('trading on the page', () => {
       await fillForm(page, { side: 'buy', type: 'Limit', price: '2001', size: '0.2' });
       await submit(page, 'buy');
       await untilHeard(otherHeard, 'Bought 0.2 TELL at 2001 on average');
-      expect(await heard('Bought 0.2 TELL at 2001 on average for 400.2 USDC + 0.4002 fee. ')).to.equal(1);
+      const placed = 'Bought 0.2 TELL at 2001 on average for 400.2 USDC + 0.4002 fee. ';
+      await untilHeard(heard, placed);
+      expect(await heard(placed)).to.equal(1);
       expect(waits).to.deep.equal([]);
       await dragOrder(page, rest, grid.symbol, sell);
       // The tab that stays goes on from where the closed one was.

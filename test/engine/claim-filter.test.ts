@@ -273,7 +273,8 @@ describe('the claim filter', () => {
       await fund(engine, ALICE, { USDC: 1_000_000n });
       await redis.set(claimFilterKey(0, 0), Buffer.alloc(64 * KIB, 0xff));
       await redis.setrange(claimFilterKey(1, 0), 0, Buffer.alloc(128 * KIB, 0x01));
-      const processes = [engine, await fixture.replica(), await fixture.replica()];
+      const replicas = await Promise.all(Array.from({ length: 9 }, () => fixture.replica()));
+      const processes = [engine, ...replicas];
       const grown = await Promise.all(processes.map((one) => one.claimFilter.grow()));
       expect(grown.filter((bytes) => bytes !== null)).to.deep.equal([128 * KIB]);
       const found = await redis.getrangeBuffer(claimFilterKey(1, 0), 0, -1);
