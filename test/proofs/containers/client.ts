@@ -97,7 +97,7 @@ async function load(seconds: number, requests: number): Promise<LoadResult> {
   const work = async (): Promise<void> => {
     while (!told && sent < requests && performance.now() < endMs) {
       await attempt('GET', '/v1/markets');
-      const order = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: 0.01 };
+      const order = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: 1 };
       const { id } = await attempt('POST', '/v1/orders', order);
       if (id === undefined) continue;
       placed += 1;
