@@ -75,8 +75,15 @@ export function openCopies(options: CopiesOptions): EngineCopies {
         const row = await register.read();
         if (row?.server !== server) throw refused(`${server} is not the named primary of the engine`);
         await giveList(engineRedis, listOf(row));
-        if ((await markOf(engineRedis)) !== row.mark)
-          throw refused(`${server} has another list than Postgres: run 'copies adopt'`);
+        if ((await markOf(engineRedis)) !== row.mark) {
+          // A keeper may have changed the row, and given the server its list, since it was read.
+          const isChanged = (await register.read())?.mark !== row.mark;
+          throw refused(
+            isChanged
+              ? 'the copies changed meanwhile'
+              : `${server} has another list than Postgres: run 'copies adopt'`,
+          );
+        }
         const noted = await register.note(begun, row, minCopies);
         if (noted === undefined) throw refused(`epoch ${begun.epoch} may not begin on ${server}`);
         const now = await register.read();
