@@ -23,7 +23,7 @@ export interface Withdrawal {
 }
 
 /** Returns a function that finds the decimals of an asset. */
-async function scaleFinder({ engine }: Servers): Promise<(asset: string) => number> {
+export async function scaleFinder({ engine }: Pick<Servers, 'engine'>): Promise<(asset: string) => number> {
   const assets = await engine.assets.all();
   return (asset) => assets.find(({ symbol }) => symbol === asset)!.scale;
 }

@@ -148,21 +148,27 @@ const DAY_MS = 86_400_000;
 /** A calendar month is longer by so much at most, where clocks go back in it. */
 const CLOCKS_BACK_MS = 2 * 3_600_000;
 
-export const statementRequest = z
-  .object({
-    from: moment.meta({
-      description: 'ISO 8601 time, inclusive; a day begins at midnight UTC',
-      examples: ['2026-01-01'],
-    }),
-    to: moment.meta({ description: 'ISO 8601 time, exclusive', examples: ['2026-02-01'] }),
-    format: oneOf(['json', 'csv']).default('json'),
-    cursor: statementCursorText,
-  })
-  .refine(({ from, to }) => from <= to, { path: ['to'], message: 'must not be before from' })
-  .refine(({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS + CLOCKS_BACK_MS, {
+/** Members of a request for a span of time, as JSON or CSV. */
+export const ofSpan = {
+  from: moment.meta({
+    description: 'ISO 8601 time, inclusive; a day begins at midnight UTC',
+    examples: ['2026-01-01'],
+  }),
+  to: moment.meta({ description: 'ISO 8601 time, exclusive', examples: ['2026-02-01'] }),
+};
+export const format = oneOf(['json', 'csv']).default('json');
+
+/** Refuses a span that ends before it begins. */
+export const inOrder = <Request extends z.ZodType<{ from: number; to: number }>>(request: Request) =>
+  request.refine(({ from, to }) => from <= to, { path: ['to'], message: 'must not be before from' });
+
+export const statementRequest = inOrder(z.object({ ...ofSpan, format, cursor: statementCursorText })).refine(
+  ({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS + CLOCKS_BACK_MS,
+  {
     path: ['to'],
     message: `must be at most ${MAX_STATEMENT_DAYS} days after from`,
-  });
+  },
+);
 
 const tickerId = queryText.meta({ description: '`BASE_QUOTE`', examples: ['ETH_USDC'] });
 

@@ -18,6 +18,8 @@ class InvalidArgumentError extends Error {
 }
 
 export const WALLET = 'address: 0x and 40 hex digits, in any case';
+export const ASSET = 'asset symbol, like USDC';
+export const AMOUNT = 'decimal amount, at most as fine as the atom of the asset';
 
 /** Reads a wallet address in any case. The checksum is not enforced, as on the public routes. */
 export function readWallet(text: string): string {

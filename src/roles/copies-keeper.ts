@@ -325,7 +325,7 @@ export class CopiesKeeper {
     const unfit = members.find(({ seen }) => seen?.unfit !== undefined);
     if (unfit !== undefined) this.#tell(`the copy ${unfit.name} is set wrongly`, { why: unfit.seen!.unfit });
     const late = unfit ?? members.find(({ inStepAt, isLeaving }) => isLeaving || now - inStepAt > copyLateMs);
-    // Without a late one as many as needed would remain, or orders wait for it. An unfit one acknowledges what it may lose.
+    // A late copy stays while too few would remain, and orders wait for it. An unfit one confirms orders that it may lose.
     if (late === undefined || (unfit === undefined && row.members.length <= minCopies)) return false;
     await this.#changed(row, 'left', late.name, register.leave(row, late.name, minCopies));
     return true;

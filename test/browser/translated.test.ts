@@ -54,7 +54,7 @@ const wholeText = (page: Page): Promise<string> =>
       .replaceAll(/updated\d+\w+ago/g, ''),
   );
 
-/** What a reader does on each view, by its name. */
+/** Steps of a reader on each view, by its name. */
 const ACTS: readonly (readonly [name: string, act: (page: Page) => Promise<unknown>])[] = [
   ['a drafted buy', (page) => fillForm(page, { side: 'buy', type: 'Limit', price: '2001', size: '0.4' })],
   ['a drafted sell', (page) => fillForm(page, { side: 'sell', type: 'Limit', price: '1998.5', size: '3' })],

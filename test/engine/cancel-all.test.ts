@@ -6,6 +6,7 @@ import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { LIMITS } from '../support/limits.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
+import { answeredOfTurns } from '../support/turns.ts';
 import {
   ALICE,
   type EngineFixture,
@@ -113,12 +114,7 @@ describe('engine: cancelling all orders of a wallet', function () {
       await cancelAll(M);
       answered += 1;
     });
-    /** Callers that were answered between two turns of the event loop. */
-    const ofTurns: number[] = [];
-    for (let before = 0; answered < callers.length; before = answered) {
-      await new Promise((resolve) => setImmediate(resolve));
-      ofTurns.push(answered - before);
-    }
+    const ofTurns = await answeredOfTurns(callers.length, () => answered);
     await Promise.all([first, ...callers]);
     expect(Math.max(...ofTurns)).to.be.at.most(64);
   });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { WalletReads } from '../../src/history/wallet-reads.ts';
+import { answeredOfTurns } from '../support/turns.ts';
 
 /** Reads that the test ends, numbered by their start. */
 class Reads {
@@ -71,12 +72,7 @@ describe('reads of wallets', () => {
     await reads.end();
     await first;
     const ended = reads.end();
-    /** Callers that were answered between two turns of the event loop. */
-    const ofTurns: number[] = [];
-    for (let before = 0; answered < callers.length; before = answered) {
-      await new Promise((resolve) => setImmediate(resolve));
-      ofTurns.push(answered - before);
-    }
+    const ofTurns = await answeredOfTurns(callers.length, () => answered);
     await Promise.all([ended, ...callers]);
     expect(Math.max(...ofTurns)).to.be.at.most(64);
   });

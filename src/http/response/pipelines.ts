@@ -69,7 +69,7 @@ class Pipeline {
     response.once('close', leave);
     this.#waiting.push(() => begin(request, response));
     if (this.#waiting.length > 1) return;
-    // What the client sends next waits in the system.
+    // Later bytes of the client wait in the system.
     this.#socket.pause();
     wait(this);
   }

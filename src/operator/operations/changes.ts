@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { scaleFinder } from '../../books/withdrawals.ts';
 import { placeCursor } from '../../contract/cursor.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import { changesRequest } from '../../contract/requests.ts';
@@ -12,7 +13,7 @@ import { Refusal } from '../../domain/errors.ts';
 import { formatScaled } from '../../domain/units.ts';
 import { MOVEMENT_NAMES } from '../../ledger/index.ts';
 import { isoTime } from '../../statements/amounts.ts';
-import { type OperationServices, operation, replyNames } from '../operation.ts';
+import { operation, replyNames } from '../operation.ts';
 
 const LOOK_EVERY_MS = 250;
 const SCOPE = { list: 'movements' };
@@ -30,13 +31,16 @@ const change = z.strictObject({
 
 const waits = new Bound(WAITS);
 
-/** Waits until a movement is settled after an event, or until the time is over. */
-async function untilMoved(
-  { ledger, stopping }: OperationServices,
-  after: number,
+/**
+ * Reads until there is something, or until the time is over.
+ * @throws Refusal SERVICE_UNAVAILABLE if the holder or all have too many requests that wait
+ */
+async function waitFor<Row>(
+  read: () => Promise<Row[]>,
   ms: number,
   holder: string,
-): Promise<void> {
+  stopping: AbortSignal | undefined,
+): Promise<Row[]> {
   if (waits.isFull(holder)) throw new Refusal('SERVICE_UNAVAILABLE', 'the key waits too often already');
   let hasPlace = true;
   const giveWay = (): void => {
@@ -46,9 +50,11 @@ async function untilMoved(
   if (place === undefined) throw new Refusal('SERVICE_UNAVAILABLE', 'too many requests wait');
   const untilMs = performance.now() + ms;
   try {
-    while (hasPlace && stopping?.aborted !== true && performance.now() < untilMs) {
-      if ((await ledger.journal.movementsAfter(after, 1)).length > 0) return;
-      await sleep(Math.min(LOOK_EVERY_MS, Math.max(0, untilMs - performance.now())));
+    for (;;) {
+      const found = await read();
+      const leftMs = untilMs - performance.now();
+      if (found.length > 0 || leftMs <= 0 || !hasPlace || stopping?.aborted) return found;
+      await sleep(Math.min(LOOK_EVERY_MS, leftMs));
     }
   } finally {
     place.giveBack();
@@ -79,11 +85,12 @@ export const getMovementChanges = operation({
     const from = readCursor(SCOPE, after, 'after');
     // Postgres was put back: what came in between would be left out.
     if (from > settled) throw new Refusal('VALIDATION_ERROR', 'after: the ledger is older than this cursor');
-    if (wait > 0) await untilMoved(services, from, wait * 1_000, key?.name ?? '');
-    const found = await services.ledger.journal.movementsAfter(from, limit + 1);
+    // One movement more than the page tells that further ones follow.
+    const read = () => services.ledger.journal.movementsAfter(from, limit + 1);
+    const found =
+      wait === 0 ? await read() : await waitFor(read, wait * 1_000, key?.name ?? '', services.stopping);
     const page = found.slice(0, limit);
-    const assets = await services.engine.assets.all();
-    const scaleOf = (asset: string): number => assets.find(({ symbol }) => symbol === asset)!.scale;
+    const scaleOf = await scaleFinder(services);
     const changes = page.map(({ timeMs, amountAtoms, sequence: _, ...movement }) => ({
       at: isoTime(timeMs),
       ...movement,

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { bookMovements } from '../../books/movement-batch.ts';
 import { type AskedMovement, findMovement } from '../../books/movements.ts';
+import { scaleFinder } from '../../books/withdrawals.ts';
 import { checked } from '../../contract/checked.ts';
 import { positiveDecimal } from '../../contract/decimals.ts';
 import { oneOf, optional, text } from '../../contract/fields.ts';
@@ -18,7 +19,7 @@ import { type Decimal, formatScaled } from '../../domain/units.ts';
 import { EventRefused } from '../../engine/index.ts';
 import { shown } from '../../terminal/table.ts';
 import { type ActOptions, actOf } from '../act-options.ts';
-import { readDecimal, readWallet, WALLET } from '../arguments.ts';
+import { AMOUNT, ASSET, readDecimal, readWallet, WALLET } from '../arguments.ts';
 import { bookFile } from '../movement-file.ts';
 import { operation, replyNames } from '../operation.ts';
 import type { OperatorServices } from '../services.ts';
@@ -164,8 +165,8 @@ const movementVerb = (kind: keyof typeof SIDES): WorkingVerb => ({
   describe: (command) =>
     command
       .argument('[wallet]', WALLET, readWallet)
-      .argument('[asset]', 'asset symbol, like USDC')
-      .argument('[amount]', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
+      .argument('[asset]', ASSET)
+      .argument('[amount]', AMOUNT, readDecimal)
       .option('--reference <id>', 'unique reference of the movement')
       .option('--reverses <id>', SIDES[kind].reverses)
       .option('--file <path>', 'book lines of JSON instead; - reads the standard input')
@@ -262,8 +263,7 @@ export const getMovement = operation({
     // A withdrawal in two steps is found among the withdrawals.
     const movements = found.flatMap((one) => (one === null || one.kind === 'requested' ? [] : [one]));
     if (movements.length === 0) throw new Refusal('NOT_FOUND');
-    const assets = await services.engine.assets.all();
-    const scaleOf = (asset: string): number => assets.find(({ symbol }) => symbol === asset)!.scale;
+    const scaleOf = await scaleFinder(services);
     const shownMovements = movements.map((one) =>
       replied({ ...one, amount: formatScaled(one.amountAtoms, scaleOf(one.asset)) }),
     );

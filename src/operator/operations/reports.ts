@@ -2,9 +2,9 @@
 
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
-import { address, oneOf, queryText } from '../../contract/fields.ts';
-import { walletRequest } from '../../contract/operator.ts';
-import { moment, statementRequest } from '../../contract/requests.ts';
+import { queryText } from '../../contract/fields.ts';
+import { inLowerCase, walletRequest } from '../../contract/operator.ts';
+import { format, inOrder, moment, ofSpan, statementRequest } from '../../contract/requests.ts';
 import { statementSchema, statementText } from '../../contract/statement.ts';
 import { assetSymbol, decimalText, marketSymbol, timestamp, wallet } from '../../contract/values.ts';
 import type { OperatorCode } from '../../domain/errors.ts';
@@ -72,20 +72,8 @@ const csvText = z
   )
   .register(replyNames, { id: 'ReportText' });
 
-const format = oneOf(['json', 'csv']).default('json');
 const asset = queryText.optional().describe('only this asset');
-const ofWallet = address
-  .transform((given) => given.toLowerCase())
-  .optional()
-  .describe('only this wallet');
-const from = moment.meta({
-  description: 'ISO 8601 time, inclusive; a day begins at midnight UTC',
-  examples: ['2026-01-01'],
-});
-const to = moment.meta({ description: 'ISO 8601 time, exclusive', examples: ['2026-02-01'] });
-
-const inOrder = <Request extends z.ZodType<{ from: number; to: number }>>(request: Request) =>
-  request.refine((span) => span.from <= span.to, { path: ['to'], message: 'must not be before from' });
+const ofWallet = inLowerCase.optional().describe('only this wallet');
 
 const signedText = z
   .string()
@@ -184,8 +172,7 @@ export const getWalletStatement = textOperation({
 
 const turnoverRequest = inOrder(
   z.object({
-    from,
-    to,
+    ...ofSpan,
     by: queryText
       .transform((list) => list.split(','))
       .refine(
@@ -279,7 +266,7 @@ const getMovements = reportOperation({
   id: 'listMovements',
   summary: 'Lists deposits and withdrawals in a span of time',
   path: '/movements',
-  query: inOrder(z.object({ from, to, wallet: ofWallet, asset, format })),
+  query: inOrder(z.object({ ...ofSpan, wallet: ofWallet, asset, format })),
   reply: z
     .strictObject({
       ...span,
@@ -327,8 +314,7 @@ export const getEntries = reportOperation({
   path: '/entries',
   query: inOrder(
     z.object({
-      from,
-      to,
+      ...ofSpan,
       wallet: ofWallet,
       asset,
       after: queryText

@@ -22,7 +22,7 @@ import type { ErrorCode, OperatorCode } from '../../domain/errors.ts';
 import type { Decimal } from '../../domain/units.ts';
 import { WITHDRAWAL_STATES, type WithdrawalState } from '../../domain/withdrawal-states.ts';
 import { column, renderTable, shown } from '../../terminal/table.ts';
-import { readDecimal, readSequence, readWallet, WALLET } from '../arguments.ts';
+import { AMOUNT, ASSET, readDecimal, readSequence, readWallet, WALLET } from '../arguments.ts';
 import { type Noun, operation, replyNames } from '../operation.ts';
 import { type CommandResult, shortResult } from '../verb.ts';
 
@@ -96,8 +96,8 @@ const requestWithdrawal = operation({
       describe: (command) =>
         command
           .argument('<wallet>', WALLET, readWallet)
-          .argument('<asset>', 'asset symbol, like USDC')
-          .argument('<amount>', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
+          .argument('<asset>', ASSET)
+          .argument('<amount>', AMOUNT, readDecimal)
           .requiredOption('--reference <id>', 'unique reference of the withdrawal')
           .addHelpText('after', REPEAT)
           .description(

@@ -143,7 +143,7 @@ const routeOf = (id: string): Route => {
   return route;
 };
 
-/** What an operation is given: parts of its path, and members of its query or body. */
+/** Parts of the path of an operation, and members of its query or body. */
 export type Given<Asked extends Operation> = {
   readonly [Name in keyof Parameters<Asked['run']>[1]]?: unknown;
 };

@@ -43,6 +43,8 @@ describe('an engine with copies', function () {
   const replica = (): Promise<string> => trading.replica();
   const goesOn = (): Promise<void> => trading.goesOn();
   const nothingIsLost = (): Promise<void> => trading.nothingIsLost();
+  const flush = (name: string, when: string): Promise<unknown> =>
+    asAdmin(serverOf(name), (redis) => redis.config('SET', 'appendfsync', when));
 
   it('goes on when the primary is killed, and takes it back as a copy', async () => {
     const first = await primary();
@@ -95,8 +97,6 @@ describe('an engine with copies', function () {
   });
 
   it('does without a copy whose settings are wrong, and without such a primary', async () => {
-    const flush = (name: string, when: string) =>
-      asAdmin(serverOf(name), (redis) => redis.config('SET', 'appendfsync', when));
     const copy = await replica();
     await flush(copy, 'everysec');
     const hasLeft = async (): Promise<boolean> => !(await stage.row()).members.includes(copy);
@@ -113,8 +113,6 @@ describe('an engine with copies', function () {
   });
 
   it('answers nothing while the settings of all copies are wrong, and goes on when one is right', async () => {
-    const flush = (name: string, when: string) =>
-      asAdmin(serverOf(name), (redis) => redis.config('SET', 'appendfsync', when));
     const { server, members } = await stage.row();
     const copies = members.filter((name) => name !== server);
     for (const name of copies) await flush(name, 'everysec');

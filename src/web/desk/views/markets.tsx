@@ -6,6 +6,7 @@ import type { ChangeMarket, GetMarkets, Market } from '../operations.ts';
 import { ask, type Field, membersOfAct } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct, type Changes } from './act-dialog.tsx';
+import { FieldInput } from './field-input.tsx';
 import { Listing } from './listing.tsx';
 
 /** A rule that can change: a member of the act, which the record of a market has too. */
@@ -136,8 +137,10 @@ function RulesForm({ market, onDone }: RulesFormProps) {
       {rules.map((rule) => (
         <div class="field" key={rule.name}>
           <label for={`rule-${rule.name}`}>{rule.name}</label>
-          <RuleInput
-            rule={rule}
+          <FieldInput
+            id={`rule-${rule.name}`}
+            field={rule}
+            inputMode="decimal"
             text={textOf(rule)}
             onText={(text) => setTexts((before) => ({ ...before, [rule.name]: text }))}
           />
@@ -150,34 +153,5 @@ function RulesForm({ market, onDone }: RulesFormProps) {
         </button>
       </div>
     </form>
-  );
-}
-
-interface RuleInputProps {
-  readonly rule: Rule;
-  readonly text: string;
-  readonly onText: (text: string) => void;
-}
-
-function RuleInput({ rule, text, onText }: RuleInputProps) {
-  const { name, choices } = rule;
-  const id = `rule-${name}`;
-  if (choices === undefined)
-    return (
-      <input
-        id={id}
-        class="input"
-        inputMode="decimal"
-        autocomplete="off"
-        value={text}
-        onInput={({ currentTarget }) => onText(currentTarget.value)}
-      />
-    );
-  return (
-    <select id={id} value={text} onChange={({ currentTarget }) => onText(currentTarget.value)}>
-      {choices.map((choice) => (
-        <option key={choice}>{choice}</option>
-      ))}
-    </select>
   );
 }

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { type ActOfService, actsOfService, type Field, sentValue } from '../operators.ts';
 import { askForAct } from './act-dialog.tsx';
+import { FieldInput } from './field-input.tsx';
 import { Panel } from './listing.tsx';
 
 /** Acts of the other views. */
@@ -48,6 +49,10 @@ export function OtherActs() {
   );
 }
 
+/** An empty choice leaves the member out. */
+const withNone = (field: Field): Field =>
+  field.choices === undefined ? field : { ...field, choices: ['', ...field.choices] };
+
 /** Collects the members. The next dialog shows them, and asks for the reason, before anything is sent. */
 function MembersForm({ act: { id, title, summary, fields } }: { readonly act: ActOfService }) {
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
@@ -77,8 +82,9 @@ function MembersForm({ act: { id, title, summary, fields } }: { readonly act: Ac
             <label for={`member-${field.name}`}>
               {field.label === field.name ? field.name : `${field.name}: ${field.label}`}
             </label>
-            <Member
-              field={field}
+            <FieldInput
+              id={`member-${field.name}`}
+              field={withNone(field)}
               text={texts[field.name] ?? ''}
               onText={(text) => setTexts((before) => ({ ...before, [field.name]: text }))}
             />
@@ -92,38 +98,5 @@ function MembersForm({ act: { id, title, summary, fields } }: { readonly act: Ac
         </div>
       </form>
     </Panel>
-  );
-}
-
-interface MemberProps {
-  readonly field: Field;
-  readonly text: string;
-  readonly onText: (text: string) => void;
-}
-
-function Member({ field: { name, choices, isRequired }, text, onText }: MemberProps) {
-  const id = `member-${name}`;
-  if (choices === undefined)
-    return (
-      <input
-        id={id}
-        class="input"
-        autocomplete="off"
-        required={isRequired}
-        value={text}
-        onInput={({ currentTarget }) => onText(currentTarget.value)}
-      />
-    );
-  return (
-    <select
-      id={id}
-      required={isRequired}
-      value={text}
-      onChange={({ currentTarget }) => onText(currentTarget.value)}
-    >
-      {['', ...choices].map((choice) => (
-        <option key={choice}>{choice}</option>
-      ))}
-    </select>
   );
 }
