@@ -60,15 +60,9 @@ interface OwnServersOptions {
   readonly redisUrl?: string | undefined;
   readonly databaseUrl?: string | undefined;
   /** Starts this many copies of the engine, and a Redis for the queue; default one engine for both. */
-  readonly copies?: OwnCopies | undefined;
+  readonly copies?: number | undefined;
   /** Default true. False: Postgres does not wait for the disk, for data that is thrown away after the tests. */
   readonly durable?: boolean;
-}
-
-interface OwnCopies {
-  readonly count: number;
-  /** Pause before a copy that died is started again, so that another one takes its place. */
-  readonly restartAfterMs: number;
 }
 
 interface RunningServer {
@@ -176,11 +170,11 @@ export function findEmbedded(dataDir: string): RunningServers | undefined {
 
 async function startRedis(
   folder: DataFolder,
-  copies: OwnCopies | undefined,
+  copies: number | undefined,
   onProgress: (line: string) => void,
 ): Promise<RunningRedis> {
   const { path, record } = folder;
-  const count = copies?.count ?? 1;
+  const count = copies ?? 1;
   if (record.copies !== undefined && record.copies > count)
     throw new StartRefusal(
       `The engine in the data folder ${path} has ${record.copies} copies: start it with --copies ${record.copies}, or name another folder in DATA_DIR.`,
@@ -189,14 +183,17 @@ async function startRedis(
   const binary = await obtainRedis(onProgress).catch((error: Error) => {
     throw new StartRefusal(error.message, 1);
   });
-  const start = (name: OwnRedisName, ofCopy?: OwnCopies): Promise<RunningServer> =>
-    startRedisServer(folder, binary, name, ofCopy, onProgress);
+  const start = (name: OwnRedisName, isCopy: boolean): Promise<RunningServer> =>
+    startRedisServer(folder, binary, name, isCopy, onProgress);
   if (copies === undefined) {
-    const { url: redisUrl, stop } = await start('redis');
+    const { url: redisUrl, stop } = await start('redis', false);
     return { redisUrl, stop };
   }
   const names = Array.from({ length: count }, (_, at) => (at === 0 ? 'redis' : (`redis-${at + 1}` as const)));
-  const started = await Promise.allSettled([start('queue'), ...names.map((name) => start(name, copies))]);
+  const started = await Promise.allSettled([
+    start('queue', false),
+    ...names.map((name) => start(name, true)),
+  ]);
   const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const stop = async (): Promise<void> => {
     await Promise.all(running.map((server) => server.stop()));
@@ -219,7 +216,7 @@ async function startRedisServer(
   folder: DataFolder,
   binary: RedisBinary,
   name: OwnRedisName,
-  ofCopy: OwnCopies | undefined,
+  isCopy: boolean,
   onProgress: (line: string) => void,
 ): Promise<RunningServer> {
   await endLeftover(folder.record[name], 'SIGTERM');
@@ -227,14 +224,12 @@ async function startRedisServer(
   const path = join(folder.path, name);
   const logFile = join(folder.path, `${name}.log`);
   const programOn = (port: number): ServerProgram => {
-    const asCopy = ofCopy && {
+    const asCopy = isCopy && {
       name: `Redis on 127.0.0.1:${port}`,
       settings: copySettings(password),
-      restartAfterMs: ofCopy.restartAfterMs,
     };
     return redisProgram(binary, { path, logFile, port, password, ...asCopy });
   };
-  const isCopy = ofCopy !== undefined;
   const { port, server } = await startOnFreePort(folder, name, onProgress, programOn, isCopy);
   const what = isCopy ? ', a copy of the engine,' : '';
   onProgress(`Redis ${binary.version}${what} is ready on 127.0.0.1:${port}.`);

@@ -20,9 +20,6 @@ const NO_OWN_SERVERS =
   'The role all runs a Redis and a Postgres of its own, which this installation leaves out. ' +
   'Run the roles api, stream, settlement and snapshot, on servers that REDIS_URL and DATABASE_URL name.';
 
-/** Lets another copy become the primary before the one that died is back, as when a machine is lost. */
-const FAILOVER_MS = 3_000;
-
 /** Path of the all-in-one's log, in the data folder. */
 const logFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(join(dataDir, 'redbook.log'));
 
@@ -38,7 +35,7 @@ export async function startAll(
   openLog: () => Logger,
   print: (line: string) => void,
 ): Promise<RunningRole> {
-  const { dataDir, redisUrl, databaseUrl, engineDownAfterMs } = asked;
+  const { dataDir, redisUrl, databaseUrl } = asked;
   const own = await loadEmbedded();
   if (own === undefined) throw new StartRefusal(NO_OWN_SERVERS, 2);
   const folder = own.claimFolder(dataDir);
@@ -51,12 +48,10 @@ export async function startAll(
   const outages = openOutages(logger, passwordsOf(asked));
   const scout = scoutServers(asked, outages);
   print(`The log is ${logFileOf(asked)}`);
-  const ownCopies =
-    copies === undefined ? undefined : { count: copies, restartAfterMs: engineDownAfterMs + FAILOVER_MS };
   const embedded = await folder.start({
     redisUrl,
     databaseUrl,
-    copies: ownCopies,
+    copies,
     onProgress: print,
   });
   const config = listeningOn(asked, port);

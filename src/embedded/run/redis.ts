@@ -25,10 +25,9 @@ export function redisProgram(
     user?: string;
     password: string;
     settings?: readonly string[];
-    restartAfterMs?: number;
   },
 ): ServerProgram {
-  const { path, logFile, port, name = 'Redis', user = 'default', password, restartAfterMs = 0 } = options;
+  const { path, logFile, port, name = 'Redis', user = 'default', password } = options;
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const settings = [
     'bind 127.0.0.1',
@@ -56,7 +55,6 @@ export function redisProgram(
     cwd: path,
     stopSignal: 'TERM',
     logFile,
-    restartAfterMs,
     isReady: () => answersPing(port, user, password),
   };
 }

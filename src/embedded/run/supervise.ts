@@ -16,8 +16,6 @@ export interface ServerProgram {
   /** Signal for a graceful shutdown of the server. */
   readonly stopSignal: 'TERM' | 'INT';
   readonly logFile: string;
-  /** Least time before a server that died is started again; default none. */
-  readonly restartAfterMs?: number;
   /** Polled while the process lives. */
   isReady(pid: number): Promise<boolean>;
 }
@@ -173,10 +171,8 @@ export async function supervise(
       await current.gone;
       if (stopping.signal.aborted) return;
       if (Date.now() - bornMs > HEALTHY_MS) backoffMs = BACKOFF_FIRST_MS;
-      const pauseMs = Math.max(backoffMs, program.restartAfterMs ?? 0);
-      const when = pauseMs < 1_000 ? '' : ` in ${Math.round(pauseMs / 1_000)} s`;
-      onProgress(`${program.name} ended unexpectedly; starting it again on its own data${when}.`);
-      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
+      onProgress(`${program.name} ended unexpectedly; starting it again on its own data.`);
+      await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
       await begin().then(
         () => onProgress(`${program.name} is back.`),

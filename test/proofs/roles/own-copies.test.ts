@@ -20,6 +20,8 @@ import { launchService, type Service } from '../../support/service.ts';
 
 const M = 'ETH/USD';
 const PATIENCE_MS = 60_000;
+/** Nobody waits for it while the servers are there. */
+const ENGINE_DOWN_AFTER_MS = 30_000;
 
 describe('the all-in-one with copies of its engine', function () {
   this.timeout(180_000);
@@ -35,7 +37,7 @@ describe('the all-in-one with copies of its engine', function () {
       DATABASE_URL: await freshLedgerDatabase(),
       PORT: String(await freePort()),
       CLAIM_FILTER_BYTES: String(64 * 1024),
-      ENGINE_DOWN_AFTER_MS: '1000',
+      ENGINE_DOWN_AFTER_MS: String(ENGINE_DOWN_AFTER_MS),
     };
   });
   afterEach(async () => {
@@ -84,31 +86,40 @@ describe('the all-in-one with copies of its engine', function () {
   const sell = (clientOrderId: string) =>
     backends!.engine.orders.place({ wallet: ALICE, request: limit(M, 'sell', 10, 1, { clientOrderId }) });
 
-  it('trades on when the primary is killed, and takes it back as a copy', async () => {
-    const { engine, ledger, service: running } = await trading();
-    const row = () => rowOf(backends!);
-    expect((await sell('first')).outcome).to.equal('placed');
-    const { server } = await row();
-    process.kill(processes().get(server)!.pid, 'SIGKILL');
-    await eventually('an order is answered', async () => (await sell('second')) !== undefined, PATIENCE_MS);
-    const isBack = async (): Promise<boolean> => {
-      const { server: now, members } = await row();
-      const seen = await lookAtCopies(backends!);
-      return now !== server && members.includes(server) && seen.get(server)?.isPrimary === false;
-    };
-    await eventually('the killed one is a copy', isBack, PATIENCE_MS);
-    expect((await reconcile({ engine, ledger }, { patienceMs: PATIENCE_MS })).holds).to.equal(true);
-    // The process reads its row of copies once in a while.
-    const wanted = ['copies 3', 'copies_configured 3', 'failover_timestamp_seconds \\d'].map(
-      (value) => new RegExp(`^redbook_engine_${value}`, 'm'),
-    );
-    const metrics = async (): Promise<string> => (await fetch(`${running.url}/metrics`)).text();
-    await eventually('the metrics count three copies', async () => {
-      const text = await metrics();
-      return wanted.every((line) => line.test(text));
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const)
+    it(`hands over at once when its primary ends by ${signal}, and takes it back as a copy`, async () => {
+      const { engine, ledger, service: running } = await trading();
+      const row = () => rowOf(backends!);
+      expect((await sell(`before ${signal}`)).outcome).to.equal('placed');
+      const { server } = await row();
+      const endedMs = Date.now();
+      process.kill(processes().get(server)!.pid, signal);
+      const isNamed = async (): Promise<boolean> => (await row()).server !== server;
+      await eventually('another one is named', isNamed, PATIENCE_MS);
+      await eventually(
+        'an order is answered',
+        async () => (await sell(`after ${signal}`)) !== undefined,
+        PATIENCE_MS,
+      );
+      expect(Date.now() - endedMs).to.be.below(ENGINE_DOWN_AFTER_MS);
+      const isBack = async (): Promise<boolean> => {
+        const { server: now, members } = await row();
+        const seen = await lookAtCopies(backends!);
+        return now !== server && members.includes(server) && seen.get(server)?.isPrimary === false;
+      };
+      await eventually('the killed one is a copy', isBack, PATIENCE_MS);
+      expect((await reconcile({ engine, ledger }, { patienceMs: PATIENCE_MS })).holds).to.equal(true);
+      // The process reads its row of copies once in a while.
+      const wanted = ['copies 3', 'copies_configured 3', 'failover_timestamp_seconds \\d'].map(
+        (value) => new RegExp(`^redbook_engine_${value}`, 'm'),
+      );
+      const metrics = async (): Promise<string> => (await fetch(`${running.url}/metrics`)).text();
+      await eventually('the metrics count three copies', async () => {
+        const text = await metrics();
+        return wanted.every((line) => line.test(text));
+      });
+      expect(await metrics()).to.match(/^redbook_engine_round_seconds_count\{outcome="whole"\} [1-9]/m);
     });
-    expect(await metrics()).to.match(/^redbook_engine_round_seconds_count\{outcome="whole"\} [1-9]/m);
-  });
 
   it('finds its orders when it starts again, and does not start without its copies', async () => {
     const { service: first } = await trading();
