@@ -78,6 +78,34 @@ export const CHECKS: readonly Check[] = [
     return judged('every command ended with 0, an order rested', { 'an order rests': rests }, result);
   }),
 
+  check(
+    'doctor before it goes live',
+    "the guide's command; then with a Redis that would lose orders",
+    async (cluster) => {
+      const { engine, checkout } = cluster;
+      const [, line] = /^\| Compose \| `(docker compose run --rm doctor)` \|$/m.exec(checkout.read(GUIDE))!;
+      const ask = (): Promise<Ended> => engine.script(line!, checkout.folder);
+      const admin = (fsync: string): Promise<Ended> =>
+        engine.script(`admin config set appendfsync ${fsync}`, checkout.folder);
+      const right = await ask();
+      const changes = [await admin('everysec')];
+      const wrong = await ask();
+      changes.push(await admin('always'));
+      const rows = (text: string): string[] => text.split('\n').filter((row) => row.includes('MUST CHANGE'));
+      return judged(
+        `${right.stdout.split('\n').length} lines; then ended with ${wrong.status}: ${rows(wrong.stdout)[0]?.replace(/ +/g, ' ').slice(0, 120)}`,
+        {
+          'nothing must change': rows(right.stdout).length === 0,
+          'it asks for every role': ROLES.every((role) => right.stdout.includes(role)),
+          'a Redis that would lose orders ends it with 1':
+            wrong.status === 1 && rows(wrong.stdout).some((row) => row.includes('appendfsync')),
+        },
+        right,
+        ...changes,
+      );
+    },
+  ),
+
   check('settings reach the operator', 'NETWORK_ID in .env, then market create', async (cluster) => {
     const [{ body }] = (await cluster.ask('/v1/markets')) as [Seen];
     const [market] = (JSON.parse(body) as { markets: { networkId: unknown }[] }).markets;
