@@ -42,6 +42,8 @@ export interface Failure {
   /** `address:port` of the connection. */
   readonly connection: string;
   readonly what: string;
+  /** Message of the reply; undefined if the connection broke. */
+  readonly message: string | undefined;
 }
 
 interface Load {
@@ -76,15 +78,16 @@ function openLoad(folder: string, port: number, { seed, wallets }: LoadOptions):
     onAsked({ method, path, tookMs: took, connection, reply }) {
       shownIds.look(bodyOf(reply));
       const kind = kindOf(method, path);
-      const fail = (what: string): void => {
+      const fail = (what: string, message?: string): void => {
         const failedAtMs = Date.now();
-        failures.push({ kind, sentAtMs: failedAtMs - took, failedAtMs, connection, what });
+        failures.push({ kind, sentAtMs: failedAtMs - took, failedAtMs, connection, what, message });
       };
       if (reply instanceof Broken) return fail(reply.message);
       if (!tookMs.has(kind)) tookMs.set(kind, []);
       tookMs.get(kind)!.push(took);
       const code = String(reply.body.code);
-      if (reply.status !== 200 && !EARNED.has(code)) fail(`${reply.status} ${code}`);
+      if (reply.status !== 200 && !EARNED.has(code))
+        fail(`${reply.status} ${code}`, String(reply.body.error));
     },
   });
   return {
@@ -268,9 +271,10 @@ async function drive(scene: Scene): Promise<Outcome> {
         failovers.push(await changePrimary(scene, change));
       });
   let victims: Victim[] = [];
-  await phase('kill', async () => {
-    victims = await killEach(scene);
-  });
+  if (plan.failovers === 0)
+    await phase('kill', async () => {
+      victims = await killEach(scene);
+    });
   await eventually('every screen is back', async () => screens.away() === 0, SCREENS_BACK_MS).catch(
     () => undefined,
   );

@@ -149,11 +149,11 @@ function phases(outcome: Outcome): string {
     `Orders of unknown outcome, asked for again: ${ofUnknown.found} found, ${ofUnknown.placed} placed then, ${ofUnknown.refused} refused.`,
     ...innocentOf(outcome)
       .slice(0, SHOWN_FAILURES)
-      .map(({ kind, what, connection, sentAtMs }) => {
+      .map(({ kind, what, message = '', connection, sentAtMs }) => {
         const seen = log.filter(({ client }) => client === connection).slice(-1);
         const phase = phases.find((one) => within(one)(sentAtMs));
         const atMs = phase === undefined ? 0 : Math.round(sentAtMs - phase.fromMs);
-        return `  ${phase?.name} + ${atMs} ms, ${kind}: ${what}${seen.map(({ server, ending }) => `; ${server} ${ending}`).join('')}`;
+        return `  ${phase?.name} + ${atMs} ms, ${kind}: ${what} ${message}${seen.map(({ server, ending }) => `; ${server} ${ending}`).join('')}`;
       }),
   ];
   return `${renderTable([column('phase'), ...heads.map((title) => column(title, 'right'))], rows, PLAIN)}${after.join('\n')}\n`;

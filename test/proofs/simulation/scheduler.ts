@@ -93,7 +93,10 @@ class ForgottenEpoch implements Plot {
   }
 }
 
-/** A process has looked for an id in Postgres and goes on much later; meanwhile another one has used the id. */
+/**
+ * A process has looked for an id in Postgres or in the sealed filters and goes on much later; meanwhile another one has
+ * used the id.
+ */
 class OldLook implements Plot {
   weights: Weights;
   readonly #parts: SchedulerParts;
@@ -307,7 +310,16 @@ class Relapse implements Plot {
   }
 }
 
-/** Returns the plot of a process that has the answer of Postgres about an id of which the engine has no order. */
+/** Command that reads an id's block of a sealed filter. */
+const SEALED_LOOK = 'getrange';
+
+/** Returns true if the answer to a look for the id of an order is on its way to the process that places the order. */
+const hasLooked = ({ name, actor, replies }: Link, placing: string): boolean =>
+  name.startsWith(`${placing} placing`)
+    ? replies.length > 0
+    : actor === placing && replies.some(({ sent }) => sent.label === SEALED_LOOK);
+
+/** Returns the plot of a process that has the answer to a look for an id of which the engine has no order. */
 function oldLook(parts: SchedulerParts): Plot | undefined {
   const { clients, processes, world } = parts;
   for (const request of clients.requests) {
@@ -315,8 +327,7 @@ function oldLook(parts: SchedulerParts): Plot | undefined {
     if (state !== 'running' || operation.do !== 'place' || operation.clientOrderId === null) continue;
     if (world.journal.orderIdOf(operation.wallet, operation.clientOrderId) !== undefined) continue;
     for (const link of processes.links.values())
-      if (link.replies.length > 0 && link.name.startsWith(`${actor} placing`))
-        return new OldLook(parts, request, operation);
+      if (hasLooked(link, actor)) return new OldLook(parts, request, operation);
   }
   return undefined;
 }
@@ -340,7 +351,7 @@ function plotAfter(decision: Decision, parts: SchedulerParts): Plot | undefined 
     return dice.chance(0.7) ? new Succession(parts, world.replication!) : undefined;
   if (decision[0] === 'lose redis') return dice.chance(0.7) ? new HeldBatch(parts) : undefined;
   if (decision[0] === 'replica lags') return dice.chance(0.5) ? new ForgottenEpoch(parts) : undefined;
-  if (!flavour.clocks || decision[0] !== 'run') return undefined;
+  if (decision[0] !== 'run' || !(flavour.clocks || flavour.filters > 0)) return undefined;
   const found = oldLook(parts);
   return found !== undefined && dice.chance(0.5) ? found : undefined;
 }
