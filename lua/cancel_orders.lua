@@ -28,7 +28,7 @@ Events   an orders_closed for each request that closed any
 --- define CORRUPT 3
 --- define FAILED 4
 
-local epoch, min_sequence, market_number, base_per_step, quote_per_lot, max_orders, rules = struct.unpack(CANCELLING_CALL_FORMAT, ARGV.call)
+local CANCELLING_CALL_FIELDS = struct.unpack(CANCELLING_CALL_FORMAT, ARGV.call)
 local found = redis.call('HMGET', KEYS.engine, 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
 local is_current = is_known(state, epoch, min_sequence)
@@ -93,7 +93,7 @@ end
 local replies, met = { '' }, 0
 local close_any -- closes any request; made when the first such request comes
 for index = FIRST_REQUEST, #ARGV do
-  local any, owner, cause, references = struct.unpack(CANCELLING_REQUEST_FORMAT, ARGV[index])
+  local CANCELLING_REQUEST_FIELDS = struct.unpack(CANCELLING_REQUEST_FORMAT, ARGV[index])
   if any == 1 then owner = '' end
   if met >= max_orders then
     replies[index] = struct.pack(CODE_FORMAT, UNTOUCHED)

@@ -35,8 +35,7 @@ order.
 --- define FIRST_ORDER POSITION(ARGV.orders)
 -- An order begins with its terms, which its event repeats; the terms begin with the wallet.
 
-local epoch, min_sequence, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, max_makers,
-  max_makers_of_call, max_live, rules, layout = struct.unpack(PLACING_CALL_FORMAT, ARGV.call)
+local PLACING_CALL_FIELDS = struct.unpack(PLACING_CALL_FORMAT, ARGV.call)
 
 -- Reads the engine hash in one call: the fields that every order needs, and those of each wallet.
 local held, accepted_terms = {}, {}
@@ -88,7 +87,7 @@ end
 local function read_ahead()
   local last, last_pays
   for index = FIRST_ORDER, #ARGV do
-    local wallet, side, kind, price = struct.unpack(ORDER_AHEAD_FORMAT, ARGV[index])
+    local ORDER_AHEAD_FIELDS = struct.unpack(ORDER_AHEAD_FORMAT, ARGV[index])
     local pays = amounts_of(KEYS[QUOTE - side])
     if wallet ~= last or pays ~= last_pays then
       ask(pays, wallet .. AVAILABLE)

@@ -13,7 +13,7 @@
 -- `found`: the field `state`; an engine that was never opened has none.
 local function decode_state(found)
   if not found then return { epoch = 0, sequence = 0, time = 0, trade = 0, unsettled = 0, claims = 0 } end
-  local epoch, sequence, time, trade, unsettled, claims = struct.unpack(STATE_FORMAT, found)
+  local STATE_FIELDS = struct.unpack(STATE_FORMAT, found)
   return { epoch = epoch, sequence = sequence, time = time, trade = trade, unsettled = unsettled, claims = claims }
 end
 

@@ -1,5 +1,12 @@
--- Formats of orders, events and calls, and codes in them. A format skips what its script does not read. Written by
--- `npm run -s proofs -- order-formats` from the layouts of `src/order` and `src/engine`; a test compares them.
+-- Formats of orders, events and calls, the locals that scripts unpack them into, and codes in them. A format skips
+-- the fields that its script does not read. Written by `npm run -s proofs -- order-formats` from the layouts of
+-- `src/order` and `src/engine`; a test compares them.
+--- define PLACING_CALL_FIELDS epoch,min_sequence,market_number,base_per_step,quote_per_lot,fee_bps,self_trade,min_steps,max_steps,has_reference,pre_open,max_makers,max_makers_of_call,max_live,rules,layout
+--- define ORDER_FIELDS wallet,side,kind,time_in_force,post_only,price,client_id,amount,restricted,expires_after,checked_at,filter,mask,digest,first,last,replaces
+--- define ORDER_AHEAD_FIELDS wallet,side,kind,price
+--- define CANCELLING_CALL_FIELDS epoch,min_sequence,market_number,base_per_step,quote_per_lot,max_orders,rules
+--- define CANCELLING_REQUEST_FIELDS any,owner,cause,references
+--- define STATE_FIELDS epoch,sequence,time,trade,unsettled,claims
 --- define PLACING_CALL_FORMAT '>I2I6I2I7I7I2I1I7I7I1I1I4I4I4I1c0I1c0'
 --- define PLACING_REPLY_FORMAT '>I2I6'
 --- define SKIPPED_MAKERS_FORMAT '>I1I2'

@@ -108,8 +108,7 @@ end
 
 local function place_fast(bytes)
   if not is_open then return nil end
-  local wallet, side, kind, time_in_force, post_only, price, client_id, amount, restricted, expires_after, checked_at,
-    filter, mask, digest, first, last, replaces = struct.unpack(ORDER_FORMAT, bytes)
+  local ORDER_FIELDS = struct.unpack(ORDER_FORMAT, bytes)
   if kind ~= LIMIT_ORDER or time_in_force ~= GTC or post_only == 1 or restricted == 1 or held[wallet]
     or replaces ~= '' or is_late(expires_after) then
     return nil

@@ -1,5 +1,3 @@
--- Fields of the call that only the whole command needs.
-local _, _, _, _, _, _, self_trade, min_steps, max_steps, has_reference = struct.unpack(PLACING_CALL_FORMAT, ARGV.call)
 local keys = {
   engine = KEYS.engine, events = KEYS.events, book = { [BUY] = KEYS.bids, [SELL] = KEYS.asks }, live = KEYS.live,
   unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 }, markets = KEYS.markets,
@@ -10,8 +8,7 @@ local symbol = string.match(rules, ' (.+)$')
 local prefixes = { [BUY] = book_prefix(market_number, BUY), [SELL] = book_prefix(market_number, SELL) }
 
 local function read_order(bytes)
-  local wallet, side, kind, time_in_force, post_only, price, client_id, amount, restricted, expires_after,
-    checked_at, filter, mask, digest, first, last, replaces = struct.unpack(ORDER_FORMAT, bytes)
+  local ORDER_FIELDS = struct.unpack(ORDER_FORMAT, bytes)
   return {
     wallet = wallet, side = side, kind = kind, time_in_force = time_in_force, post_only = post_only == 1,
     restricted = restricted == 1, expires_after = expires_after, replaces = replaces, price = kind == LIMIT_ORDER and price, size = kind ~= MARKET_FOR_BUDGET and amount,

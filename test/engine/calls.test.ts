@@ -6,41 +6,22 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { CANCELLING_CALL, CANCELLING_REQUEST, CLOSE_OUTCOMES } from '../../src/engine/cancelling-call.ts';
+import { CLOSE_OUTCOMES } from '../../src/engine/cancelling-call.ts';
 import { LOOK_COUNTS_MS } from '../../src/engine/claims.ts';
 import { BALANCE_FIELDS } from '../../src/engine/codec.ts';
-import { OUTCOMES, PLACING_CALL, PLACING_ORDER, TERMS } from '../../src/engine/placing-call.ts';
-import { STATE } from '../../src/engine/state.ts';
+import { OUTCOMES, PLACING_ORDER, TERMS } from '../../src/engine/placing-call.ts';
 import { bytes16, bytesOf, layout, text8, text16, u8, u16, u32, u48, u56 } from '../../src/redis/layout.ts';
 import { runScript, scriptOf } from '../../src/redis/lua.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { sharedRedis } from '../support/servers.ts';
 import { generatedSource } from './generated.ts';
-import { ORDER_READ, orderFormats } from './order-formats.ts';
-
-/** Names in the style of the scripts. An unused name begins with `_`. */
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const luaNames = (list: string): string[] => list.split(',').map((name) => name.trim().replace(/^_/, ''));
+import { orderFormats } from './order-formats.ts';
 
 /** The constants that a file of `lua/` defines, by name. */
 const definedIn = (file: string): Map<string, string> => {
   const text = readFileSync(new URL(`../../lua/${file}.lua`, import.meta.url), 'utf8');
   return new Map([...text.matchAll(/^--- define (\w+) (\S+)/gm)].map(([, name, value]) => [name!, value!]));
-};
-
-/** Returns the names that a file of `lua/` gives to the fields of a format, wherever it unpacks it. */
-function unpackedIn(file: string, format: string): string[][] {
-  const text = readFileSync(new URL(`../../lua/${file}.lua`, import.meta.url), 'utf8');
-  const lists = [...text.matchAll(new RegExp(`local ([\\w,\\s]+?)=\\s*struct\\.unpack\\(${format},`, 'g'))];
-  return lists.map(([, list]) => luaNames(list!));
-}
-
-/** Fields that the scripts call by other names. */
-const OTHER_NAMES: Readonly<Record<string, string>> = {
-  type: 'kind',
-  priceTicks: 'price',
-  clientOrderId: 'client_id',
 };
 
 describe('formats of the scripts', () => {
@@ -53,25 +34,6 @@ describe('formats of the scripts', () => {
     const written = readFileSync(new URL('../../src/redis/generated.ts', import.meta.url), 'utf8');
     expect(written, 'npm run -s proofs -- order-formats writes it').to.equal(generatedSource());
   });
-
-  for (const [file, format, names] of [
-    ['place_orders', 'PLACING_CALL_FORMAT', PLACING_CALL.names],
-    ['include/read_order', 'PLACING_CALL_FORMAT', PLACING_CALL.names],
-    ['include/read_order', 'ORDER_FORMAT', ORDER_READ],
-    ['include/place_fast', 'ORDER_FORMAT', ORDER_READ],
-    ['cancel_orders', 'CANCELLING_CALL_FORMAT', CANCELLING_CALL.names],
-    ['cancel_orders', 'CANCELLING_REQUEST_FORMAT', CANCELLING_REQUEST.names],
-    ['include/engine_state', 'STATE_FORMAT', STATE.names],
-  ] as const) {
-    it(`names the fields of ${format} in ${file} in their order`, () => {
-      const [unpacked, ...others] = unpackedIn(file, format);
-      expect(others).to.deep.equal([]);
-      // A field without a name is not used there.
-      const described = names.map((name) => snake(OTHER_NAMES[name] ?? name));
-      expect(unpacked).to.deep.equal(unpacked!.map((name, at) => name && described[at]));
-      expect(unpacked).to.have.length.at.most(described.length);
-    });
-  }
 
   it('begin an order with its terms, and the terms with the wallet', () => {
     expect(PLACING_ORDER.names.slice(0, TERMS.names.length)).to.deep.equal(TERMS.names);

@@ -1,4 +1,7 @@
-/** Writes `lua/include/order_formats.lua`: the formats and codes that the scripts share with the engine's code. */
+/**
+ * Writes `lua/include/order_formats.lua`: the formats, the names of fields and the codes that the scripts share with the
+ * engine's code.
+ */
 
 import { SELF_TRADE_POLICIES } from '../../src/domain/market.ts';
 import { CANCELLING_CALL, CANCELLING_REQUEST, CAUSES } from '../../src/engine/cancelling-call.ts';
@@ -37,6 +40,19 @@ function formatOf(described: object, read: readonly string[] = (described as Des
   return `>${parts.join('').replace(/x+$/, '')}`;
 }
 
+/** Names that the scripts have for fields, in place of those of the layouts. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  type: 'kind',
+  priceTicks: 'price',
+  clientOrderId: 'client_id',
+};
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Returns the locals that a script unpacks a record into. */
+const localsOf = (names: readonly string[]): string =>
+  names.map((name) => snake(OTHER_NAMES[name] ?? name)).join();
+
 const key = u56;
 const EVENT = layout({ kind: u8, time: u48 });
 const STAMP = layout({ epoch: u16, sequence: u48 });
@@ -44,7 +60,19 @@ const BOOK_MEMBER = layout({ key, stamp: bytesOf(8), wallet: bytesOf(20), left: 
 
 /** Terms that the scripts decide by. They pass the others on to the event. */
 const TERMS_READ = ['wallet', 'side', 'type', 'timeInForce', 'postOnly', 'priceTicks', 'clientOrderId'];
-export const ORDER_READ = PLACING_ORDER.names.filter((name) => TERMS_READ.includes(name) || !(name in SENT));
+const ORDER_READ = PLACING_ORDER.names.filter((name) => TERMS_READ.includes(name) || !(name in SENT));
+
+const ORDER_AHEAD_READ = ['wallet', 'side', 'type', 'priceTicks'];
+
+/** Lists of locals by name, for formats of so many fields that a list by hand would go wrong unseen. */
+const LOCALS: readonly (readonly [name: string, fields: readonly string[]])[] = [
+  ['PLACING_CALL_FIELDS', PLACING_CALL.names],
+  ['ORDER_FIELDS', ORDER_READ],
+  ['ORDER_AHEAD_FIELDS', ORDER_AHEAD_READ],
+  ['CANCELLING_CALL_FIELDS', CANCELLING_CALL.names],
+  ['CANCELLING_REQUEST_FIELDS', CANCELLING_REQUEST.names],
+  ['STATE_FIELDS', STATE.names],
+];
 
 /** Formats by name, with what they stand for. */
 const FORMATS: readonly (readonly [name: string, format: string])[] = [
@@ -52,7 +80,7 @@ const FORMATS: readonly (readonly [name: string, format: string])[] = [
   ['PLACING_REPLY_FORMAT', formatOf(PLACING_REPLY)],
   ['SKIPPED_MAKERS_FORMAT', formatOf(SKIPPED_MAKERS)],
   ['ORDER_FORMAT', formatOf(PLACING_ORDER, ORDER_READ)],
-  ['ORDER_AHEAD_FORMAT', formatOf(PLACING_ORDER, ['wallet', 'side', 'type', 'priceTicks'])],
+  ['ORDER_AHEAD_FORMAT', formatOf(PLACING_ORDER, ORDER_AHEAD_READ)],
   ['MATCH_FORMAT', formatOf(MATCH)],
   ['PLACED_FORMAT', formatOf(PLACED)],
   ['PLACED_EVENT_FORMAT', formatOf(layout({ ...EVENT.fields, ...MATCH.fields, fills: u16 }))],
@@ -86,8 +114,10 @@ const CODES: readonly (readonly (string | null)[])[] = [
 
 export const orderFormats = (): string =>
   [
-    '-- Formats of orders, events and calls, and codes in them. A format skips what its script does not read. Written by',
-    '-- `npm run -s proofs -- order-formats` from the layouts of `src/order` and `src/engine`; a test compares them.',
+    '-- Formats of orders, events and calls, the locals that scripts unpack them into, and codes in them. A format skips',
+    '-- the fields that its script does not read. Written by `npm run -s proofs -- order-formats` from the layouts of',
+    '-- `src/order` and `src/engine`; a test compares them.',
+    ...LOCALS.map(([name, fields]) => `--- define ${name} ${localsOf(fields)}`),
     ...FORMATS.map(([name, format]) => `--- define ${name} '${format}'`),
     `--- define CAUSE_REPLACED ${CAUSES.indexOf('replaced')}`,
     `--- define TERMS_BYTES ${TERMS.sizeAt(NOTHING, 0)} (without the client id)`,
