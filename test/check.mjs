@@ -12,8 +12,13 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** @param {string} project @param {string} name */
 const types = (project, name) => [
   'node_modules/@typescript/native/bin/tsc',
-  ...['-p', project, '--noEmit', '--singleThreaded', '--incremental'],
-  ...['--tsBuildInfoFile', `${CACHE}/types/${name}.tsbuildinfo`],
+  '-p',
+  project,
+  '--noEmit',
+  '--singleThreaded',
+  '--incremental',
+  '--tsBuildInfoFile',
+  `${CACHE}/types/${name}.tsbuildinfo`,
 ];
 
 /** @type {Record<string, string[]>} the arguments of Node */

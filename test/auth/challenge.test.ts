@@ -115,7 +115,8 @@ describe('sign-in by EIP-712', () => {
   });
 
   it('rejects another address without using up either challenge', async () => {
-    const [signer, other] = [ethersSigner(), ethersSigner()];
+    const signer = ethersSigner();
+    const other = ethersSigner();
     const { typedData } = await auth.challenge(signer.address);
     await auth.challenge(other.address);
     const signature = await signer.signTyped(typedData);
@@ -218,7 +219,8 @@ describe('sign-in by EIP-712', () => {
       });
 
     it('reveals the domain fault only to the holder of the address’s key', async () => {
-      const [owner, stranger] = [Wallet.createRandom(), Wallet.createRandom()];
+      const owner = Wallet.createRandom();
+      const stranger = Wallet.createRandom();
       const { typedData } = await auth.challenge(owner.address);
       const foreign = stranger.signingKey.sign(emptyDomainDigest(typedData)).serialized;
       const never = Wallet.createRandom().address;

@@ -196,7 +196,8 @@ describe('sign-in by EIP-4361', () => {
     });
 
     it('is replaced by a newer one', async () => {
-      const [first, second] = [await auth.nonce(signer.address), await auth.nonce(signer.address)];
+      const first = await auth.nonce(signer.address);
+      const second = await auth.nonce(signer.address);
       expect(await send(loginText({ address: signer.address, nonce: first }))).to.equal('nonce_invalid');
       expect(await send(loginText({ address: signer.address, nonce: second }))).to.equal('session');
     });

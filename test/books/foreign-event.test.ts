@@ -53,7 +53,8 @@ describe('books: an entry that was added to the stream by hand', function () {
     expect((await fixture.run(...CREDIT)).status).to.equal(0);
     await eventually('settlement continues', async () => {
       await settlement.run();
-      const [state, cursor] = [await fixture.engine.reads.state(), await fixture.ledger.settlement.cursor()];
+      const state = await fixture.engine.reads.state();
+      const cursor = await fixture.ledger.settlement.cursor();
       return cursor.sequence === state.sequence;
     });
     expect((await fixture.run('ledger', 'reconcile')).status).to.equal(0);

@@ -35,7 +35,8 @@ export async function tradeAtRandom(
   { markets, commands, name }: Trading,
 ): Promise<void> {
   for (let count = 0; count < commands; count += 1) {
-    const [wallet, market] = [dice.pick(WALLETS), dice.pick(markets)];
+    const wallet = dice.pick(WALLETS);
+    const market = dice.pick(markets);
     const command = dice.chance(0.1)
       ? engine.orders.cancelAll(wallet, dice.chance(0.5) ? market : null)
       : engine.orders.place({ wallet, request: orderOf(market, dice, `${name} ${count}`) });

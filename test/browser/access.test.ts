@@ -12,9 +12,14 @@ import { createWallet } from './wallets.ts';
 const SYMBOL = 'AXE/USDC';
 /** A market with the longest names and with long figures. No page may become wider by it. */
 const WIDE: Grid = {
-  ...{ symbol: 'WIDEBASETOKEN016/WIDEQUOTETOKEN16', tickSize: '0.000001', sizeStep: '1' },
-  ...{ scales: { WIDEBASETOKEN016: 0, WIDEQUOTETOKEN16: 6 }, price: '1234567.123456', size: '6789' },
-  ...{ asks: ['1234567.123456', '1234568'], bids: ['1234567.123455', '0.000001'] },
+  symbol: 'WIDEBASETOKEN016/WIDEQUOTETOKEN16',
+  tickSize: '0.000001',
+  sizeStep: '1',
+  scales: { WIDEBASETOKEN016: 0, WIDEQUOTETOKEN16: 6 },
+  price: '1234567.123456',
+  size: '6789',
+  asks: ['1234567.123456', '1234568'],
+  bids: ['1234567.123455', '0.000001'],
   funds: { WIDEBASETOKEN016: '1000000', WIDEQUOTETOKEN16: '200000000000' },
 };
 const WIDTHS = [360, 768, 1280, 1920];

@@ -56,8 +56,12 @@ describe('the packed client in a browser', () => {
     await stage.credit(wallet.addresses[0]!, { PQ: '200' });
     packed.write('trade.js', TRADE);
     const { outputFiles } = await build({
-      ...{ entryPoints: [join(packed.folder, 'trade.js')], bundle: true, format: 'esm', write: false },
-      ...{ platform: 'browser', target: 'es2022' },
+      entryPoints: [join(packed.folder, 'trade.js')],
+      bundle: true,
+      format: 'esm',
+      write: false,
+      platform: 'browser',
+      target: 'es2022',
     });
     const { page } = await open(stage.url, { wallets: [wallet] });
     const code = outputFiles[0]!.text;
@@ -66,8 +70,11 @@ describe('the packed client in a browser', () => {
     );
     const balance = { asset: 'PQ', total: '200', reserved: '0', available: '200', amount: '200' };
     expect(traded).to.deep.equal({
-      ...{ wallet: wallet.addresses[0]!.toLowerCase(), outcome: 'placed', status: 'cancelled' },
-      ...{ bids: [{ price: '1000000000.01', size: '0.0000001' }], balances: [balance] },
+      wallet: wallet.addresses[0]!.toLowerCase(),
+      outcome: 'placed',
+      status: 'cancelled',
+      bids: [{ price: '1000000000.01', size: '0.0000001' }],
+      balances: [balance],
     });
   });
 });

@@ -22,8 +22,13 @@ async function placeMany(stage: Stage, wallet: string): Promise<void> {
         stage.engine.orders.place({
           wallet: wallet.toLowerCase(),
           request: {
-            ...{ ...rules, market: SYMBOL, side: 'buy', type: 'limit', clientOrderId: null },
-            ...{ size: parseDecimal('1')!, price: parseDecimal(`${1 + ((placed + index) % 200)}`)! },
+            ...rules,
+            market: SYMBOL,
+            side: 'buy',
+            type: 'limit',
+            clientOrderId: null,
+            size: parseDecimal('1')!,
+            price: parseDecimal(`${1 + ((placed + index) % 200)}`)!,
           },
         }),
       ),

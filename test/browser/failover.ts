@@ -36,7 +36,8 @@ const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
 /** The page marks a book as stale within six seconds of its last frame, so the engine is away for longer. */
 const DOWN_AFTER_MS = 8_000;
 const PATIENCE_MS = 60_000;
-const [MOST_TIMES, ANSWER_WITHIN_MS] = [30, 5_000];
+const MOST_TIMES = 30;
+const ANSWER_WITHIN_MS = 5_000;
 const NETWORK_NOISE = [/net::ERR_/, /status of (404|50\d)/];
 
 type Ports = Record<(typeof ROLES)[number], number>;
@@ -62,10 +63,16 @@ async function openService() {
   ) as Ports;
   const [gateway, copies] = await Promise.all([openGateway(ports), startCopies()]);
   const settings = {
-    ...{ REDIS_URL: copies.url, QUEUE_REDIS_URL: await freshRedis() },
-    ...{ DATABASE_URL: await freshLedgerDatabase(), ENGINE_DOWN_AFTER_MS: String(DOWN_AFTER_MS) },
-    ...{ JWT_SECRET: 'a secret of the browser tests, 32 bytes or more', WEB_URL: gateway.url },
-    ...{ WEB_HOSTS: new URL(gateway.url).host, TRUST_PROXY_HOPS: '1', LOG_LEVEL: 'error', DRAIN_MS: '0' },
+    REDIS_URL: copies.url,
+    QUEUE_REDIS_URL: await freshRedis(),
+    DATABASE_URL: await freshLedgerDatabase(),
+    ENGINE_DOWN_AFTER_MS: String(DOWN_AFTER_MS),
+    JWT_SECRET: 'a secret of the browser tests, 32 bytes or more',
+    WEB_URL: gateway.url,
+    WEB_HOSTS: new URL(gateway.url).host,
+    TRUST_PROXY_HOPS: '1',
+    LOG_LEVEL: 'error',
+    DRAIN_MS: '0',
   };
   const services = await Promise.all(
     ROLES.map((role) => startService(role, { ...settings, PORT: String(ports[role]) })),
@@ -77,7 +84,10 @@ async function openService() {
   };
   await eventually('all are copies', async () => (await row()).members.length === 3, PATIENCE_MS);
   return {
-    ...{ settings, copies, row, url: gateway.url },
+    settings,
+    copies,
+    row,
+    url: gateway.url,
     async close() {
       gateway.close();
       for (const service of services) await service.end('SIGKILL');
@@ -90,7 +100,8 @@ async function openService() {
 export const failOver: Scenario = async (open) => {
   const { settings, copies, row, url, close } = await openService();
   try {
-    const [wallet, signer] = [createWallet(), localSigner()];
+    const wallet = createWallet();
+    const signer = localSigner();
     await fundMarkets(settings, [SYMBOL], [wallet.addresses[0]!.toLowerCase(), signer.address.toLowerCase()]);
     const session = await signInClient(openConnection({ baseUrl: url }), signer);
     const { page, tolerate } = await open(`${url}/trade/GONE_USDC`, { wallets: [wallet] });

@@ -52,15 +52,21 @@ describe('frames of the market stream', () => {
 
   /** Records a frame of the real stream with deep sides and an execution. */
   async function recordFrame(): Promise<MarketFrame> {
-    const [maker, taker] = [newWallet(), newWallet()];
+    const maker = newWallet();
+    const taker = newWallet();
     for (const wallet of [maker, taker]) await stage.credit(wallet, { FRAME: '10000', USDC: '10000000' });
     const rules = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null } as const;
     const place = (wallet: string, side: 'buy' | 'sell', price: string, size: string) =>
       stage.engine.orders.place({
         wallet,
         request: {
-          ...{ ...rules, market: SYMBOL, side, type: 'limit', clientOrderId: null },
-          ...{ size: parseDecimal(size)!, price: parseDecimal(price)! },
+          ...rules,
+          market: SYMBOL,
+          side,
+          type: 'limit',
+          clientOrderId: null,
+          size: parseDecimal(size)!,
+          price: parseDecimal(price)!,
         },
       });
     const levels = Array.from({ length: LEVELS }, (_none, index) => (index + 1) / 100);

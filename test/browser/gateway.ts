@@ -55,13 +55,17 @@ export async function openGateway(ports: Ports): Promise<Gateway> {
       if (index < 0) return { ...way, fate: PASS };
       const [{ meanwhile, done }] = losses.splice(index, 1) as [Loss];
       return {
-        ...{ ...way, fate: { kind: 'cut answer' }, onEnd: done },
+        ...way,
+        fate: { kind: 'cut answer' },
+        onEnd: done,
         ...(meanwhile && { onArrived: meanwhile }),
       };
     },
   });
   return {
-    ...{ url, close, requests },
+    url,
+    close,
+    requests,
     loseNextReply: (method, path, meanwhile) =>
       new Promise((done) => {
         losses.push({ line: `${method} ${path}`, meanwhile, done });

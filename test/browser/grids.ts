@@ -21,21 +21,37 @@ export interface Grid {
 
 export const GRIDS: readonly Grid[] = [
   {
-    ...{ symbol: 'DUST/USDC', tickSize: '0.000001', sizeStep: '1', scales: { DUST: 0, USDC: 6 } },
-    ...{ price: '0.001234', asks: ['0.001235', '0.0013', '0.01'], bids: ['0.001233', '0.00123', '0.000001'] },
-    ...{ size: '1234567', funds: { DUST: '100000000', USDC: '1000000.000001' } },
+    symbol: 'DUST/USDC',
+    tickSize: '0.000001',
+    sizeStep: '1',
+    scales: { DUST: 0, USDC: 6 },
+    price: '0.001234',
+    asks: ['0.001235', '0.0013', '0.01'],
+    bids: ['0.001233', '0.00123', '0.000001'],
+    size: '1234567',
+    funds: { DUST: '100000000', USDC: '1000000.000001' },
   },
   {
-    ...{ symbol: 'BAR/YEN', tickSize: '1', sizeStep: '1', scales: { BAR: 0, YEN: 0 } },
-    ...{ price: '1000000000', asks: ['1000000001', '1000000010', '1100000000'] },
-    ...{ bids: ['999999999', '999999990', '1'], size: '3' },
-    ...{ funds: { BAR: '1000', YEN: '1000000000000' } },
+    symbol: 'BAR/YEN',
+    tickSize: '1',
+    sizeStep: '1',
+    scales: { BAR: 0, YEN: 0 },
+    price: '1000000000',
+    asks: ['1000000001', '1000000010', '1100000000'],
+    bids: ['999999999', '999999990', '1'],
+    size: '3',
+    funds: { BAR: '1000', YEN: '1000000000000' },
   },
   {
-    ...{ symbol: 'SPECK/NINE', tickSize: '1', sizeStep: '0.000000001', scales: { SPECK: 9, NINE: 9 } },
-    ...{ price: '1000000000', asks: ['1000000001', '1000000010', '1100000000'] },
-    ...{ bids: ['999999999', '999999990', '1'], size: '0.000000007' },
-    ...{ funds: { SPECK: '1000', NINE: '1000000.000000001' } },
+    symbol: 'SPECK/NINE',
+    tickSize: '1',
+    sizeStep: '0.000000001',
+    scales: { SPECK: 9, NINE: 9 },
+    price: '1000000000',
+    asks: ['1000000001', '1000000010', '1100000000'],
+    bids: ['999999999', '999999990', '1'],
+    size: '0.000000007',
+    funds: { SPECK: '1000', NINE: '1000000.000000001' },
   },
 ];
 
@@ -61,7 +77,8 @@ export async function placeLimit(
 export async function openGridMarket(stage: Stage, grid: Grid): Promise<{ maker: string; taker: string }> {
   const { symbol, tickSize, sizeStep, size } = grid;
   await stage.market({ symbol, tickSize, sizeStep }, grid.scales);
-  const [maker, taker] = [newWallet(), newWallet()];
+  const maker = newWallet();
+  const taker = newWallet();
   for (const wallet of [maker, taker]) await stage.credit(wallet, grid.funds);
   const rest = stage.as(maker);
   for (const price of grid.asks) await placeLimit(rest, { market: symbol, side: 'sell', price, size });

@@ -53,7 +53,8 @@ describe('the looks of the page', () => {
     await stage.credit(address!, { TINY: '9000000000', GIGA: '1000000', USDC: '1000' });
     const other = newWallet();
     await stage.credit(other, { GIGA: '1000000' });
-    const [own, taker] = [stage.as(address), stage.as(other)];
+    const own = stage.as(address);
+    const taker = stage.as(other);
     const order = { market: TINY, size: '1234567000' };
     await placeLimit(own, { ...order, side: 'sell', price: TINY_PRICE });
     await placeLimit(taker, { ...order, side: 'buy', price: TINY_PRICE });
@@ -61,7 +62,9 @@ describe('the looks of the page', () => {
     await placeLimit(own, { ...order, side: 'buy', price: '0.000000002341' });
     await placeLimit(own, { market: LONG, side: 'buy', price: '10.25', size: '1' });
     const { page } = await open(`${stage.url}/trade/TINY_GIGA`, {
-      ...{ width: 1280, height: 720, wallets: [wallet] },
+      width: 1280,
+      height: 720,
+      wallets: [wallet],
     });
     await bookState(page, 'live').waitFor();
     await tableNamed(page, 'Trades').getByText(TINY_PRICE).first().waitFor();
@@ -114,13 +117,16 @@ describe('the looks of the page', () => {
 
   /** The longest names, with long figures. */
   async function openLongest(): Promise<{ wallet: ReturnType<typeof createWallet>; symbol: string }> {
-    const [base, quote] = ['LOOKATLONGNAME16', 'LOOKATLONGQUOTE2'];
+    const base = 'LOOKATLONGNAME16';
+    const quote = 'LOOKATLONGQUOTE2';
     const symbol = `${base}/${quote}`;
     await stage.market({ symbol, tickSize: '0.01', sizeStep: '0.0001' }, { [base]: 8, [quote]: 6 });
-    const [wallet, other] = [createWallet(), newWallet()];
+    const wallet = createWallet();
+    const other = newWallet();
     for (const address of [wallet.addresses[0]!, other])
       await stage.credit(address, { [base]: '1000', [quote]: '1000000000' });
-    const [own, taker] = [stage.as(wallet.addresses[0]!), stage.as(other)];
+    const own = stage.as(wallet.addresses[0]!);
+    const taker = stage.as(other);
     await placeLimit(own, { market: symbol, side: 'sell', price: '61234.56', size: '12.3456' });
     await placeLimit(taker, { market: symbol, side: 'buy', price: '61234.56', size: '2.3456' });
     await placeLimit(taker, { market: symbol, side: 'buy', price: '61234.55', size: '1.2345' });
@@ -151,7 +157,9 @@ describe('the looks of the page', () => {
   browserTest('shows each column of the account with the longest names', async (open) => {
     const { wallet, symbol } = await openLongest();
     const { page } = await open(`${stage.url}/trade/${symbol.replace('/', '_')}`, {
-      ...{ width: 1280, height: 720, wallets: [wallet] },
+      width: 1280,
+      height: 720,
+      wallets: [wallet],
     });
     await bookState(page, 'live').waitFor();
     await signIn(page, wallet);

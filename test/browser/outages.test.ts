@@ -170,7 +170,8 @@ describe('the page during outages', () => {
             .waitFor();
           // The order is filled in part while nothing answers the page.
           const rules = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null } as const;
-          const [size, price] = [parseDecimal('0.2')!, parseDecimal('2000')!];
+          const size = parseDecimal('0.2')!;
+          const price = parseDecimal('2000')!;
           const order = {
             ...rules,
             market: SYMBOL,

@@ -36,7 +36,9 @@ describe('a page whose files come from another release', () => {
     await page.getByRole('button', { name: 'Demo wallet' }).click();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
     expect(Object.fromEntries(replies)).to.deep.equal({
-      ...{ 'main.js': 'no-store', 'style.css': 'no-store', 'demo-wallet.js': 'no-store' },
+      'main.js': 'no-store',
+      'style.css': 'no-store',
+      'demo-wallet.js': 'no-store',
       'icon.svg': 'no-store',
     });
   });

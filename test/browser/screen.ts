@@ -138,7 +138,9 @@ export async function hearing(page: Page): Promise<(sentence: string) => Promise
     Object.assign(window, { redbookTestHeard: heard });
     const line = document.querySelector('.status-line')!;
     new MutationObserver(() => heard.push(line.textContent ?? '')).observe(line, {
-      ...{ childList: true, characterData: true, subtree: true },
+      childList: true,
+      characterData: true,
+      subtree: true,
     });
   });
   return (sentence) =>

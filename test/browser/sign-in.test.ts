@@ -80,7 +80,8 @@ describe('signing in', () => {
     message: { value: '1' },
   };
   browserTest('says why a wallet did not sign, or signed for another, and tries again', async (open) => {
-    const [wallet, other] = [createWallet(), createWallet()];
+    const wallet = createWallet();
+    const other = createWallet();
     const { page, tolerate } = await open(url, { wallets: [wallet] });
     tolerate(/status of 400/);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -203,7 +204,8 @@ describe('signing in', () => {
   });
 
   browserTest('forgets only the session of its own tab, whatever another tab keeps', async (open) => {
-    const [one, other] = [createWallet({ name: 'One' }), createWallet({ name: 'Other' })];
+    const one = createWallet({ name: 'One' });
+    const other = createWallet({ name: 'Other' });
     const { context, page } = await open(url, {
       wallets: [one, other],
       prepare: ({ page }) => page.clock.install(),

@@ -59,9 +59,17 @@ export interface Stage {
 }
 
 const RULES: Omit<MarketSpec, 'symbol'> = {
-  ...{ status: 'active', sellEnabled: true, visible: true, feeBps: 10, selfTrade: 'expire_taker' },
-  ...{ tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null },
-  ...{ referencePrice: null, networkId: '1' },
+  status: 'active',
+  sellEnabled: true,
+  visible: true,
+  feeBps: 10,
+  selfTrade: 'expire_taker',
+  tickSize: '0.01',
+  sizeStep: '0.0001',
+  minOrderSize: null,
+  maxOrderSize: null,
+  referencePrice: null,
+  networkId: '1',
 };
 
 const restOf =
@@ -84,9 +92,15 @@ async function openStage(): Promise<Stage> {
   const gateway = await openGateway(ports);
   const start = (role: Role): Promise<Service> =>
     startService(role, {
-      ...{ REDIS_URL: redisUrl, DATABASE_URL: databaseUrl, JWT_SECRET: SECRET, PORT: String(ports[role]) },
-      ...{ WEB_URL: gateway.url, WEB_HOSTS: new URL(gateway.url).host, TRUST_PROXY_HOPS: '1' },
-      ...{ LOG_LEVEL: 'error', DRAIN_MS: '0' },
+      REDIS_URL: redisUrl,
+      DATABASE_URL: databaseUrl,
+      JWT_SECRET: SECRET,
+      PORT: String(ports[role]),
+      WEB_URL: gateway.url,
+      WEB_HOSTS: new URL(gateway.url).host,
+      TRUST_PROXY_HOPS: '1',
+      LOG_LEVEL: 'error',
+      DRAIN_MS: '0',
     });
   const services = Object.fromEntries(
     await Promise.all(ROLES.map(async (role) => [role, await start(role)] as const)),
@@ -97,12 +111,20 @@ async function openStage(): Promise<Stage> {
   const engine = openEngine({ redis, ...LIMITS });
   await engine.lifecycle.open(await ledger.settlement.cursor());
   const sessions = openSessions({
-    ...{ issuer: 'Redbook', secret: SECRET, previousSecret: undefined, nowMs: Date.now },
+    issuer: 'Redbook',
+    secret: SECRET,
+    previousSecret: undefined,
+    nowMs: Date.now,
   });
   const tokenOf = (wallet: string): string => sessions.issue(wallet.toLowerCase());
   let credits = 0;
   return {
-    ...{ url: gateway.url, gateway, ports, engine, ledger, tokenOf },
+    url: gateway.url,
+    gateway,
+    ports,
+    engine,
+    ledger,
+    tokenOf,
     process: (role) => services[role],
     async restart(role) {
       services[role] = await start(role);

@@ -57,7 +57,8 @@ const availableOf = async (rest: Rest, wallet: string, asset: string): Promise<s
 /** Returns the grid with its own name and a size that fills two levels and leaves a rest. */
 const own = (grid: Grid, large: string): Grid & { readonly large: string } => ({
   ...grid,
-  ...{ large, symbol: `T${grid.symbol}` },
+  large,
+  symbol: `T${grid.symbol}`,
   scales: { ...grid.scales, [`T${grid.symbol.split('/')[0]}`]: Object.values(grid.scales)[0]! },
 });
 
@@ -246,8 +247,15 @@ describe('trading on the page', () => {
     'refuses beside the field, cancels one or all, and tells a used id from a new one',
     async (open) => {
       const grid: Grid = {
-        ...{ symbol: 'FORM/USDC', tickSize: '0.01', sizeStep: '0.0001', scales: { FORM: 8, USDC: 6 } },
-        ...{ price: '2000', asks: ['2001'], bids: ['1999'], size: '1', funds: { FORM: '10', USDC: '10000' } },
+        symbol: 'FORM/USDC',
+        tickSize: '0.01',
+        sizeStep: '0.0001',
+        scales: { FORM: 8, USDC: 6 },
+        price: '2000',
+        asks: ['2001'],
+        bids: ['1999'],
+        size: '1',
+        funds: { FORM: '10', USDC: '10000' },
       };
       const { wallet, url } = await openMarket(grid);
       const { page, tolerate } = await open(url, { wallets: [wallet] });
@@ -293,7 +301,12 @@ describe('trading on the page', () => {
   );
 
   const MIDDLE = {
-    ...{ tickSize: '0.01', sizeStep: '0.0001', price: '2000', asks: ['2001'], bids: ['1999'], size: '1' },
+    tickSize: '0.01',
+    sizeStep: '0.0001',
+    price: '2000',
+    asks: ['2001'],
+    bids: ['1999'],
+    size: '1',
   };
 
   browserTest('moves what is left of an order when the question is answered', async (open) => {
@@ -509,7 +522,8 @@ describe('trading on the page', () => {
       await signIn(other, wallet);
       // Chromium draws a tab behind another one once a second.
       await page.bringToFront();
-      const [heard, otherHeard] = [await hearing(page), await hearing(other)];
+      const heard = await hearing(page);
+      const otherHeard = await hearing(other);
       await fillForm(page, { side: 'buy', type: 'Limit', price: '1999.5', size: '1' });
       await submit(page, 'buy');
       await cancelButton(page, 'buy 1 TELL at 1999.5').waitFor();

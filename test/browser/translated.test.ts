@@ -112,7 +112,8 @@ describe('a translated page', () => {
   browserTest('shows the side, the size, the price and the balance that it sends', async (open) => {
     await stage.market({ symbol: SYMBOL }, { SWAP: 8, USDC: 6 });
     const wallet = createWallet();
-    const [maker, taker] = [newWallet(), newWallet()];
+    const maker = newWallet();
+    const taker = newWallet();
     for (const address of [maker, taker, wallet.addresses[0]!])
       await stage.credit(address, { SWAP: '10', USDC: '10000' });
     const quote = (side: 'buy' | 'sell', price: string, size: string) =>
@@ -128,12 +129,15 @@ describe('a translated page', () => {
     await signIn(page, wallet);
     await fillForm(page, { side: 'buy', type: 'Limit', price: '1990', size: '0.1' });
     await shows(page, {
-      ...{ button: 'Buy', sentence: 'Buy 0.1 SWAP at 1990 USDC or better, until cancelled.' },
-      ...{ available: 'Available 10000 USDC', spread: 'Mid 2000 Spread 2 0.1 %' },
+      button: 'Buy',
+      sentence: 'Buy 0.1 SWAP at 1990 USDC or better, until cancelled.',
+      available: 'Available 10000 USDC',
+      spread: 'Mid 2000 Spread 2 0.1 %',
     });
     await fillForm(page, { side: 'sell', price: '2010', size: '2' });
     await shows(page, {
-      ...{ button: 'Sell', sentence: 'Sell 2 SWAP at 2010 USDC or better, until cancelled.' },
+      button: 'Sell',
+      sentence: 'Sell 2 SWAP at 2010 USDC or better, until cancelled.',
       available: 'Available 10 SWAP',
     });
     await page.getByRole('button', { name: 'Sell', exact: true }).click();
@@ -171,7 +175,8 @@ describe('a translated page', () => {
     const maker = newWallet();
     for (const address of [maker, wallet.addresses[0]!])
       await stage.credit(address, { TWIN: '100', USDC: '100000' });
-    const [own, rest] = [stage.as(wallet.addresses[0]!), stage.as(maker)];
+    const own = stage.as(wallet.addresses[0]!);
+    const rest = stage.as(maker);
     const place = (of: Rest, side: 'buy' | 'sell', price: string, size: string) =>
       placeLimit(of, { market: 'TWIN/USDC', side, price, size });
     for (const [side, price, size] of [

@@ -7,7 +7,8 @@ function translate(): void {
   const replace = (text: Text): void => {
     const parent = text.parentElement;
     if (text.data.trim() === '' || parent === null || parent.closest('script, style, title, font')) return;
-    const [outer, inner] = [document.createElement('font'), document.createElement('font')];
+    const outer = document.createElement('font');
+    const inner = document.createElement('font');
     inner.append(text.data);
     outer.append(inner);
     text.replaceWith(outer);

@@ -82,7 +82,8 @@ describe('a watch of orders', function () {
   });
 
   it('ends with the refusal of a cursor, and with what a handler throws', async () => {
-    const [alice, bob] = [await fixture.wallet({ USDC: '10000' }), await fixture.wallet()];
+    const alice = await fixture.wallet({ USDC: '10000' });
+    const bob = await fixture.wallet();
     const foreign = await watchOrders(
       alice,
       { onChange: () => undefined },

@@ -88,7 +88,10 @@ describe('the client', () => {
       { ...ASK, expiresAfter: 1 },
     ]);
     expect(outcomes.map((one) => ('error' in one ? one.error.code : one.outcome))).to.deep.equal([
-      ...['placed', 'INSUFFICIENT_BALANCE', 'placed', 'BAD_REQUEST'],
+      'placed',
+      'INSUFFICIENT_BALANCE',
+      'placed',
+      'BAD_REQUEST',
     ]);
     expect(outcomes[0]!.outcome === 'placed' && outcomes[0]!.order.status).to.equal('resting');
     const old = { replacesClientOrderId: ids[0], filledSize: '0' };
@@ -203,7 +206,8 @@ describe('the client', () => {
     await fixture.settle();
     const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
     const span = { from: day(-1), to: day(1) };
-    const [read, texts]: [StatementPage[], string[]] = [[], []];
+    const read: StatementPage[] = [];
+    const texts: string[] = [];
     for await (const page of statement(maker, span, { timeoutMs: 9_000 })) read.push(page);
     for await (const text of statementCsv(maker, span)) texts.push(text);
     expect(read.map(({ opening, closing }) => [opening?.length, closing?.length])).to.deep.equal([

@@ -94,7 +94,8 @@ describe('a clock that is set back and ahead at any time', () => {
       });
       const { clock } = staged;
       const connection = { ...staged.connection, clock: setClock(clock, draw, isRunning) };
-      let [first, longestMs] = [true, 0];
+      let first = true;
+      let longestMs = 0;
       for (let read = 0; read < 10; read += 1) {
         const startMs = clock.now();
         await clock.until(getPairs(connection));

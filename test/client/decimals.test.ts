@@ -32,8 +32,10 @@ describe('the exact helpers', () => {
     const dice = random(runSeed());
     const draw = (): string => `${dice.below(10 ** 9)}.${String(dice.below(10 ** 9)).padStart(9, '0')}`;
     for (let round = 0; round < 300; round += 1) {
-      const [a, b] = [draw(), dice.chance(0.1) ? '0' : draw()];
-      const [one, other] = [unitsOf(a), unitsOf(b)];
+      const a = draw();
+      const b = dice.chance(0.1) ? '0' : draw();
+      const one = unitsOf(a);
+      const other = unitsOf(b);
       const results = [add(a, b), subtract(a, b), multiply(a, b), compare(a, b), compare(a, `${a}0`)];
       expect(results, `${a} ${b}`).to.deep.equal([
         writeDecimal(one + other),

@@ -205,7 +205,8 @@ describe('a session', () => {
   });
 
   it('is renewed once after a 401, however many requests are refused', async () => {
-    const [old, fresh] = [{ token: '' }, { token: '' }];
+    const old = { token: '' };
+    const fresh = { token: '' };
     const { clock, connection, seen } = stage((route, _number, now) => {
       if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
       if (route.endsWith('/verify')) {

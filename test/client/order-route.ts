@@ -184,7 +184,12 @@ const isOrder = ({ market, side, type, size, quoteAmount }: OrderBody): boolean 
   (size === undefined) !== (quoteAmount === undefined);
 
 const shown = ({ id, status, clientOrderId, terms }: RecordedOrder): object => ({
-  ...{ id, status, clientOrderId, market: terms.market, side: terms.side, type: terms.type },
+  id,
+  status,
+  clientOrderId,
+  market: terms.market,
+  side: terms.side,
+  type: terms.type,
   timeInForce: terms.timeInForce ?? 'GTC',
   postOnly: terms.postOnly ?? false,
   price: terms.type === 'limit' ? Number(terms.price) : null,

@@ -278,7 +278,13 @@ describe('a recorded rejection', () => {
       timeInForce: 'GTC',
       postOnly: false,
     },
-    ...{ price: 1, size: 1, filledSize: 0, remainingSize: 1, status: 'rejected', fillCount: 0, fills: [] },
+    price: 1,
+    size: 1,
+    filledSize: 0,
+    remainingSize: 1,
+    status: 'rejected',
+    fillCount: 0,
+    fills: [],
   };
   /** Places an order whose answer is lost, and whose look-up finds it rejected. @param reply members of the reply */
   async function refusalOf(terms: Partial<LimitOrder>, reply: object = {}): Promise<RedbookError> {

@@ -16,7 +16,8 @@ import { virtualClock } from './virtual-clock.ts';
 
 const CASES = Number(process.env.MODEL_CASES ?? 1_000);
 /** Time at which the faults end in some cases, and time after which a look-up must find an order that has arrived. */
-const [MENDED_AT_MS, FOUND_FROM_MS] = [4_000, 9_000];
+const MENDED_AT_MS = 4_000;
+const FOUND_FROM_MS = 9_000;
 const MINUTE_MS = 60_000;
 const ADDRESS = `0x${'a1'.repeat(20)}`;
 
@@ -45,7 +46,9 @@ async function playCase(number: number, tally: Tally): Promise<void> {
   const startedAt = clock.now();
   const aheadMs = draw.pick([0, 0, -30_000, 30_000, 3_600_000, -3_600_000]);
   const route = new OrderRoute(draw, () => clock.now(), undefined, aheadMs);
-  const [faultiness, isMended, prompts] = [draw.pick([0, 0.5, 0.9]), draw.chance(0.4), draw.chance(0.3)];
+  const faultiness = draw.pick([0, 0.5, 0.9]);
+  const isMended = draw.chance(0.4);
+  const prompts = draw.chance(0.3);
   const isDoubled = draw.chance(0.2);
   const network = new FaultyNetwork(clock, route, () => {
     if (isDoubled && network.sightings.length === 0) return { kind: 'repeat answer' };
@@ -55,10 +58,14 @@ async function playCase(number: number, tally: Tally): Promise<void> {
   const fill = (bytes: Uint8Array): void => {
     for (let at = 0; at < bytes.length; at += 1) bytes[at] = draw.below(256);
   };
-  const [isSet, isRunning] = [draw.chance(0.3), draw.chance(0.5)];
+  const isSet = draw.chance(0.3);
+  const isRunning = draw.chance(0.5);
   const shown = isSet ? setClock(clock, draw, isRunning) : clock;
   const connection = openConnection({
-    ...{ baseUrl: 'http://model', fetch: network.fetch, clock: shown, random: fill },
+    baseUrl: 'http://model',
+    fetch: network.fetch,
+    clock: shown,
+    random: fill,
   });
   const signer = { address: ADDRESS, prompts, signTypedData: async () => '0x' };
   const session = restoreSession(connection, route.signIn(ADDRESS), signer);

@@ -76,7 +76,9 @@ describe('placing at the service', () => {
         delete request.headers['accept-encoding'];
         const passing: (typeof passings)[number][number] = {};
         return {
-          ...{ port: fixture.port, path, fate: drawFate(fates[Number(name)]!, 0.5) },
+          port: fixture.port,
+          path,
+          fate: drawFate(fates[Number(name)]!, 0.5),
           onRequest: (body) => void (body.includes('"market"') && passings[Number(name)]!.push(passing)),
           onEnd: (status) =>
             void (status !== undefined && Object.assign(passing, { answeredStatus: status })),

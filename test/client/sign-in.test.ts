@@ -16,7 +16,8 @@ import { ethersSigner, viemSigner } from '../auth/signers.ts';
 import { errorOf } from './fixture.ts';
 import { ADDRESS, challengeAt, type Scripted, signer, stage, tokenAt } from './scripted-service.ts';
 
-const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
 /** An EIP-2612 permit over all USDC of a wallet on mainnet. */
 const PERMIT = {
@@ -197,7 +198,9 @@ describe('signing in', () => {
   describe('over a network that loses answers', () => {
     /** A service that loses the answers to the first verifications. */
     function losing(count: number, loss: Scripted) {
-      let [challenges, verifications, signatures] = [0, 0, 0];
+      let challenges = 0;
+      let verifications = 0;
+      let signatures = 0;
       const staged = stage((route, _number, clock): Scripted => {
         if (route.endsWith('/challenge')) {
           challenges += 1;
@@ -281,7 +284,9 @@ describe('signing in', () => {
       { name: 'version', type: 'string' },
     ];
     expect(JSON.parse(walletTypedData(foreign))).to.deep.equal({
-      ...{ domain, primaryType, message },
+      domain,
+      primaryType,
+      message,
       types: { EIP712Domain, ...types },
     });
   });

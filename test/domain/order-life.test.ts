@@ -47,7 +47,9 @@ describe('the life of an order', () => {
       const sizeSteps = BigInt(1 + dice.below(40));
       const live = { status: 'resting', reason: null } as const;
       const life: OrderLife = { sizeSteps, filledSteps: 0n, fillCount: 0, ...live, updatedAtMs: 0 };
-      let [sum, fills, changedAtMs] = [0n, 0, 0];
+      let sum = 0n;
+      let fills = 0;
+      let changedAtMs = 0;
       for (let timeMs = 1; timeMs <= 12; timeMs += 1) {
         const before = { ...life };
         const steps = BigInt(1 + dice.below(15));

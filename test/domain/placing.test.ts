@@ -57,7 +57,8 @@ describe('an order before it reaches the engine', () => {
     const dice = random(runSeed());
     const seen = new Set<string>();
     for (let round = 0; round < 6_000; round += 1) {
-      const [price, size] = [decimal(dice), decimal(dice)];
+      const price = decimal(dice);
+      const size = decimal(dice);
       if (unitsOf(price) === 0n) continue; // the request schema refuses it
       const expected = brokenRule(MARKET, unitsOf(price), unitsOf(size));
       const measured = measureOrder(drawOrder(dice, price, size), MARKET);
@@ -81,7 +82,8 @@ describe('an order before it reaches the engine', () => {
     );
     for (const notional of [...edges, ...drawn]) {
       const bps = dice.below(1_001);
-      const [fee, owed] = [feeAtomsOf(notional, bps), notional * BigInt(bps)];
+      const fee = feeAtomsOf(notional, bps);
+      const owed = notional * BigInt(bps);
       expect(fee * 10_000n >= owed && (fee - 1n) * 10_000n < owed, `${notional} at ${bps}`).to.equal(true);
     }
   });

@@ -44,7 +44,8 @@ describe('the rolling day', () => {
     for (let history = 0; history < 40; history += 1) {
       const day = new RollingDay(null);
       const kept: Execution[] = [];
-      let [second, from] = [1_000_000, 0];
+      let second = 1_000_000;
+      let from = 0;
       for (let step = 0; step < 60; step += 1) {
         second += dice.below(4) * dice.below(40);
         const added = execution(second, BigInt(1 + dice.below(50)), BigInt(1 + dice.below(9)));
@@ -86,8 +87,10 @@ describe('the rolling day', () => {
     expect([change(20_001n, 20_002n), change(20_001n, 20_000n)]).to.deep.equal([0n, 0n]);
     const dice = random(runSeed());
     for (let round = 0; round < 2_000; round += 1) {
-      const [first, last] = [BigInt(1 + dice.below(1e9)), BigInt(1 + dice.below(1e9))];
-      const [exact, rounded] = [(last - first) * 10_000n, change(first, last) * first];
+      const first = BigInt(1 + dice.below(1e9));
+      const last = BigInt(1 + dice.below(1e9));
+      const exact = (last - first) * 10_000n;
+      const rounded = change(first, last) * first;
       const distance = exact > rounded ? exact - rounded : rounded - exact;
       expect(distance * 2n <= first, `${first} -> ${last}`).to.equal(true);
     }

@@ -7,7 +7,8 @@ import { cappedReads, oneAtATime } from '../../src/domain/shared-read.ts';
 /** A read that takes some milliseconds and records when it began. */
 function slowRead(): { read: () => Promise<number>; begun: number[]; most: () => number } {
   const begun: number[] = [];
-  let [underWay, most] = [0, 0];
+  let underWay = 0;
+  let most = 0;
   return {
     begun,
     most: () => most,

@@ -74,7 +74,8 @@ describe('decimals', () => {
       return dice.chance(0.3) ? `${text}e${dice.below(120) - 60}` : text;
     });
     for (const text of [...edges, ...drawn]) {
-      const [value, expected] = [parseDecimal(text)!, new Exact(text)];
+      const value = parseDecimal(text)!;
+      const expected = new Exact(text);
       const plain = expected.toFixed().replace(/^-0$/, '0');
       expect(formatDecimal(value), text).to.equal(plain);
       expect([isPositive(value), isWhole(value)], text).to.deep.equal([
@@ -169,7 +170,8 @@ describe('decimals', () => {
   it('are written alike from digits and from an integer', () => {
     const dice = random(runSeed());
     for (let round = 0; round < 2_000; round += 1) {
-      const [one, other] = [BigInt(digits(dice, 19)), BigInt(digits(dice, 19))];
+      const one = BigInt(digits(dice, 19));
+      const other = BigInt(digits(dice, 19));
       for (const grid of GRIDS) expect(formatCount(String(one), grid)).to.equal(formatCount(one, grid));
       expect(String(subtract(String(one), String(other)))).to.equal(String(one - other));
     }

@@ -50,7 +50,8 @@ interface EngineFixture {
 
 async function openRecorded(load: (name: string) => Script = loadScript): Promise<EngineFixture> {
   const url = await sharedRedis();
-  const [redis, connection] = [openRedis(url), openRedis(url, 'engine-all')];
+  const redis = openRedis(url);
+  const connection = openRedis(url, 'engine-all');
   await redis.flushdb();
   const engine = openEngine({ redis: connection, load, maxMakers: MAX_MAKERS, maxLiveOrders: 10_000 });
   await engine.lifecycle.open({ epoch: 0, sequence: 0 });
@@ -77,7 +78,8 @@ function record(
   const names = new Map(
     (['place_orders', 'cancel_orders'] as const).map((name) => [load(name).sha, name] as const),
   );
-  let [gate, release] = [Promise.resolve(), (): void => undefined];
+  let gate = Promise.resolve();
+  let release = (): void => undefined;
   const send = connection.sendCommand.bind(connection);
   connection.sendCommand = (command: Command, ...rest: never[]) => {
     const [sha, keys, ...args] = command.args as [string, string, ...Buffer[]];

@@ -18,7 +18,8 @@ import {
   publishPlain,
 } from './fixture.ts';
 
-const [M, N] = ['ETH/USD', 'SOL/USD'];
+const M = 'ETH/USD';
+const N = 'SOL/USD';
 const PAGE = 100;
 const LIVE = 230;
 const REFERENCE_BYTES = 17;

@@ -90,7 +90,8 @@ describe('the claim filter', () => {
       for (const id of someIds(ids)) bits.add(claimOfUsed(id));
       const load = loadOf(layout, [bits.bytes]);
       expect(load.ids / ids).to.be.within(0.95, 1.05);
-      let [asked, errs] = [0, 0];
+      let asked = 0;
+      let errs = 0;
       for (let at = 0; at < 20_000; at += 1) {
         asked += 1;
         if (bits.has(orderClaim(ALICE, `other ${at}`)) === true) errs += 1;

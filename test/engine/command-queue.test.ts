@@ -109,13 +109,16 @@ class Fairness {
 async function runQueue(queues: Queues, seed: number): Promise<void> {
   const dice = random(seed);
   const markets = ['a', 'b'].map((symbol) => ({ symbol }) as Market);
-  const [busy, broken] = [new Set<Market>(), new Set<string>()];
+  const busy = new Set<Market>();
+  const broken = new Set<string>();
   const wallets = ['attacker', 'bot', 'maker', 'one', 'two', 'three', 'four'];
   const fairness = new Map(markets.map((market) => [market, new Fairness()]));
   const walletOf: string[] = [];
   /** The last command of each wallet in each market that a script has executed. */
   const last = new Map<string, number>();
-  let [sent, answered, calls] = [0, 0, 0];
+  let sent = 0;
+  let answered = 0;
+  let calls = 0;
 
   const take = (market: Market, commands: readonly number[]): void => {
     if (!fairness.get(market)!.took(commands)) broken.add('a wallet served out of turn');
@@ -151,7 +154,8 @@ async function runQueue(queues: Queues, seed: number): Promise<void> {
       answered += 1;
       if (value !== command && !(value instanceof Error)) broken.add('the answer of another command');
     };
-    const [market, wallet] = [dice.pick(markets), dice.chance(0.5) ? wallets[0]! : dice.pick(wallets)];
+    const market = dice.pick(markets);
+    const wallet = dice.chance(0.5) ? wallets[0]! : dice.pick(wallets);
     walletOf[command] = wallet;
     fairness.get(market)!.added(command, wallet);
     queue.add(market, command, new queues.Ticket(wallet)).then(done, done);
@@ -333,7 +337,8 @@ describe('the queue of a market', () => {
 
   it('keeps the turn of a command that is tried again', async () => {
     const steps = new Steps((command) => command);
-    const [first, second] = [new Ticket('alice'), new Ticket('bob')];
+    const first = new Ticket('alice');
+    const second = new Ticket('bob');
     steps.put('alice 0', first);
     steps.put('bob 0', second);
     await turn();

@@ -39,7 +39,9 @@ describe('an order that replaces another', () => {
 
   const replace = (replaces: string, request: OrderRequest, filled?: string): Promise<Placement> =>
     fixture.engine.orders.place({
-      ...{ wallet: ALICE, request, replaces },
+      wallet: ALICE,
+      request,
+      replaces,
       filledSize: filled === undefined ? undefined : parseDecimal(filled),
     });
   const replaced = async (replaces: string, request: OrderRequest, filled?: string) => {

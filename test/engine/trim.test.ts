@@ -213,7 +213,9 @@ describe('engine: trimming', function () {
 
 describe("engine: trimming while the server's clock steps", function () {
   this.timeout(60_000);
-  const [NOON_MS, HOUR_MS, STAY_MS] = [1_700_000_000_000, 3_600_000, 600_001];
+  const NOON_MS = 1_700_000_000_000;
+  const HOUR_MS = 3_600_000;
+  const STAY_MS = 600_001;
   const FILTER = { generation: 0, bytes: 64 };
   let fixture: EngineFixture;
   let engine: Engine;
@@ -222,7 +224,8 @@ describe("engine: trimming while the server's clock steps", function () {
 
   const step = async (ms: number): Promise<void> => {
     nowMs += ms;
-    const [seconds, micros] = [Math.floor(nowMs / 1_000), (nowMs % 1_000) * 1_000];
+    const seconds = Math.floor(nowMs / 1_000);
+    const micros = (nowMs % 1_000) * 1_000;
     await fixture.redis.hset(CLOCK_KEY, 'seconds', seconds, 'microseconds', micros);
   };
   const request = limit(M, 'sell', 10, 1, { clientOrderId: 'once' });

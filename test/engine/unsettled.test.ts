@@ -40,7 +40,8 @@ const memberOf = (sequence: number): Buffer => Buffer.concat([bytesOf(ALICE), st
 /** Returns the script, extended to report how many entries of the index it visited. */
 function counting(): Script {
   const { source } = loadScript('find_unsettled');
-  const [call, reply] = ["redis.call('ZRANGE', ", 'return reply'];
+  const call = "redis.call('ZRANGE', ";
+  const reply = 'return reply';
   for (const text of [call, reply]) expect(source.split(text), text).to.have.length(2);
   const counted = source
     .replace(call, 'zrange(')
@@ -119,7 +120,8 @@ describe('engine: unsettled events of a wallet', function () {
     for (let round = 0; round < 40; round += 1) {
       await redis.del(...KEYS.unsettled);
       const stamps: Buffer[][] = [[], []];
-      let [sequence, epoch] = [dice.below(1_000), 1];
+      let sequence = dice.below(1_000);
+      let epoch = 1;
       const turn = dice.below(60);
       const current = dice.below(2);
       for (let count = 0; count < 60; count += 1) {
@@ -130,7 +132,8 @@ describe('engine: unsettled events of a wallet', function () {
       await index(0, ALICE, stamps[0]!);
       await index(1, ALICE, stamps[1]!);
       // The engine and the reader each know a sequence up to which all is settled; the later one counts.
-      const [settled, earlier] = [sequence - dice.below(140), sequence - 140 - dice.below(100)];
+      const settled = sequence - dice.below(140);
+      const earlier = sequence - 140 - dice.below(100);
       const isOfEngine = dice.chance(0.5);
       await redis.hset(KEYS.engine, 'settled', isOfEngine ? settled : earlier);
       const ofReader = Math.max(0, isOfEngine ? earlier : settled);

@@ -144,7 +144,8 @@ describe('changes of orders', function () {
   });
 
   const command = (dice: Random, engine: Engine): Promise<unknown> => {
-    const [wallet, market] = [dice.pick(WALLETS), dice.pick(Object.keys(MARKETS))];
+    const wallet = dice.pick(WALLETS);
+    const market = dice.pick(Object.keys(MARKETS));
     if (dice.chance(0.05)) return engine.orders.cancelAll(wallet, dice.chance(0.5) ? market : null);
     if (dice.chance(0.01)) return engine.orders.clear(market);
     return engine.orders.place({ wallet, request: order(dice, market) });

@@ -410,7 +410,8 @@ describe('the application', () => {
       ).listen(0, '127.0.0.1');
       await once(born, 'listening');
       for (const path of ['/v1/markets', '/nowhere', '/livez']) {
-        const [reply, plain] = [await request(born).get(path), await request(first).get(path)];
+        const reply = await request(born).get(path);
+        const plain = await request(first).get(path);
         expect([reply.status, reply.body]).to.deep.equal([plain.status, plain.body]);
       }
       born.close();

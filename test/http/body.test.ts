@@ -177,7 +177,8 @@ describe('request bodies', () => {
     it('are read in one packet with the head, after it, in pieces, and pipelined', async () => {
       const head = headOf(`Content-Length: ${order.length}`);
       const chunked = headOf('Transfer-Encoding: chunked');
-      const [part, rest] = [order.slice(0, 20), order.slice(20)];
+      const part = order.slice(0, 20);
+      const rest = order.slice(20);
       for (const pieces of [
         [head + order, head + order],
         [head + order + head + order],

@@ -35,7 +35,9 @@ describe('cancelling', () => {
     const { engine } = fixture.services;
     let written = 0;
     const order = {
-      ...{ id: '0'.repeat(34), wallet: trader.wallet, market: 'ETH/USDC' },
+      id: '0'.repeat(34),
+      wallet: trader.wallet,
+      market: 'ETH/USDC',
       ...({ status: 'partially_filled_cancelled', reason: 'user_cancelled' } as const),
       get clientOrderId(): string {
         written += 1;

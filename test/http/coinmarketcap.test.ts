@@ -40,7 +40,10 @@ describe('the listing form of CoinMarketCap', () => {
     for (const name of Object.keys(summary)) expect(summary[name], name).to.equal(ETH_USDC[name]);
     expect(summary).to.include({ last_price: '2000', base_volume: '0.7', quote_volume: '1400' });
     expect((await read('ticker')).ETH_USDC).to.deep.equal({
-      ...{ last_price: '2000', base_volume: '0.7', quote_volume: '1400', isFrozen: '0' },
+      last_price: '2000',
+      base_volume: '0.7',
+      quote_volume: '1400',
+      isFrozen: '0',
     });
     const book = await read('orderbook/ETH_USDC');
     const { bids, asks } = (await trader.get('/v1/market-data/orderbook/ETH_USDC')).body;
@@ -81,8 +84,13 @@ describe('the listing form of CoinMarketCap', () => {
     await setAsset(fixture, { symbol: 'ETH', minWithdraw: '0.010' }, ACT);
     await fixture.settle();
     expect((await read('assets')).ETH).to.deep.equal({
-      ...{ name: 'Ethereum', unified_cryptoasset_id: '1027', can_deposit: 'true', can_withdraw: 'false' },
-      ...{ min_withdraw: '0.01', maker_fee: '0', taker_fee: '0.001' },
+      name: 'Ethereum',
+      unified_cryptoasset_id: '1027',
+      can_deposit: 'true',
+      can_withdraw: 'false',
+      min_withdraw: '0.01',
+      maker_fee: '0',
+      taker_fee: '0.001',
     });
     expect((await read('ticker')).ETH_USDC)
       .to.include({ base_id: '1027' })

@@ -25,7 +25,8 @@ describe('orders of many wallets', function () {
   let url: string;
   /** Placements that have reached the engine. */
   let placing = 0;
-  let [gate, release] = [Promise.resolve(), (): void => undefined];
+  let gate = Promise.resolve();
+  let release = (): void => undefined;
 
   const hold = (): void => {
     gate = new Promise((resolve) => {

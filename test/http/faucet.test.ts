@@ -107,7 +107,8 @@ describe('the faucet', function () {
             .set('Authorization', `Bearer ${trader.token}`)
             .set(headers)
             .send({ asset: 'ETH' });
-        const [here, unknown] = [await send(PATH), await send('/v1/demo/nothing')];
+        const here = await send(PATH);
+        const unknown = await send('/v1/demo/nothing');
         expect(comparable(here)).to.deep.equal(comparable(unknown));
         expect([here.status, here.body.statusCode]).to.deep.equal([404, 404]);
       }
@@ -202,7 +203,8 @@ describe('the faucet', function () {
   });
 
   it('limits all wallets together at two replicas, after a restart, and when Redis lost its data', async () => {
-    const [creditsInAll, wallets] = [32, Array.from({ length: 9 }, (_, at) => walletOf(at + 1))];
+    const creditsInAll = 32;
+    const wallets = Array.from({ length: 9 }, (_, at) => walletOf(at + 1));
     const open = (): Faucet => openFaucet(fixture, creditsInAll);
     const given = async (): Promise<number> => {
       const { supplyAtoms } = await assetContents(fixture.engine, 'BTC');

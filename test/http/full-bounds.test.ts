@@ -153,7 +153,8 @@ describe('a bound over all callers', function () {
         await reader.take(1);
         return reader;
       };
-      const [stuck, trickling] = [await open('/stuck'), await open('/trickling')];
+      const stuck = await open('/stuck');
+      const trickling = await open('/trickling');
       const slow = await open('/slow');
       const trickle = setInterval(() => void trickling.take(1), 500);
       for (let taken = 0; taken < 8; taken += 1) {

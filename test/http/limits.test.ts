@@ -514,7 +514,8 @@ describe('request limits', function () {
       const refused = await ask(first, NONCE, { from });
       expect(refused.status).to.equal(429);
       // Each refusal bounds the moment at which the window opens: to the second, and by the times of the request.
-      let [afterMs, byMs] = [0, Number.POSITIVE_INFINITY];
+      let afterMs = 0;
+      let byMs = Number.POSITIVE_INFINITY;
       const learnFrom = ({ sentMs, answeredMs, retryAfter }: Reply): void => {
         afterMs = Math.max(afterMs, sentMs + (retryAfter - 1) * 1000);
         byMs = Math.min(byMs, answeredMs + retryAfter * 1000);

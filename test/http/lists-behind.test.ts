@@ -98,7 +98,8 @@ describe('lists while settlement is behind', function () {
 
   /** Returns a wallet with 150 live, 150 cancelled and 150 filled orders, one after the other. */
   async function busyTrader(): Promise<Trader> {
-    const [trader, taker] = [await newTrader(), await newTrader()];
+    const trader = await newTrader();
+    const taker = await newTrader();
     const sell = (price: number): Promise<string> =>
       place(trader.wallet, limit('ETH/USDC', 'sell', price, '0.01'));
     for (let round = 0; round < 150; round += 1) {
@@ -272,7 +273,8 @@ describe('lists while settlement is behind', function () {
       for (let left = orders; left > 0; left -= 10) {
         const requests = Array.from({ length: 10 }, () => {
           const price = 1_990 + dice.below(20);
-          const [market, side] = [dice.pick(MARKETS), dice.pick(['buy', 'sell'] as const)];
+          const market = dice.pick(MARKETS);
+          const side = dice.pick(['buy', 'sell'] as const);
           const timeInForce = dice.pick(['GTC', 'GTC', 'GTC', 'GTC', 'IOC', 'FOK'] as const);
           const own = { timeInForce, postOnly: timeInForce === 'GTC' && dice.chance(0.2) };
           const size = dice.chance(0.1) ? 5 : `0.0${1 + dice.below(9)}`;
@@ -317,7 +319,8 @@ describe('lists while settlement is behind', function () {
         await trade(dice, wallets, 100 + dice.below(300));
 
         const before: { trader: Trader; path: string; pages: unknown[] }[] = [];
-        let [asked, fromTheEngine] = [0, 0];
+        let asked = 0;
+        let fromTheEngine = 0;
         for (const trader of traders) {
           const { body } = await trader.get('/v1/orders?limit=100');
           const ids = body.orders.map(({ id }: { id: string }) => id);

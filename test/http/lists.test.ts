@@ -193,7 +193,8 @@ describe('lists of orders and trades', () => {
       const connections = async (): Promise<number> =>
         String(await fixture.redis.client('LIST')).match(/cmd=xread/g)?.length ?? 0;
       const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 3 });
-      const [start, others] = [await present(alice), await present(bob)];
+      const start = await present(alice);
+      const others = await present(bob);
       const told = Promise.all(
         ['&wait=25', '&wait=25&limit=1', '&wait=25&limit=2'].map((more) => changesAfter(alice, start, more)),
       );
@@ -230,7 +231,8 @@ describe('lists of orders and trades', () => {
       const server = createServer(app).listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
-      const [start, headers] = [await present(alice), { authorization: `Bearer ${alice.token}` }];
+      const start = await present(alice);
+      const headers = { authorization: `Bearer ${alice.token}` };
       const wait = (signal?: AbortSignal): Promise<Response> =>
         fetch(`http://127.0.0.1:${port}/v1/orders/changes?after=${start}&wait=25`, {
           headers,

@@ -336,7 +336,8 @@ describe('public market data', () => {
       const times = [...buy, ...sell].map((item: { trade_timestamp: string }) =>
         Number(item.trade_timestamp),
       );
-      const [first, last] = [Math.min(...times), Math.max(...times)];
+      const first = Math.min(...times);
+      const last = Math.max(...times);
       const count = async (query: string): Promise<number> => {
         const { body } = await get(`trades/ETH_USDC?${query}`);
         return body.buy.length + body.sell.length;
@@ -403,7 +404,8 @@ describe('public market data', () => {
 
     it('take start times of candles, inclusive', async () => {
       const { candles } = (await get('candles/ETH_USDC?tf=1h')).body;
-      const [first, last] = [Number(candles[0].time), Number(candles.at(-1).time)];
+      const first = Number(candles[0].time);
+      const last = Number(candles.at(-1).time);
       const count = async (query: string): Promise<number> =>
         (await get(`candles/ETH_USDC?tf=1h&${query}`)).body.candles.length;
       expect(await count(`start_time=${first}&end_time=${last}`)).to.equal(candles.length);

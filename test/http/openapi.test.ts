@@ -99,7 +99,8 @@ function clashesAmong(names: readonly (readonly [string, string])[]): string[] {
 
 describe('the documents', () => {
   it('use the same names for the same schemas, so that clients of both fit in one folder', () => {
-    const [http, streams] = [openApi.components.schemas, asyncApi.components.schemas];
+    const http = openApi.components.schemas;
+    const streams = asyncApi.components.schemas;
     for (const name of Object.keys(streams)) {
       const alike = Object.keys(http).filter((other) => other.toLowerCase() === name.toLowerCase());
       for (const other of alike) {

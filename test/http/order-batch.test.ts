@@ -33,7 +33,11 @@ describe(`POST ${ROUTE}`, function () {
   after(() => fixture.close());
 
   const bid = (fields: object = {}) => ({
-    ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1000, size: 1 },
+    market: 'ETH/USDC',
+    side: 'buy',
+    type: 'limit',
+    price: 1000,
+    size: 1,
     ...fields,
   });
   const placed = async (orders: readonly unknown[], by = trader): Promise<Result[]> => {
@@ -144,8 +148,12 @@ describe(`POST ${ROUTE}`, function () {
     expect((await trader.post(ROUTE, '{"orders":[')).body.code).to.equal('EXPRESS_ERR_INVALID_JSON');
     const full = Array.from({ length: 50 }, (_none, at) => ({
       ...bid({ price: 10, size: 0.01, clientOrderId: `full ${at}`, timeInForce: 'GTC', postOnly: true }),
-      ...{ reduceOnly: false, leverage: 1, account: trader.wallet, expiresAfter: Date.now() + 60_000 },
-      ...{ quoteAmount: null, tag: 'mine' },
+      reduceOnly: false,
+      leverage: 1,
+      account: trader.wallet,
+      expiresAfter: Date.now() + 60_000,
+      quoteAmount: null,
+      tag: 'mine',
     }));
     for (const { status } of await placed(full)) expect(status).to.equal(200);
   });

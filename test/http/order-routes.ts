@@ -371,7 +371,8 @@ class Run {
 
   async #cancelNamed(): Promise<string | undefined> {
     const wallet = this.#dice.pick(WALLETS);
-    const [byId, byClientId]: [number[], (number | null)[]] = [[], []];
+    const byId: number[] = [];
+    const byClientId: (number | null)[] = [];
     for (let left = 1 + this.#dice.below(this.#dice.pick([3, 20])); left > 0; left -= 1) {
       const own = this.#book.liveOf(wallet);
       const closing = this.#generator.closing();
@@ -585,19 +586,34 @@ const isSendable = ({ isRestricted, request }: Placing): boolean => !isRestricte
 
 /** An order that the engine rejects and records. */
 const REJECTED: Request = {
-  ...{ market: BUSY[1], side: 'buy', type: 'limit', timeInForce: 'FOK', price: '1', size: '1' },
-  ...{ clientOrderId: null, leverage: null, postOnly: false, reduceOnly: false },
+  market: BUSY[1],
+  side: 'buy',
+  type: 'limit',
+  timeInForce: 'FOK',
+  price: '1',
+  size: '1',
+  clientOrderId: null,
+  leverage: null,
+  postOnly: false,
+  reduceOnly: false,
 };
 
 const stateOf = ({ status, reason, filled, size, clientOrderId }: OwnOrder | ReferenceOrder): object => ({
-  ...{ status, reason, clientOrderId },
+  status,
+  reason,
+  clientOrderId,
   filledSize: writeDecimal(filled),
   size: writeDecimal(size),
   remainingSize: writeDecimal(size - filled),
 });
 
 const stateIn = ({ status, reason, clientOrderId, filledSize, size, remainingSize }: Json): object => ({
-  ...{ status, reason, clientOrderId, filledSize, size, remainingSize },
+  status,
+  reason,
+  clientOrderId,
+  filledSize,
+  size,
+  remainingSize,
 });
 
 /** The members of the order that a placing reply repeats. */

@@ -131,7 +131,8 @@ describe('orders and trades as text', () => {
     const order = reference.orders.find(({ fillCount }) => fillCount > 0)!;
     const grids = ['1', '0.01', '0.05', '0.000000001', '25', '0.125', '1000'].map((text) => gridOf(text)!);
     for (let round = 0; round < 1_000; round += 1) {
-      const [tick, step] = [dice.pick(grids), dice.pick(grids)];
+      const tick = dice.pick(grids);
+      const step = dice.pick(grids);
       const [base, quote] = [
         { symbol: 'ETH', scale: dice.below(19) },
         { symbol: 'USDC', scale: dice.below(19) },

@@ -25,7 +25,11 @@ describe(`POST ${ROUTE}`, () => {
   after(() => fixture.close());
 
   const bid = (fields: object = {}) => ({
-    ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1000, size: 10 },
+    market: 'ETH/USDC',
+    side: 'buy',
+    type: 'limit',
+    price: 1000,
+    size: 10,
     ...fields,
   });
   const replace = async (fields: object, by = trader) => {
@@ -39,8 +43,11 @@ describe(`POST ${ROUTE}`, () => {
     expect(status).to.equal(200);
     const { replaced, ...rest } = body;
     expect(replaced).to.deep.equal({
-      ...{ id: first.id, clientOrderId: 'first', market: 'ETH/USDC' },
-      ...{ status: 'cancelled', reason: 'replaced' },
+      id: first.id,
+      clientOrderId: 'first',
+      market: 'ETH/USDC',
+      status: 'cancelled',
+      reason: 'replaced',
     });
     expect(rest).to.include({ status: 'resting', accepted: true, price: 999 });
     const again = await replace({ orderId: first.id, price: 'ignored', clientOrderId: 'second' });

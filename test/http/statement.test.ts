@@ -28,7 +28,8 @@ describe('GET /v1/statement', () => {
   after(() => fixture.close());
 
   const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
-  const [FROM, TO] = [day(-1), day(1)];
+  const FROM = day(-1);
+  const TO = day(1);
   const statement = (trader: Trader, query: Record<string, string> = {}) =>
     trader.get(`/v1/statement?${new URLSearchParams({ from: FROM, to: TO, ...query })}`);
 

@@ -55,7 +55,8 @@ describe('GET /v1/status', () => {
     for (const ledgerUrl of [fixture.databaseUrl, 'postgres://127.0.0.1:1/nothing']) {
       const { ledger: real, engine: opened } = (await fixture.replica()).services;
       const asked = ledgerUrl === fixture.databaseUrl ? real : openLedger({ databaseUrl: ledgerUrl });
-      let [states, reconciles] = [0, 0];
+      let states = 0;
+      let reconciles = 0;
       const state: typeof opened.reads.state = () => {
         states += 1;
         return opened.reads.state();

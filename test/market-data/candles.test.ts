@@ -119,7 +119,8 @@ function anyRange(dice: Random, market: SimulatedMarket): CandleRange {
     dice.chance(0.4)
       ? undefined
       : dice.pick([...ENDS, market.nowMs()]) + dice.pick([0, 0, 1, -1, -60_000, 3_600_000, -86_400_000]);
-  const [one, other] = [any(), any()];
+  const one = any();
+  const other = any();
   const limit = dice.pick([1, 2, 3, 10, 500]);
   return one !== undefined && other !== undefined
     ? { limit, fromMs: Math.min(one, other), toMs: Math.max(one, other) }
@@ -179,7 +180,8 @@ describe('candles', () => {
 
   it('are those of the restored books when Postgres was put back', async () => {
     const startMs = ENDS[0]!;
-    const [lost, restored] = [await simulatedMarket(2, startMs), await simulatedMarket(3, startMs)];
+    const lost = await simulatedMarket(2, startMs);
+    const restored = await simulatedMarket(3, startMs);
     let present = lost;
     const replica = restoredReplica(() => present);
     for (const market of [lost, restored]) {

@@ -46,7 +46,8 @@ describe('figures over several simulated days', () => {
       const where = `SEED=${seed}, step ${step}`;
       for (let burst = dice.below(4); burst > 0; burst -= 1) {
         const prices = Array.from({ length: dice.below(6) }, () => 90 + dice.below(20));
-        const [market, side] = [dice.pick(['A/Q', 'B/Q']), dice.pick(['buy', 'sell'] as const)];
+        const market = dice.pick(['A/Q', 'B/Q']);
+        const side = dice.pick(['buy', 'sell'] as const);
         await executions.add(await stage.trade(market, side, prices));
       }
       if (dice.chance(0.6)) await stage.settle(dice.pick([0, 0, 5]));

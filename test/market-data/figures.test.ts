@@ -132,7 +132,8 @@ describe('figures of the last 24 hours', () => {
     const market = await simulatedMarket(14, START_MS, server.url);
     await market.happen(Array.from({ length: 300 }, (_, index) => START_MS + index * 1_000));
     await market.settle(50);
-    const [kept, asked] = [market.replica(), market.replica()];
+    const kept = market.replica();
+    const asked = market.replica();
     market.advanceTo(endOfSecond(market.nowMs()));
     await kept.figures.read();
     market.advanceTo(market.nowMs() + 1_000);
@@ -154,7 +155,8 @@ describe('figures of the last 24 hours', () => {
     ['has passed what was read', 200],
   ] as const)
     it(`are those of the restored books when Postgres was put back and ${name}`, async () => {
-      const [lost, restored] = [await opened(15, START_MS), await opened(16, START_MS)];
+      const lost = await opened(15, START_MS);
+      const restored = await opened(16, START_MS);
       await lost.happen(Array.from({ length: 120 }, (_, index) => START_MS + index * 1_000));
       await lost.settle(20);
       let present = lost;

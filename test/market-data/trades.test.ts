@@ -40,7 +40,8 @@ describe('the trades of a market', () => {
     /** Compares all fields of all trades for every useful filter at both replicas. */
     const agree = async (where: string): Promise<void> => {
       const seconds = [...new Set(executed.map(({ timeMs }) => Math.floor(timeMs / 1000)))];
-      const [first, last] = [Math.min(...seconds), Math.max(...seconds)];
+      const first = Math.min(...seconds);
+      const last = Math.max(...seconds);
       const times = [
         {},
         { fromSeconds: last },

@@ -43,10 +43,13 @@ export const plantedFor = (proof: Proof): Planted[] => PLANTED.filter(({ seenBy 
 
 function read(text: string): Planted[] {
   const found: (Planted & { changes: Change[]; options: Map<string, string> })[] = [];
-  let [seenBy, heading, target]: [string[], string, string] = [[], '', ''];
+  let seenBy: string[] = [];
+  let heading: string = '';
+  let target: string = '';
   let sign = '';
   for (const line of text.slice(text.indexOf('\n==') + 1).split('\n')) {
-    const [before, rest] = [sign, line.slice(2)];
+    const before = sign;
+    const rest = line.slice(2);
     const { changes = [], options } = found.at(-1) ?? {};
     sign = line.slice(0, 1);
     if (line.startsWith('== ')) {

@@ -14,7 +14,8 @@ describe('a latency histogram', () => {
       labelNames: ['method', 'status'],
       buckets: [0.001, 0.25, 1],
     };
-    const [own, reference] = [new Registry(), new Registry()];
+    const own = new Registry();
+    const reference = new Registry();
     const histogram = new LatencyHistogram({ ...options, registers: [own] });
     const theirs = new Histogram({ ...options, registers: [reference] });
     for (const labels of [

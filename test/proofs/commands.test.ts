@@ -20,7 +20,12 @@ const SMALLEST = [
 
 /** Commands with options of their own. */
 const WITH_OPTIONS = [
-  ...['campaign', 'simulation', 'hostile', 'drill', 'containers', 'bench'],
+  'campaign',
+  'simulation',
+  'hostile',
+  'drill',
+  'containers',
+  'bench',
   ...['equivalence', 'order-routes', 'growth', 'sweeps', 'seed', 'statements', 'versions', 'screenshots'].map(
     (name) => `proofs ${name}`,
   ),

@@ -168,7 +168,8 @@ describe('queue', function () {
   it('closes when its Redis goes away while a job ends', async () => {
     const connection = queueConnection(asUser('queue-settlement', redis.url));
     const queue = new Queue('settlement', at(connection));
-    let [isBegun, endJob] = [false, (): void => {}];
+    let isBegun = false;
+    let endJob = (): void => {};
     const job = new Promise<void>((resolve) => {
       endJob = resolve;
     });

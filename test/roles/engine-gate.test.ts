@@ -28,8 +28,11 @@ describe('the engine gate', () => {
     outages = openOutages(logger, []);
     engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000 });
     const position = async () => ({
-      ...{ ...cursor, begun: null },
-      ...{ digest: null, timeMs: null, settledAtMs: null },
+      ...cursor,
+      begun: null,
+      digest: null,
+      timeMs: null,
+      settledAtMs: null,
     });
     const ledger = { epochs: { position } };
     gate = keepEngineOpen({ redis, engine, ledger, logger, outages, retryRefusedMs: 10 });

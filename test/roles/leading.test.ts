@@ -6,7 +6,9 @@ import { whyNotLead } from '../../src/roles/leading.ts';
 
 const LEAST = 2;
 const ROW = {
-  ...{ server: 'p', runId: 'p1', epoch: 3 },
+  server: 'p',
+  runId: 'p1',
+  epoch: 3,
   members: ['p', 'a', 'b'],
   former: [] as string[],
 };
@@ -22,7 +24,10 @@ function server(name: string, given: Partial<SeenServer> & Partial<Omit<Known, '
 }
 
 const away = (name: string, isSilent: boolean): Known => ({
-  ...{ name, inStepAs: undefined, isSilent, isLeaving: false },
+  name,
+  inStepAs: undefined,
+  isSilent,
+  isLeaving: false,
   seen: undefined,
 });
 /** It was started again since it was in step. */

@@ -39,7 +39,8 @@ describe('a server that listens', () => {
 
   it('takes another free port near a taken one, where that is allowed', async () => {
     const wanted = { port: listening.port, host: '127.0.0.1' };
-    const [refused, other] = [createHttpServer(() => undefined), createHttpServer(() => undefined)];
+    const refused = createHttpServer(() => undefined);
+    const other = createHttpServer(() => undefined);
     expect(await listen(refused, wanted, 'OPERATOR_PORT').catch(({ message }) => message)).to.match(
       /^OPERATOR_PORT: port \d+ is in use/,
     );
@@ -59,7 +60,8 @@ describe('a server that listens', () => {
   it('finishes requests under way, and does not wait for silent clients', async () => {
     const silent = await dial('');
     expect(await ask('/')).to.include({ text: 'quick' });
-    const [slow, idle] = [ask('/slow'), await dial('GET / HTTP/1.1\r\nHost: x\r\n\r\n')];
+    const slow = ask('/slow');
+    const idle = await dial('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await once(idle, 'data');
     while (answerSlow === undefined) await new Promise((resolve) => setImmediate(resolve));
     let isClosed = false;

@@ -142,7 +142,8 @@ describe('the log of the all-in-one', () => {
     const made = join(folder, 'a', 'data');
     makeDataFolder(made);
     expect(statSync(made).mode & others).to.equal(0);
-    const [ours, foreign] = [join(folder, 'ours'), join(folder, 'foreign')];
+    const ours = join(folder, 'ours');
+    const foreign = join(folder, 'foreign');
     for (const one of [ours, foreign]) {
       mkdirSync(one);
       chmodSync(one, 0o755);

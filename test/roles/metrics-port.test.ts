@@ -41,7 +41,8 @@ describe('/metrics and /readyz', () => {
 
   for (const role of ROLES)
     it(`of ${role} serve metrics on METRICS_PORT only, and probes on PORT`, async () => {
-      const [port, metricsPort] = [await freePort(), await freePort()];
+      const port = await freePort();
+      const metricsPort = await freePort();
       const config = configOf(role, { PORT: String(port), METRICS_PORT: String(metricsPort) });
       const running = await startStandalone(role, config, SILENT);
       try {
@@ -124,7 +125,9 @@ describe('/metrics and /readyz', () => {
       const redis = openRedis(settings.REDIS_URL!);
       const commands = async (): Promise<number> =>
         Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))![1]);
-      const [commandsBefore, readsBefore, begunMs] = [await commands(), reads, performance.now()];
+      const commandsBefore = await commands();
+      const readsBefore = reads;
+      const begunMs = performance.now();
       const texts = new Set<string>();
       for (let left = SCRAPES; left > 0; left -= 50)
         for (const reply of await Promise.all(

@@ -100,7 +100,8 @@ describe('epochs that Postgres has noted', function () {
     await fund(engine, ALICE, { ETH: 100n });
     await ledger.settlement.settle(await eventsOf(engine));
     const [, folder] = (await redis.config('GET', 'dir')) as [string, string];
-    const [data, kept] = [join(folder, 'appendonlydir'), join(folder, 'kept')];
+    const data = join(folder, 'appendonlydir');
+    const kept = join(folder, 'kept');
     await kill();
     cpSync(data, kept, { recursive: true });
     await startAgain();

@@ -29,8 +29,17 @@ const CHECKS = [
 const ASKS_FOR_COPIES = 'hget copies names';
 
 const SCRIPTS = [
-  ...['check_rights', 'open_epoch', 'set_asset', 'set_market', 'move_funds', 'place_orders', 'cancel_orders'],
-  ...['find_unsettled', 'find_claim', 'trim_settled', 'read_book'],
+  'check_rights',
+  'open_epoch',
+  'set_asset',
+  'set_market',
+  'move_funds',
+  'place_orders',
+  'cancel_orders',
+  'find_unsettled',
+  'find_claim',
+  'trim_settled',
+  'read_book',
 ].map(loadScript);
 
 interface Recorder {
@@ -85,7 +94,8 @@ function shown([first, ...words]: readonly Buffer[]): string {
   const texts = words.map((word) => word.toString('latin1').replace(KEY, ''));
   // The size of a page depends on that of the events before.
   if (!name.startsWith('eval')) return [name, ...texts].join(' ').replace(/(?<=COUNT )\d+$/, '…');
-  const [body, keys] = [String(words[0]), Number(texts[1])];
+  const body = String(words[0]);
+  const keys = Number(texts[1]);
   const script = SCRIPTS.find(({ sha, source }) => sha === body || source === body);
   return [script?.name ?? body, ...texts.slice(2, 2 + keys), `+ ${texts.length - 2 - keys}`].join(' ');
 }

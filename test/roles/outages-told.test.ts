@@ -101,7 +101,8 @@ describe('a server that a setting names wrongly', function () {
   it('is reported with the setting, its address and the reason', async () => {
     const [redis, postgres, free] = await Promise.all([loneRedis(), freshDatabase(), freePort()]);
     const silentAt = `127.0.0.1:${(silent.address() as { port: number }).port}`;
-    const [redisAt, postgresAt] = [placeOf(redis), placeOf(postgres)];
+    const redisAt = placeOf(redis);
+    const postgresAt = placeOf(postgres);
     const redisCases: [url: string, place: string, reason: string][] = [
       [`redis://:hunter2@127.0.0.1:${free}`, `127.0.0.1:${free}`, 'the connection is refused'],
       [`redis://:hunter2@${silentAt}`, silentAt, 'it does not answer'],

@@ -50,7 +50,8 @@ function spread(event: EngineEvent, firstMs: number, pace: number): EngineEvent 
 export async function settleHistory(databaseUrl: string, options: HistoryOptions): Promise<History> {
   const ledger = openLedger({ databaseUrl });
   const generated = seededEvents(options.seed).next(options.events);
-  const [first, last] = [generated[0]!.timeMs, generated.at(-1)!.timeMs];
+  const first = generated[0]!.timeMs;
+  const last = generated.at(-1)!.timeMs;
   const pace = (options.days * DAY_MS) / (last - first);
   const events = generated.map((event) => spread(event, first, pace));
   const dice = random(options.seed);
@@ -153,7 +154,8 @@ export async function compareStatement(
     changes.map((change) => [change.sequence, change.what, change.asset, change.atoms]),
   );
   const balances = (timeMs: number) => history.before(timeMs).figures();
-  const [opening, closing] = [balances(fromMs), balances(toMs)];
+  const opening = balances(fromMs);
+  const closing = balances(toMs);
   for (const { symbol } of ASSETS) {
     const sum = (kind: string) =>
       ofKind(...(kind === 'change' ? CHANGES : [kind]))
@@ -185,7 +187,8 @@ export async function compareEverything(history: History, times: number): Promis
   const anyTime = (): number => history.startMs + dice.below(history.endMs - history.startMs);
   for (let count = 0; count < times; count += 1) {
     await compareBalances(history, anyTime());
-    const [one, other] = [anyTime(), anyTime()];
+    const one = anyTime();
+    const other = anyTime();
     await compareStatement(history, dice.pick(WALLETS), [Math.min(one, other), Math.max(one, other)]);
   }
   for (const month of monthsOf(history))

@@ -343,7 +343,8 @@ describe('the streams', function () {
       const { code, reason } = await watcher.ended;
       return [code, JSON.parse(reason).code];
     };
-    const [first, second] = [from('2001:db8:1:2::1'), from('2001:db8:1:2:ffff::9')];
+    const first = from('2001:db8:1:2::1');
+    const second = from('2001:db8:1:2:ffff::9');
     await inside(first, second);
     // From the same /64. Headers from the client itself are ignored.
     expect(await refusal(from('2001:db8:1:2:3:4:5:6'))).to.deep.equal([429, 'RATE_LIMITED']);
@@ -361,7 +362,8 @@ describe('the streams', function () {
 
   it('close a connection that does not answer a ping', async () => {
     const strict = await exchange.replica({ heartbeatMs: 300 });
-    const [alive, dead] = [see(strict.port, '/ws'), see(strict.port, '/ws', { autoPong: false })];
+    const alive = see(strict.port, '/ws');
+    const dead = see(strict.port, '/ws', { autoPong: false });
     expect((await dead.ended).code).to.equal(1006);
     await sleep(700);
     expect(alive.ws.readyState).to.equal(alive.ws.OPEN);
@@ -369,7 +371,8 @@ describe('the streams', function () {
 
   it('ask clients to reconnect, one after the other, when they stop', async () => {
     const leaving = await exchange.replica();
-    const [clients, steps] = [20, 50];
+    const clients = 20;
+    const steps = 50;
     const opened = Array.from({ length: clients }, () => see(leaving.port, '/ws'));
     await Promise.all(opened.map((one) => one.until(typed('ticker'))));
     let passed = 0;
@@ -406,7 +409,8 @@ describe('the streams', function () {
     const lost = await Promise.all(ports.map((port) => deaf(port, '/ws')));
     const reading = new WebSocket(`ws://127.0.0.1:${patient!.port}/ws`);
     try {
-      let [received, skipped] = [0, 0];
+      let received = 0;
+      let skipped = 0;
       reading.on('message', () => {
         received += 1;
       });

@@ -66,7 +66,8 @@ interface CopiesStart {
 export async function startCopies({ given, more = () => ({}), tls }: CopiesStart = {}): Promise<Copies> {
   const folder = given?.folder ?? mkdtempSync(join(tmpdir(), 'redbook-copies-'));
   const settings = [...asReplica, 'replicaof 127.0.0.1 1', 'repl-ping-replica-period 1'];
-  const [servers, links] = [new Map<string, RedisServer>(), new Map<string, Link>()];
+  const servers = new Map<string, RedisServer>();
+  const links = new Map<string, Link>();
   for (const [at, ports] of (given?.ports ?? (await freeCopyPorts())).entries()) {
     const securePort = tls && (await freePort());
     const link = await openLink(`redis://127.0.0.1:${securePort ?? ports.server}`, ports.link);
@@ -74,8 +75,11 @@ export async function startCopies({ given, more = () => ({}), tls }: CopiesStart
     const own = [...settings, `replica-announce-port ${ports.link}`];
     if (tls)
       own.push(
-        ...[`tls-port ${securePort}`, 'tls-replication yes', 'tls-auth-clients no'],
-        ...[`tls-cert-file ${tls.certificate}`, `tls-ca-cert-file ${tls.certificate}`],
+        `tls-port ${securePort}`,
+        'tls-replication yes',
+        'tls-auth-clients no',
+        `tls-cert-file ${tls.certificate}`,
+        `tls-ca-cert-file ${tls.certificate}`,
         `tls-key-file ${tls.key}`,
       );
     const asked = { ...more(at), port: ports.server, settings: own };

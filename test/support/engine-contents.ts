@@ -25,7 +25,8 @@ async function fieldsOf(
   hash: EngineHash,
 ): Promise<{ sequence: number; fields: Map<string, string> }> {
   const fields = new Map<string, string>();
-  let [cursor, sequence]: [string | null, number] = [null, 0];
+  let cursor: string | null = null;
+  let sequence: number = 0;
   do {
     const page = await engine.pages.scanFields(hash, cursor);
     for (const [name, value] of page.fields) fields.set(name, value.toString());

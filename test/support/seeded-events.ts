@@ -119,7 +119,8 @@ export function seededEvents(seed: number): SeededEvents {
   const place = (): EventBody => {
     const market = dice.pick(MARKETS);
     const type = dice.chance(0.15) ? 'market' : 'limit';
-    const [wallet, side] = [dice.pick(WALLETS), dice.pick(['buy', 'sell'] as const)];
+    const wallet = dice.pick(WALLETS);
+    const side = dice.pick(['buy', 'sell'] as const);
     const timeInForce = type === 'limit' && dice.chance(0.7) ? 'GTC' : 'IOC';
     const leverage = dice.pick([null, null, 1, 50]);
     const priceTicks = type === 'limit' ? BigInt(100_000 + dice.below(40)) : null;

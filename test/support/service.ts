@@ -121,7 +121,8 @@ export async function operate(settings: Record<string, string>, ...command: stri
     cwd: ROOT,
     env: environment('operator', settings),
   });
-  let [out, err] = ['', ''];
+  let out = '';
+  let err = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text;
   });

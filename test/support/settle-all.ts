@@ -18,7 +18,8 @@ export async function settleAll(
   { behind = 0, trims = true }: SettleOptions = {},
 ): Promise<void> {
   for (;;) {
-    const [cursor, { sequence }] = [await ledger.settlement.cursor(), await engine.reads.state()];
+    const cursor = await ledger.settlement.cursor();
+    const { sequence } = await engine.reads.state();
     const events = await engine.outbox.readEvents(cursor, BATCH);
     const settled = await ledger.settlement.settle(
       events.filter((event) => event.sequence <= sequence - behind),

@@ -24,7 +24,8 @@ export const obtainValkey = (): Promise<Program | undefined> =>
 async function withBackports<T>(work: () => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-backports-'));
   const { APT_CONFIG: before } = process.env;
-  const [configuration, sources] = [join(folder, 'apt.conf'), join(folder, 'sources.list')];
+  const configuration = join(folder, 'apt.conf');
+  const sources = join(folder, 'sources.list');
   writeFileSync(sources, `${textOf('/etc/apt/sources.list')}\n${backports()}\n`);
   writeFileSync(configuration, `Dir::Etc::SourceList "${sources}";\n`);
   process.env.APT_CONFIG = configuration;

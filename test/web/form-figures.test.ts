@@ -217,7 +217,10 @@ describe('the preview in words', () => {
   it('sends a market order as a limit order that never rests, at the worst price shown and the slippage', () => {
     const market = { type: 'market', price: '' } as const;
     expect(plannedOf({ ...market, size: '0.3' }, 10n ** 12n).plan?.order).to.deep.include({
-      ...{ type: 'limit', timeInForce: 'IOC', price: '2020.05', size: '0.3' },
+      type: 'limit',
+      timeInForce: 'IOC',
+      price: '2020.05',
+      size: '0.3',
     });
     expect(wordsOf({ ...market, size: '0.3' }, 10n ** 12n).sentence).to.equal(
       'Buy 0.3 ETH at 2020.05 USDC or better (the worst price shown and 1 %), the rest is dropped.',

@@ -4,7 +4,10 @@ import { expect } from 'chai';
 import { arrowsOf, linesOf } from '../../src/web/figures/own-marks.ts';
 
 const order = (price: string | null, side: 'buy' | 'sell' = 'buy', market = 'ETH/USDC') => ({
-  ...{ market, side, price, remainingSize: '0.5' },
+  market,
+  side,
+  price,
+  remainingSize: '0.5',
 });
 const candle = (time: number) => ({ time, open: '1', high: '1', low: '1', close: '1', volume: '1' });
 
@@ -30,7 +33,9 @@ describe('own marks in the chart', () => {
 
   it('draw one arrow for each candle and side with fills, where the candle is drawn', () => {
     const fill = (createdAt: string, side: 'buy' | 'sell' = 'buy') => ({
-      ...{ market: 'ETH/USDC', side, createdAt },
+      market: 'ETH/USDC',
+      side,
+      createdAt,
     });
     const fills = [
       fill('2026-01-05T09:31:59.999Z'),

@@ -99,7 +99,8 @@ describe('the preview of an order', () => {
 
 /** Publishes a market, and returns its rules as the page makes them of the published record. */
 async function publish({ engine }: EngineFixture, index: number, grid: Grid): Promise<Market> {
-  const [base, quote] = [`B${index}`, `Q${index}`];
+  const base = `B${index}`;
+  const quote = `Q${index}`;
   await engine.assets.set({ symbol: base, scale: grid.scales[0] });
   await engine.assets.set({ symbol: quote, scale: grid.scales[1] });
   const market = await engine.markets.create(

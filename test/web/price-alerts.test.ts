@@ -6,7 +6,11 @@ import { MAX_ALERTS, type PriceAlert, reachedBy, readAlerts } from '../../src/we
 import { priceLine } from '../../src/web/figures/price-line.ts';
 
 const alertAt = (price: string, isRise: boolean): PriceAlert => ({
-  ...{ id: `${price} ${isRise}`, market: 'ETH/USDC', price, isRise, reachedAt: null },
+  id: `${price} ${isRise}`,
+  market: 'ETH/USDC',
+  price,
+  isRise,
+  reachedAt: null,
 });
 
 describe('price alerts', () => {
@@ -14,7 +18,8 @@ describe('price alerts', () => {
     reachedBy(alerts, () => mark, 5).map((alert) => alert.reachedAt);
 
   it('are reached by a mark at the price or beyond it, from their own side, to the last digit', () => {
-    const [rise, fall] = [alertAt('9007199254740993.1', true), alertAt('9007199254740993.1', false)];
+    const rise = alertAt('9007199254740993.1', true);
+    const fall = alertAt('9007199254740993.1', false);
     expect(reachedAt('9007199254740993.1', rise, fall)).to.deep.equal([5, 5]);
     expect(reachedAt('9007199254740993.2', rise, fall)).to.deep.equal([5, null]);
     expect(reachedAt('9007199254740993.0', rise, fall)).to.deep.equal([null, 5]);
@@ -44,7 +49,9 @@ describe('the line of prices', () => {
       { time: 180, price: '1990' },
     ];
     expect(priceLine(moments)).to.deep.equal({
-      ...{ points: '0.0,500.0 500.0,0.0 1000.0,1000.0', low: '1990', high: '2010' },
+      points: '0.0,500.0 500.0,0.0 1000.0,1000.0',
+      low: '1990',
+      high: '2010',
     });
     expect(priceLine(moments.slice(0, 1))).to.equal(null);
     const flat = moments.map(({ time }) => ({ time, price: '7' }));

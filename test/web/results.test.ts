@@ -8,9 +8,18 @@ const marketOf = (symbol: string) =>
   symbol === 'ETH/USDC'
     ? composeMarket(
         {
-          ...{ symbol, status: 'active', sellEnabled: true, visible: true, feeBps: 10, networkId: '1' },
-          ...{ tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null },
-          ...{ referencePrice: null, selfTrade: 'expire_taker' },
+          symbol,
+          status: 'active',
+          sellEnabled: true,
+          visible: true,
+          feeBps: 10,
+          networkId: '1',
+          tickSize: '0.01',
+          sizeStep: '0.0001',
+          minOrderSize: null,
+          maxOrderSize: null,
+          referencePrice: null,
+          selfTrade: 'expire_taker',
         },
         0,
         { symbol: 'ETH', scale: 8 },
@@ -19,7 +28,12 @@ const marketOf = (symbol: string) =>
     : undefined;
 
 const fill = (side: 'buy' | 'sell', size: string, notional: string, feeAmount: string) => ({
-  ...{ id: '1', market: 'ETH/USDC', side, size, notional, feeAmount },
+  id: '1',
+  market: 'ETH/USDC',
+  side,
+  size,
+  notional,
+  feeAmount,
 });
 
 /** @param fills oldest first */

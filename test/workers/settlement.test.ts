@@ -320,7 +320,8 @@ describe('settlement', function () {
       const stream = new ShortStream(seededEvents(18).next(EVENTS));
       const writes: { from: number; isBegun: boolean; isKnown: Promise<void> }[] = [];
       const held = new Set<readonly EngineEvent[]>();
-      let [maxHeld, readsMeanwhile] = [0, 0];
+      let maxHeld = 0;
+      let readsMeanwhile = 0;
       let afterRead = (): void => undefined;
       const heldNow = (): number => [...held].flat().reduce((sum, event) => sum + weightOf(event), 0);
       const engine: EventSource = {

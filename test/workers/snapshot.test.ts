@@ -290,7 +290,11 @@ describe('frames of the snapshot workers', function () {
       const messages = [
         writeMessage(100, ['a', 'b']),
         writeMessage(101, ['c']),
-        ...['', 'garbage', 'NaN\ngarbage', '-3\ngarbage', `${10 ** 20}\ngarbage`],
+        '',
+        'garbage',
+        'NaN\ngarbage',
+        '-3\ngarbage',
+        `${10 ** 20}\ngarbage`,
         writeMessage(101, ['late']),
         writeMessage(99, ['later']),
         writeMessage(102, []),

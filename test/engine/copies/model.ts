@@ -181,7 +181,9 @@ const has = (list: number, server: number): boolean => (list & bit(server)) !== 
 const size = (list: number): number => SERVERS.filter((server) => has(list, server)).length;
 
 // The upper bits of an entry are its kind, so that no entry is 0 or 1.
-const [EPOCH, ORDER, LIST] = [1, 2, 4];
+const EPOCH = 1;
+const ORDER = 2;
+const LIST = 4;
 const KIND_SHIFT = 12;
 const entryOf = (kind: number, value: number): string => String.fromCharCode((kind << KIND_SHIFT) | value);
 const begunEpoch = (epoch: number): string => entryOf(EPOCH, epoch);
@@ -197,7 +199,8 @@ const valueAt = (log: Log, at: number): number => log.charCodeAt(at) & ((1 << KI
 const idAt = (orders: Log, at: number): number => valueAt(orders, at) & 0xff;
 
 function showEntry(log: Log, at: number): string {
-  const [kind, value] = [kindAt(log, at), valueAt(log, at)];
+  const kind = kindAt(log, at);
+  const value = valueAt(log, at);
   if (kind === EPOCH) return `e${value}`;
   if (kind === LIST) return `c${(value & ~MADE_AFTER) >> 3}:${value & 7}${value & MADE_AFTER ? "'" : ''}`;
   return `o${value >> 8}@${(value >> 4) & 15}.${value & 15}`;
@@ -567,7 +570,13 @@ function nameAndCarryOut(state: State, at: number, rules: Rules, step: Step): vo
 
 /** A row that keepers carry out from now on. */
 const namingOf = ({ server, epoch, version, isFound }: Postgres, isMadeAfter: boolean): Naming => ({
-  ...{ server, epoch, version, isFound, runAnew: 0, isCarriedOut: false, isMadeAfter },
+  server,
+  epoch,
+  version,
+  isFound,
+  runAnew: 0,
+  isCarriedOut: false,
+  isMadeAfter,
 });
 
 /** Postgres names a server, and keepers find it fit to lead. */
@@ -647,7 +656,8 @@ function note(state: State, at: number, rules: Rules, step: Step): void {
   if (!mayBegin || (isOfPostgres && !isFit)) return;
   const noted = Math.max(epochOf(log), postgres.epoch) + 1;
   const leaves = rules.waitsFor === 'the named' && begunOn !== at ? bit(begunOn) : 0;
-  const [version, members] = [postgres.version + 1, postgres.members & ~leaves];
+  const version = postgres.version + 1;
+  const members = postgres.members & ~leaves;
   const former = size(members) >= LEAST ? 0 : postgres.former | leaves;
   step(`Postgres notes epoch ${noted} on ${at}`, changed(state, at, { noted }), {
     postgres: { ...postgres, epoch: noted, begunOn: at, server: at, version, members, former, joining: 0 },
@@ -707,7 +717,8 @@ function changeList(state: State, at: number, rules: Rules, step: Step): void {
   const isMember = has(members, at);
   if (isSeenInStep(state, at)) becomeKnown(state, at, step);
   if (state.left.changes > 0 && isMember && size(members) >= 2) {
-    const [rest, left] = [members & ~bit(at), spent(state, 'changes')];
+    const rest = members & ~bit(at);
+    const left = spent(state, 'changes');
     const { version } = nextList(state, rest);
     if (rules.shrinksPostgresFirst) step(`${at} leaves`, servers, { ...nextRow(state, rest, joining), left });
     else if (servers[postgres.server]!.open > 0 && !lists.some((one) => one.version === version))
@@ -728,7 +739,8 @@ function changeList(state: State, at: number, rules: Rules, step: Step): void {
 
 /** True for a replica of the primary in the epoch of the row that has everything. */
 function isSeenInStep({ servers, postgres }: State, at: number): boolean {
-  const [server, leader] = [servers[at]!, servers[postgres.server]!];
+  const server = servers[at]!;
+  const leader = servers[postgres.server]!;
   const isLed = runsOn(leader) && epochOf(leader.log) === postgres.epoch && postgres.isFound;
   const follows = server.isUp && !server.isPrimary && server.follows === postgres.server && !server.isLoading;
   return isLed && follows && server.log === leader.log;
@@ -746,7 +758,10 @@ function becomeKnown(state: State, at: number, step: Step): void {
 
 /** The list of the next version, for the named primary. */
 const nextList = ({ postgres: { version, server }, isPutBack }: State, list: number): GivenList => ({
-  ...{ version: version + 1, server, list, isMadeAfter: isPutBack },
+  version: version + 1,
+  server,
+  list,
+  isMadeAfter: isPutBack,
 });
 
 /** Changes the row, whose list keepers give to the primary at any later time. */

@@ -226,7 +226,8 @@ for (const { of, obtain } of SERVERS)
     });
 
     it('do not trust an acknowledgement of a copy whose own file lacks what was copied to it', async () => {
-      const [primary, copy] = [servers[0]!, servers[1]!];
+      const primary = servers[0]!;
+      const copy = servers[1]!;
       const server = copies.servers.get(names[1]!)!;
       const [host, port] = names[0]!.split(':') as [string, string];
       // A server that was started again is copied whole.

@@ -146,8 +146,12 @@ export class Ground {
 
   async credit(wallets: readonly string[], asset: string, amount: string): Promise<void> {
     const movements = wallets.map((wallet) => ({
-      ...{ reference: `${this.#name} ${asset} ${wallet}`, kind: 'deposit', reason: 'attack' },
-      ...{ wallet, asset, amount },
+      reference: `${this.#name} ${asset} ${wallet}`,
+      kind: 'deposit',
+      reason: 'attack',
+      wallet,
+      asset,
+      amount,
     }));
     for (let at = 0; at < movements.length; at += MOVEMENTS_AT_ONCE) {
       const body = { movements: movements.slice(at, at + MOVEMENTS_AT_ONCE) };

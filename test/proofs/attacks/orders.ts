@@ -200,7 +200,9 @@ export const fullEngine: Attack = fillingServer(
     await ground.credit(wallets, 'USDC', '1000');
     await redis.config('SET', 'maxmemory', (await memoryOf(redis)) + LEFT_BYTES);
     const order = () => ({
-      ...{ side: 'buy', price: LOW, size: 0.001 },
+      side: 'buy',
+      price: LOW,
+      size: 0.001,
       clientOrderId: `${LONG_ID}${ground.serial()}`,
     });
     for (const wallet of wallets)

@@ -44,7 +44,11 @@ describe('a million unanswered challenges', function () {
       await fixture.redis.eval(
         ISSUE,
         0,
-        ...[challengeKey('eip712', ''), from, from + OF_SCRIPT, record, lifetimeMs],
+        challengeKey('eip712', ''),
+        from,
+        from + OF_SCRIPT,
+        record,
+        lifetimeMs,
       );
   };
 

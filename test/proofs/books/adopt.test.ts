@@ -179,7 +179,8 @@ describe('books: adopt', function () {
       const add = (asset: string, atoms: bigint): void => {
         sums[asset] = (sums[asset] ?? 0n) + atoms;
       };
-      let [page, adoptions] = [await exchange.old.statements.page(span, null, 1), 0];
+      let page = await exchange.old.statements.page(span, null, 1);
+      let adoptions = 0;
       for (;;) {
         for (const line of page.stated)
           if (line.kind === 'adoption') {

@@ -283,7 +283,8 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
       const found = (await redis.callBuffer('HGETALL', key)) as Buffer[];
       const seen = new Set<string>();
       for (let at = 0; at < found.length; at += 2) {
-        const [field, value] = [found[at]!, found[at + 1]!];
+        const field = found[at]!;
+        const value = found[at + 1]!;
         if (field.toString() === 'state') {
           corruptions.push(...stateCorruptions(key, value));
           continue;

@@ -119,7 +119,8 @@ const order = (base: string, fields: object): object => ({ market: symbolOf(base
 
 /** Places an order of each kind and compares its outcome with the market's expected rules. */
 async function expectRules(exchange: Exchange, market: Market, at: number): Promise<void> {
-  const [maker, taker] = [exchange.maker[at]!, exchange.taker[at]!];
+  const maker = exchange.maker[at]!;
+  const taker = exchange.taker[at]!;
   const base = market.base.symbol;
   const sell = await answered(() => maker.order(order(base, { side: 'sell' })));
   const code = refusalUnder(market);
@@ -220,7 +221,8 @@ describe('books: market changes that were lost with the engine', function () {
 
     it(`leave no trace of a market after a rebuild, with connections that were ${connections}`, async () => {
       const { engine, maker, taker } = exchange;
-      const [GHOST, HEIR] = [`GHOST${connections[0]!.toUpperCase()}`, `HEIR${connections[0]!.toUpperCase()}`];
+      const GHOST = `GHOST${connections[0]!.toUpperCase()}`;
+      const HEIR = `HEIR${connections[0]!.toUpperCase()}`;
       await exchange.market({ symbol: `${GHOST}/USDC`, minOrderSize: null });
       await exchange.market({ symbol: `${GHOST}/FEE`, minOrderSize: null });
       await exchange.credit(maker[0]!.wallet, { [GHOST]: '1000' });

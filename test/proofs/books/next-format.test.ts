@@ -102,7 +102,8 @@ describe('an engine of another format', function () {
 
   it('leaves the ledger to the release that still settles until the engine is replaced', async () => {
     await setFormat('4');
-    let [checks, migrations] = [0, 0];
+    let checks = 0;
+    let migrations = 0;
     const { lifecycle } = fixture.engine;
     const migrated = untilMigrated({
       checkFormat: () => {

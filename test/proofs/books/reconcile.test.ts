@@ -78,11 +78,13 @@ describe('books: reconcile', function () {
           '--reference',
           `load ${wallet} ${asset}`,
         );
-    let [isTrading, commands] = [true, 0];
+    let isTrading = true;
+    let commands = 0;
     const trade = async (wallet: string, index: number): Promise<void> => {
       for (let turn = 0; isTrading; turn += 1) {
         commands += 1;
-        const [market, side] = [dice.pick(BUSY_MARKETS), dice.pick(['buy', 'sell'] as const)];
+        const market = dice.pick(BUSY_MARKETS);
+        const side = dice.pick(['buy', 'sell'] as const);
         const price = String(2000 + dice.below(9) - 4);
         const clientOrderId = dice.chance(0.5) ? `load ${index} ${turn}` : null;
         await fixture.place({ wallet, market, side, price, size: `0.0${1 + dice.below(9)}`, clientOrderId });
@@ -221,12 +223,20 @@ describe('books: reconcile while many orders are placed', () => {
 
   it('reads each new order once, however many pages the set has', async () => {
     const order = (number: number): FollowedOrder => ({
-      ...{ id: hex(number), wallet: MAKER, market: 'ETH/USDC', side: 'buy', priceTicks: 1n, sizeSteps: 1n },
-      ...{ remainingSteps: 1n, clientOrderId: null },
+      id: hex(number),
+      wallet: MAKER,
+      market: 'ETH/USDC',
+      side: 'buy',
+      priceTicks: 1n,
+      sizeSteps: 1n,
+      remainingSteps: 1n,
+      clientOrderId: null,
       units: { base: 'ETH', quote: 'USDC', baseAtomsPerStep: 1n, quoteAtomsPerLot: 1n },
     });
     const ordersPlaced: FollowedOrder[] = [];
-    let [pages, placements, seen] = [0, 0, 0];
+    let pages = 0;
+    let placements = 0;
+    let seen = 0;
     const follower = {
       ordersPlaced,
       order: () => undefined,

@@ -71,7 +71,11 @@ export const prove = (fault: Planted, options: ProofOptions): Promise<Proof> =>
     const under = underOf(fault);
     const folder = join(options.folder, name.replaceAll(/\W+/g, '-'));
     const results = await runCampaign({
-      ...{ ...options, folder, release, rounds: Number(own.get('rounds') ?? 1), isHasty: true },
+      ...options,
+      folder,
+      release,
+      rounds: Number(own.get('rounds') ?? 1),
+      isHasty: true,
       faults: [...FAULTS, ...COPIES].filter((one) => one.name === under),
     });
     rmSync(folder, { recursive: true, force: true });

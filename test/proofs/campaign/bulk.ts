@@ -51,7 +51,9 @@ export async function openFlood(cluster: Cluster): Promise<Flood> {
   const counts = { placed: 0, unknown: 0 };
   const usual = {
     ...({ market: BULK, type: 'limit', timeInForce: 'GTC', postOnly: false, reduceOnly: false } as const),
-    ...{ leverage: null, price: parseDecimal('100')!, size: parseDecimal('0.001')! },
+    leverage: null,
+    price: parseDecimal('100')!,
+    size: parseDecimal('0.001')!,
   };
   let serial = 0;
   let inFlight = 0;
@@ -81,7 +83,8 @@ export async function openFlood(cluster: Cluster): Promise<Flood> {
   let isStopping = false;
   let working: Promise<number> = Promise.resolve(0);
   const work = async (perSecond: number): Promise<number> => {
-    const [begunMs, before] = [performance.now(), counts.placed];
+    const begunMs = performance.now();
+    const before = counts.placed;
     const seconds = (): number => (performance.now() - begunMs) / 1_000;
     for (let sent = 0; !isStopping; await sleep(TURN_MS)) {
       for (; sent < seconds() * perSecond && inFlight < MAX_IN_FLIGHT; sent += 1) void placeOne();
@@ -192,8 +195,14 @@ async function placeOne(engine: Engine, index: number): Promise<void> {
   const { outcome } = await engine.orders.place({
     wallet: takes ? TAKER : walletOf(index),
     request: {
-      ...{ market: BULK, side: takes ? 'sell' : 'buy', type: 'limit', clientOrderId: null },
-      ...{ timeInForce: takes ? 'IOC' : 'GTC', postOnly: false, reduceOnly: false, leverage: null },
+      market: BULK,
+      side: takes ? 'sell' : 'buy',
+      type: 'limit',
+      clientOrderId: null,
+      timeInForce: takes ? 'IOC' : 'GTC',
+      postOnly: false,
+      reduceOnly: false,
+      leverage: null,
       price: parseDecimal((cents / 100).toFixed(2))!,
       size: parseDecimal('0.0001')!,
     },

@@ -12,8 +12,10 @@ import { type Fault, inTurn, type Machine } from './faults/fault.ts';
 import { FAULTS } from './faults/index.ts';
 
 const KILLED = [
-  ...['kill api', 'custody: kill an operator-api and settlement'],
-  ...['kill the engine Redis', 'kill Postgres'],
+  'kill api',
+  'custody: kill an operator-api and settlement',
+  'kill the engine Redis',
+  'kill Postgres',
 ];
 const BROKEN = 'loses the fee';
 

@@ -227,7 +227,11 @@ function hasLongJournal(place: string): boolean {
 }
 
 const notRun = (fault: Fault, reason: string): Result => ({
-  ...{ fault: fault.name, rounds: 0, violations: [], mayBreak: fault.mayBreak ?? 'nothing', notRun: reason },
+  fault: fault.name,
+  rounds: 0,
+  violations: [],
+  mayBreak: fault.mayBreak ?? 'nothing',
+  notRun: reason,
   ...sumOf([]),
 });
 
@@ -247,7 +251,10 @@ function openFigures({ model, driver }: Stage): (healedMs: number[], notes: stri
   const begunMs = performance.now();
   driver.answers.longestMs = 0;
   return (healedMs, notes) => ({
-    ...{ healedMs, notes, longestMs: driver.answers.longestMs, tookMs: performance.now() - begunMs },
+    healedMs,
+    notes,
+    longestMs: driver.answers.longestMs,
+    tookMs: performance.now() - begunMs,
     requests: model.requests - requests,
     unknowns: model.unknowns - unknowns,
   });
@@ -264,11 +271,13 @@ async function runFault(
   progress: Progress,
   isRestLast: boolean,
 ): Promise<Result> {
-  const [left, rounds] = [roundsLeft(options, fault, progress), roundsOf(options, fault)];
+  const left = roundsLeft(options, fault, progress);
+  const rounds = roundsOf(options, fault);
   const violations: Violation[] = [];
   const figures: Figures[] = [];
   let sinceRest: number[] = [];
-  let [healedMs, notes]: [number[], string[]] = [[], []];
+  let healedMs: number[] = [];
+  let notes: string[] = [];
   let figuresNow = openFigures(stage);
   let sinceIntent = stage.model.lastIntent;
   let run = 0;
@@ -313,7 +322,10 @@ function sceneOf(
   { round, sinceIntent, notes }: { round: number; sinceIntent: number; notes: string[] },
 ): Scene {
   return {
-    ...{ cluster: stage.cluster, driver: stage.driver, sinceIntent, round },
+    cluster: stage.cluster,
+    driver: stage.driver,
+    sinceIntent,
+    round,
     bulk: options.bulk ?? (isShort(options) ? SHORT_BULK : BULK_ORDERS),
     dice: random(options.seed * 31 + round + seedOf(fault.name)),
     isShort: roundsOf(options, fault) < fault.rounds,

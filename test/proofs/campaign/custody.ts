@@ -25,7 +25,9 @@ const MAX_RECENT = 40;
 const SHY_MS = 250;
 
 const KNOWN_REFUSALS: ReadonlySet<unknown> = new Set([
-  ...['INSUFFICIENT_BALANCE', 'CAP_EXCEEDED', 'UNKNOWN_WITHDRAWAL'],
+  'INSUFFICIENT_BALANCE',
+  'CAP_EXCEEDED',
+  'UNKNOWN_WITHDRAWAL',
 ]);
 
 interface Asked {
@@ -260,7 +262,11 @@ class Desk implements Custody {
     const [{ movement }] = asked as [Asked];
     const reason = 'the campaign';
     const all = asked.map(({ wallet, movement: { kind, reference, asset, amount } }) => ({
-      ...{ kind: kind === 'credit' ? 'deposit' : 'withdrawal', reference, asset, amount, reason },
+      kind: kind === 'credit' ? 'deposit' : 'withdrawal',
+      reference,
+      asset,
+      amount,
+      reason,
       wallet: wallets[wallet]!.address,
     }));
     const [{ kind: _, ...one }] = all as [(typeof all)[number]];

@@ -52,8 +52,12 @@ const DEADLINES = { share: 0.15, soonMs: 40, lateMs: 3_000 };
 
 /** Paths of other reads. */
 const READ: readonly string[] = [
-  ...['/v1/markets', '/v1/trades', '/v1/market-data/pairs', '/v1/market-data/summary'],
-  ...['/v1/market-data/tickers', '/v1/market-data/trades/BTC_USDC?limit=50'],
+  '/v1/markets',
+  '/v1/trades',
+  '/v1/market-data/pairs',
+  '/v1/market-data/summary',
+  '/v1/market-data/tickers',
+  '/v1/market-data/trades/BTC_USDC?limit=50',
 ];
 
 const GONE = 'ORDER_NOT_FOUND';

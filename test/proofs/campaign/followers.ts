@@ -56,7 +56,8 @@ export function openFollowers(
   onViolation: (invariant: string, detail: string) => void,
 ): Followers {
   const all = driver.wallets.slice(0, traders).map((wallet): Follower => ({ wallet, cursor: '', told: [] }));
-  let [isLossy, isStopping] = [false, false];
+  let isLossy = false;
+  let isStopping = false;
   let agents: Agent[] = [];
   let refusals: string[] = [];
   let since = 0;

@@ -7,15 +7,27 @@ import { Model } from './model.ts';
 const ID = '00001ffffffffcf89b0004000000000100';
 
 const order = (own: Partial<OrderBody> = {}): OrderBody => ({
-  ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1_000, size: 1, clientOrderId: 'c1' },
+  market: 'ETH/USDC',
+  side: 'buy',
+  type: 'limit',
+  price: 1_000,
+  size: 1,
+  clientOrderId: 'c1',
   ...own,
 });
 
 const asked = (n: number, body: OrderBody): Entry => ({
-  ...{ entry: 'intent', n, wallet: 0, does: 'place', order: body },
+  entry: 'intent',
+  n,
+  wallet: 0,
+  does: 'place',
+  order: body,
 });
 const shown = (n: number, status: string): Entry => ({
-  ...{ entry: 'outcome', n, is: 'ok', shown: [{ id: ID, status }] },
+  entry: 'outcome',
+  n,
+  is: 'ok',
+  shown: [{ id: ID, status }],
 });
 
 const modelOf = (...entries: readonly Entry[]): Model => {
@@ -98,7 +110,10 @@ describe('the model of a campaign', () => {
 
   it('reports an id that stands for two orders', () => {
     const model = modelOf(asked(1, order()), shown(1, 'resting'), asked(2, order()), {
-      ...{ entry: 'outcome', n: 2, is: 'ok', shown: [{ id: `1${ID.slice(1)}`, status: 'resting' }] },
+      entry: 'outcome',
+      n: 2,
+      is: 'ok',
+      shown: [{ id: `1${ID.slice(1)}`, status: 'resting' }],
     });
     expect(model.contradictions).to.have.length(1);
   });

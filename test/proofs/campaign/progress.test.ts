@@ -7,7 +7,12 @@ import { expect } from 'chai';
 import { openProgress, sumOf } from './journal.ts';
 
 const figures = (requests: number, notes: string[] = []) => ({
-  ...{ requests, unknowns: 1, healedMs: [requests], longestMs: requests, tookMs: requests, notes },
+  requests,
+  unknowns: 1,
+  healedMs: [requests],
+  longestMs: requests,
+  tookMs: requests,
+  notes,
 });
 
 describe('the progress of a campaign', () => {
@@ -39,7 +44,12 @@ describe('the progress of a campaign', () => {
 
   it('adds up figures of rounds', () => {
     expect(sumOf([figures(3, ['a']), figures(5, ['b'])])).to.deep.equal({
-      ...{ requests: 8, unknowns: 2, healedMs: [3, 5], longestMs: 5, tookMs: 8, notes: ['a', 'b'] },
+      requests: 8,
+      unknowns: 2,
+      healedMs: [3, 5],
+      longestMs: 5,
+      tookMs: 8,
+      notes: ['a', 'b'],
     });
     expect(sumOf([])).to.deep.equal({ ...figures(0), unknowns: 0, healedMs: [] });
   });

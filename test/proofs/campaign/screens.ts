@@ -66,7 +66,8 @@ export function openScreens(
     if (frame === undefined) onViolation('streams', `no frame, but ${text.slice(0, 80)}, for ${symbol}`);
     if (frame?.type !== 'market' || frame.book === undefined) return;
     shownIds.look({ trades: frame.trades });
-    const [bid, ask] = [frame.book.bids[0]?.price, frame.book.asks[0]?.price];
+    const bid = frame.book.bids[0]?.price;
+    const ask = frame.book.asks[0]?.price;
     latest.set(socket, { bid, ask });
     if (bid !== undefined && ask !== undefined && bid >= ask)
       onViolation('book', `a frame of ${symbol} is crossed: ${bid} and ${ask}`);

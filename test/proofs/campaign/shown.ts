@@ -28,7 +28,8 @@ interface Body {
 const ORDER_ID = /^[0-9a-f-]{32,36}$/;
 
 export function openShownIds(): ShownIds {
-  const [orders, trades] = [new Set<string>(), new Set<string>()];
+  const orders = new Set<string>();
+  const trades = new Set<string>();
   let isLossy = false;
   const noteOrder = ({ id, fills = [] }: Named): void => {
     if (typeof id === 'string' && ORDER_ID.test(id)) orders.add(id);

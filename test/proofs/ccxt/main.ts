@@ -112,7 +112,8 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   postOnly: [true, false],
 };
 /** 2009 to 2038: between the first block and the last second of 32 bits. */
-const [FIRST_MS, LAST_MS] = [1_230_940_800_000, 2_147_483_648_000];
+const FIRST_MS = 1_230_940_800_000;
+const LAST_MS = 2_147_483_648_000;
 
 /** Holds a structure against the members, types and bounds that CCXT names. */
 function check(kind: keyof typeof MEMBERS, one: Any): void {
@@ -345,11 +346,14 @@ await withServers(async () => {
   await once(server, 'listening');
   const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const open = (privateKey: string): Any => new Redbook({ privateKey, urls: { api } });
-  const [buyer, seller] = [Wallet.createRandom(), Wallet.createRandom()];
+  const buyer = Wallet.createRandom();
+  const seller = Wallet.createRandom();
   await fixture.credit(buyer.address.toLowerCase(), { USDC: '1000' });
   await fixture.credit(seller.address.toLowerCase(), { ETH: '1' });
   await prove(() => open(buyer.privateKey), open(seller.privateKey));
-  const [third, maker, taker] = [Wallet.createRandom(), Wallet.createRandom(), Wallet.createRandom()];
+  const third = Wallet.createRandom();
+  const maker = Wallet.createRandom();
+  const taker = Wallet.createRandom();
   await fixture.credit(third.address.toLowerCase(), { USDC: '1000' });
   await fixture.credit(maker.address.toLowerCase(), { ETH: '4' });
   await fixture.credit(taker.address.toLowerCase(), { USDC: '30000' });

@@ -150,8 +150,14 @@ describe('the examples', function () {
 
   it('compile in a strict project', async () => {
     const compilerOptions = {
-      ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true },
-      ...{ target: 'es2022', module: 'nodenext', lib: ['es2023'], types: ['node'] },
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      noEmit: true,
+      target: 'es2022',
+      module: 'nodenext',
+      lib: ['es2023'],
+      types: ['node'],
     };
     expect(await packed.compile({ compilerOptions, files: NAMES.map((name) => `${name}.ts`) })).to.equal('');
   });
@@ -197,7 +203,8 @@ describe('the examples', function () {
     const env = hasPackage ? {} : { PYTHONPATH: join(ROOT, 'test/client/stand-in') };
     const python = (name: string, wallet: keyof typeof wallets, ...args: string[]): Running =>
       start(['python3', '-B', join(EXAMPLES, 'python', name), ...args], service.url, wallet, env);
-    const [maker, recorder] = [python('market_maker.py', 'maker'), python('recorder.py', 'maker')];
+    const maker = python('market_maker.py', 'maker');
+    const recorder = python('recorder.py', 'maker');
     await eventually('Python quotes', () => maker.output().includes('sell 2004.01 resting'), 60_000);
     expect(maker.output()).to.include('buy 1999.99 resting');
     const taker = python('taker.py', 'taker', '0.05', '2010');

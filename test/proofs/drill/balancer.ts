@@ -37,7 +37,8 @@ export interface LogLine {
 /** @param slots all places of `api` and `stream` replicas, including those that are empty at first */
 export async function startBalancer(folder: string, slots: readonly Slot[]): Promise<Balancer> {
   const haproxy = await obtainHaproxy(console.log);
-  const [port, monitorPort] = [await freePort(), await freePort()];
+  const port = await freePort();
+  const monitorPort = await freePort();
   writeFileSync(join(folder, 'haproxy.cfg'), configOf(slots, port, monitorPort));
   const program: ServerProgram = {
     name: 'HAProxy',

@@ -74,7 +74,12 @@ function openLoad(folder: string, port: number, { seed, wallets }: LoadOptions):
   const model = new Model();
   const shownIds = openShownIds();
   const driver = new Driver({
-    ...{ seed, traders: wallets, ports: [port], journal, model, onViolation: found },
+    seed,
+    traders: wallets,
+    ports: [port],
+    journal,
+    model,
+    onViolation: found,
     onAsked({ method, path, tookMs: took, connection, reply }) {
       shownIds.look(bodyOf(reply));
       const kind = kindOf(method, path);
@@ -91,7 +96,12 @@ function openLoad(folder: string, port: number, { seed, wallets }: LoadOptions):
     },
   });
   return {
-    ...{ driver, shownIds, tookMs, failures, violations, found },
+    driver,
+    shownIds,
+    tookMs,
+    failures,
+    violations,
+    found,
     close() {
       driver.close();
       journal.close();
@@ -234,7 +244,9 @@ async function drive(scene: Scene): Promise<Outcome> {
   const phases: Phase[] = [];
   const phase = async (name: string, work: () => Promise<unknown>): Promise<void> => {
     say(`${name} …`);
-    const [fromMs, before, heldUpMs] = [Date.now(), driver.answers.count, watchOverMachine()];
+    const fromMs = Date.now();
+    const before = driver.answers.count;
+    const heldUpMs = watchOverMachine();
     await work();
     phases.push({
       name,
@@ -295,7 +307,13 @@ async function drive(scene: Scene): Promise<Outcome> {
   await cluster.untilSettled();
   const bookScreens = openBookScreens([balancer.port], shownIds, load.found);
   const rest = {
-    ...{ cluster, driver, outbox, screens: bookScreens, shownIds, followers, custody: undefined },
+    cluster,
+    driver,
+    outbox,
+    screens: bookScreens,
+    shownIds,
+    followers,
+    custody: undefined,
     ended: new Map<string, string>(),
   };
   for (const { name, check } of INVARIANTS)

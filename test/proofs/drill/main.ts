@@ -8,7 +8,11 @@ import { checksOf, tablesOf } from './table.ts';
 const LEAST_OF_RATE = 5 / 6;
 /** One process of each role is replaced, all at once, and the load need not reach a rate. */
 const SMALL = {
-  ...{ seconds: 0, wallets: 8, perSecond: 30, rounds: 1, hurries: true },
+  seconds: 0,
+  wallets: 8,
+  perSecond: 30,
+  rounds: 1,
+  hurries: true,
   replicas: { api: 2, stream: 2, settlement: 1, snapshot: 2 },
 };
 
@@ -34,7 +38,11 @@ const plan: Plan = {
   wallets: wholeNumber('wallets', values.wallets, 1),
   perSecond: wholeNumber('rate', values.rate, 1),
   replicas: { api: 3, stream: 2, settlement: 2, snapshot: 2 },
-  ...{ rounds: failovers > 0 ? 0 : 2, drainMs: 4_000, scales: failovers === 0, hurries: false, failovers },
+  rounds: failovers > 0 ? 0 : 2,
+  drainMs: 4_000,
+  scales: failovers === 0,
+  hurries: false,
+  failovers,
   ...(values.small ? SMALL : {}),
 };
 console.log(`SEED=${plan.seed}`);

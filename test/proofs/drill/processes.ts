@@ -89,9 +89,11 @@ export function openProcesses(
     async end(slot, signal) {
       const service = running.get(slot)!;
       running.delete(slot);
-      const [atMs, begunMs] = [Date.now(), performance.now()];
+      const atMs = Date.now();
+      const begunMs = performance.now();
       const ended = service.end(signal);
-      let [unreadyMs, over] = [0, false];
+      let unreadyMs = 0;
+      let over = false;
       const watching = (async () => {
         while (!over && (await isReady(service.url))) await sleep(10);
         unreadyMs = performance.now() - begunMs;

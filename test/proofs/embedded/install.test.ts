@@ -201,7 +201,8 @@ describe('the installation before a command', () => {
       'notice.txt',
       'style.css',
     ]);
-    const [main, manifest] = [bundled('main.js'), bundled('manifest.json')];
+    const main = bundled('main.js');
+    const manifest = bundled('manifest.json');
     const { files } = JSON.parse(manifest);
     expect(main).to.include(`import("./later.js?v=${files['later.js']}")`);
     writeFileSync(join(project, 'dist/web/main.js'), 'kept');

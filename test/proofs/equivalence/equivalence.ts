@@ -113,7 +113,8 @@ async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
   await engine.lifecycle.open({ epoch: 0, sequence: 0 });
   const run = new Run(options.redis, engine, new ReferenceExchange(limits));
   await run.prepare();
-  const [dice, generator] = [random(seed + 1), new Generator(random(seed), run.reference)];
+  const dice = random(seed + 1);
+  const generator = new Generator(random(seed), run.reference);
   const drawn = new Turns(dice, generator, run.reference);
   let place = (): string => 'the beginning';
   try {
@@ -690,7 +691,8 @@ class Run {
   #compareBooks(asset: string, resting: AssetContents['resting'], touched: Touched['markets']): void {
     const actual = resting.map(({ id, wallet, side, priceTicks, remainingSteps, market }) => {
       const { tick, step } = this.reference.market(market.symbol)!;
-      const [price, remaining] = [priceTicks * tick, remainingSteps * step];
+      const price = priceTicks * tick;
+      const remaining = remainingSteps * step;
       return { order: this.#numberOf(id), market: market.symbol, side, wallet, price, remaining };
     });
     const expected = this.reference.markets.flatMap(({ base, quote, rules }) => {

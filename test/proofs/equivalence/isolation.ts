@@ -67,7 +67,8 @@ export async function runIsolation({
   rounds,
   load = loadScript,
 }: IsolationOptions): Promise<Counts> {
-  const [redis, connection] = [openRedis(url), openRedis(url, 'engine-all')];
+  const redis = openRedis(url);
+  const connection = openRedis(url, 'engine-all');
   const counts = new Map<string, number>();
   try {
     const faults: Fault = { lua: '' };
@@ -272,7 +273,8 @@ function drawOrders(stage: Stage): Command[] {
 function drawOrder(dice: Random, index: number): Drawn {
   const wallet = dice.pick(WALLETS);
   const side: Side = dice.pick(['buy', 'sell'] as const);
-  const [price, size] = [95 + dice.below(12), 1 + dice.below(12)];
+  const price = 95 + dice.below(12);
+  const size = 1 + dice.below(12);
   const id = dice.chance(0.1) ? `before ${dice.below(40)}` : `in the batch ${dice.below(4 * index + 4)}`;
   const own = dice.chance(0.5) ? { clientOrderId: id } : {};
   const kind = dice.below(100);
@@ -342,7 +344,8 @@ function brokenBalance({ dice }: Stage): Damage {
 /** Removes or reduces the reservation of one of the best makers. A match then fails to settle, and the market halts. */
 async function brokenReservation({ redis, dice }: Stage): Promise<Damage> {
   const side = dice.pick(['bids', 'asks'] as const);
-  const [key, book] = [balancesKey(side === 'bids' ? 'USD' : 'ETH'), bookKey(M, side)];
+  const key = balancesKey(side === 'bids' ? 'USD' : 'ETH');
+  const book = bookKey(M, side);
   const best = await redis.zrangeBuffer(book, '0', '3');
   if (best.length === 0) return async () => undefined;
   const field = Buffer.concat([dice.pick(best).subarray(15, 35), Buffer.from('r')]);

@@ -32,7 +32,8 @@ const server = await startRedisServer(temporaryFolder('equivalence'));
 const redis = openRedis(server.url);
 const outcomes = new Outcomes();
 const begun = performance.now();
-let [done, together] = [0, 0];
+let done = 0;
+let together = 0;
 try {
   for (let run = 0; done < operations; run += 1) await runOnce(firstSeed + run, LIMITS[run % LIMITS.length]!);
   console.log(

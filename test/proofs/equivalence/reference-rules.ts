@@ -61,7 +61,8 @@ export const EXACT_LIMIT = 2n ** 53n;
 const atomOf = (scale: number): bigint => 10n ** BigInt(18 - scale);
 
 function greatestCommonDivisor(a: bigint, b: bigint): bigint {
-  let [larger, smaller] = [a, b];
+  let larger = a;
+  let smaller = b;
   while (smaller > 0n) [larger, smaller] = [smaller, larger % smaller];
   return larger;
 }
@@ -76,7 +77,8 @@ function finestMultiple(unit: bigint, other: bigint, atom: bigint): bigint {
 /** Returns a market with its published grid or, by default, the finest grid that keeps notionals integral. */
 export function marketOf(rules: Rules, number: number, scales: ReadonlyMap<string, number>): ReferenceMarket {
   const [base, quote] = rules.symbol.split('/') as [string, string];
-  const [baseAtom, quoteAtom] = [atomOf(scales.get(base)!), atomOf(scales.get(quote)!)];
+  const baseAtom = atomOf(scales.get(base)!);
+  const quoteAtom = atomOf(scales.get(quote)!);
   const published = {
     tick: rules.tickSize === null ? null : unitsOf(rules.tickSize),
     step: rules.sizeStep === null ? null : unitsOf(rules.sizeStep),

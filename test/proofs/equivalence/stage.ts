@@ -43,8 +43,11 @@ export const CLOSED = 'ETA/USD';
 
 export const MARKETS: readonly Rules[] = [
   rulesOf(BUSY[0], {
-    ...{ tickSize: '0.05', sizeStep: '0.003' },
-    ...{ minOrderSize: '0.009', maxOrderSize: '3', minNotional: '0.25' },
+    tickSize: '0.05',
+    sizeStep: '0.003',
+    minOrderSize: '0.009',
+    maxOrderSize: '3',
+    minNotional: '0.25',
   }),
   rulesOf(BUSY[1], { tickSize: null, feeBps: 1000, selfTrade: 'expire_maker' }),
   rulesOf(BUSY[2], { tickSize: '0.05', sizeStep: null, feeBps: 0, selfTrade: 'expire_both' }),

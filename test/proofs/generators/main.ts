@@ -111,7 +111,8 @@ async function openStage(folder: string): Promise<Stage> {
     (await fetch(`${service.url}/v1/${name}.json`)).text();
   for (const name of ['openapi', 'asyncapi'])
     writeFileSync(join(folder, `${name}.json`), await documentOf(name));
-  const [buyer, seller] = [await signIn('USDC'), await signIn('ETH')];
+  const buyer = await signIn('USDC');
+  const seller = await signIn('ETH');
   const { PATH, HOME } = process.env;
   return {
     service,
@@ -175,7 +176,13 @@ async function tryGenerator(
 }
 
 const orval = (target: string, client: string): string[] => [
-  ...['orval', '--input', './openapi.json', '--output', `./${target}`, '--client', client],
+  'orval',
+  '--input',
+  './openapi.json',
+  '--output',
+  `./${target}`,
+  '--client',
+  client,
 ];
 
 const GENERATORS = [

@@ -2,9 +2,16 @@
 
 const TSCONFIG = JSON.stringify({
   compilerOptions: {
-    ...{ target: 'es2022', module: 'esnext', moduleResolution: 'bundler', noEmit: true },
-    ...{ lib: ['es2023', 'dom', 'dom.iterable'], types: [], allowImportingTsExtensions: true },
-    ...{ strict: true, noUncheckedIndexedAccess: true, skipLibCheck: true },
+    target: 'es2022',
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    noEmit: true,
+    lib: ['es2023', 'dom', 'dom.iterable'],
+    types: [],
+    allowImportingTsExtensions: true,
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: true,
   },
 });
 

@@ -43,7 +43,9 @@ export async function catchUp(
 ): Promise<CaughtUp> {
   const begunMs = performance.now();
   const events = await lag();
-  let [left, sinceMs, peakBytes] = [events, performance.now(), 0];
+  let left = events;
+  let sinceMs = performance.now();
+  let peakBytes = 0;
   while (left > 0) {
     await sleep(POLL_MS);
     peakBytes = Math.max(peakBytes, peakBytesSoFar(pid));

@@ -237,8 +237,15 @@ export async function takeCheckpoint(
   ];
   return {
     orders: ordersAfter(shape, rounds),
-    ...{ rounds, events: sequence, atMs: Date.now(), tail, violations, falsePositiveRatio },
-    ...{ usedBytes: memory.usedBytes, datasetBytes: memory.datasetBytes, kinds },
+    rounds,
+    events: sequence,
+    atMs: Date.now(),
+    tail,
+    violations,
+    falsePositiveRatio,
+    usedBytes: memory.usedBytes,
+    datasetBytes: memory.datasetBytes,
+    kinds,
     databaseBytes: Number(size!.bytes),
     engineFileBytes: Number(file),
   };

@@ -195,7 +195,8 @@ export class Driver {
    * @throws Error when settlement makes no progress for ten minutes
    */
   async untilLag(most: number, rounds: number): Promise<void> {
-    let [least, sinceMs] = [Number.POSITIVE_INFINITY, Date.now()];
+    let least = Number.POSITIVE_INFINITY;
+    let sinceMs = Date.now();
     for (;;) {
       const lag = await this.note(rounds);
       if (lag <= most) return;

@@ -52,7 +52,8 @@ export function planOf(orders: number, seed: number, lag: number): Plan {
   for (let power = FIRST_POWER; power <= orders; power *= 10) powers.push(roundsOf(power));
   const even = Array.from({ length: STOPS }, (_, at) => roundsOf((orders * (at + 1)) / STOPS));
   return {
-    ...{ orders, shape },
+    orders,
+    shape,
     filterBytes: Math.max(MIB, powerOfTwo((orders + lag) * FILTER_BYTES_AN_ID)),
     stops: [...new Set([...powers, ...even])].sort((one, other) => one - other),
     powers: new Set(powers),

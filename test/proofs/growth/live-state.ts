@@ -33,7 +33,8 @@ async function subjectOf(ledger: Ledger, databaseUrl: string): Promise<ReadSubje
     `select trade_id from trades order by trade_id offset (select count(*) / 2 from trades) limit 1`,
   );
   return {
-    ...{ wallet: BUSY_WALLET, market: marketOf(0) },
+    wallet: BUSY_WALLET,
+    market: marketOf(0),
     halfSequence: Math.floor(sequence / 2),
     halfTradeId: Number(middle!.trade_id),
   };
@@ -49,7 +50,8 @@ const PATHS = [
   `/v1/market-data/trades/${marketOf(0).replace('/', '_')}`,
 ];
 /** The first answers are not counted: they open connections and compile. */
-const [WARMING, COUNTED] = [10, 15];
+const WARMING = 10;
+const COUNTED = 15;
 
 /** Counts the items of the longest list in a reply. */
 function itemsOf(reply: unknown): number {

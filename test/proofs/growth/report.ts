@@ -70,7 +70,8 @@ function firstAlike({ found, figures }: Series): number | undefined {
 
 /** @returns the last figure over the first one of as much; undefined when none was taken */
 export function ratioOf(series: Series): number | undefined {
-  const [first, last] = [firstAlike(series), series.figures.at(-1)];
+  const first = firstAlike(series);
+  const last = series.figures.at(-1);
   return first === undefined || last === undefined || first === 0 ? undefined : last / first;
 }
 

@@ -118,7 +118,8 @@ function walletFor({ seed, wallets }: Shape, name: Name, number: number): string
 }
 
 /** Places of the orders that may be cancelled, among the orders of their round. */
-const [FAR_AT, NEAR_AT] = [0, 3];
+const FAR_AT = 0;
+const NEAR_AT = 3;
 
 function placedOrder(shape: Shape, market: number, round: number, at: number, sketch: Sketch): PlacedOrder {
   const { name, side, price, size, timeInForce = 'GTC', postOnly = false } = sketch;
@@ -129,7 +130,11 @@ function placedOrder(shape: Shape, market: number, round: number, at: number, sk
     wallet: walletFor(shape, name, number),
     isCancelled: at === FAR_AT || (at === NEAR_AT && keepsNear(round)),
     request: {
-      ...{ market: marketOf(market), timeInForce, postOnly, reduceOnly: false, leverage: null },
+      market: marketOf(market),
+      timeInForce,
+      postOnly,
+      reduceOnly: false,
+      leverage: null,
       side: isMirrored === (side === 'buy') ? 'sell' : 'buy',
       type: ticks === null ? 'market' : 'limit',
       price: ticks === null ? undefined : parseDecimal((ticks / 100).toFixed(2))!,

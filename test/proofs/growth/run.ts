@@ -57,7 +57,8 @@ async function openGrown({
   const { shape, filterBytes } = plan;
   const ledger = openLedger({ databaseUrl });
   await ledger.migrate();
-  const [redis, connection] = [openRedis(redisUrl), openRedis(redisUrl)];
+  const redis = openRedis(redisUrl);
+  const connection = openRedis(redisUrl);
   const engine = openEngine({ redis: connection, ...LIMITS, claimFilterBytes: filterBytes });
   await engine.lifecycle.open(await ledger.settlement.cursor());
   const filter = readFilterState(await redis.hget(KEYS.engine, 'filter')).current;

@@ -26,7 +26,8 @@ export async function openServers(folder: string): Promise<Servers> {
   const queue = await startRedisServer(join(folder, 'queue'), { settings: ['appendonly no'] });
   const { redisUrl, databaseUrl } = embedded;
   return {
-    ...{ redisUrl, databaseUrl },
+    redisUrl,
+    databaseUrl,
     start: async (role, env) =>
       startService(role, {
         REDIS_URL: redisUrl,

@@ -62,7 +62,10 @@ export async function signIn(line: Line, privateKey: string, from: string): Prom
   const signer: Signer = ethersSigner(privateKey);
   const { address } = signer;
   const challenge = await ask(line, {
-    ...{ method: 'POST', path: '/v1/auth/challenge', body: { address }, from },
+    method: 'POST',
+    path: '/v1/auth/challenge',
+    body: { address },
+    from,
   });
   const signature = await signer.signTyped(bodyOf(challenge).typedData as LoginTypedData);
   const body = { address, signature };

@@ -79,7 +79,8 @@ async function victimOrders(line: Line, { token }: SignedIn): Promise<VictimOrde
 
 async function cursorsOf(line: Line, { token }: SignedIn): Promise<Foreign[]> {
   const read = async (path: string) => bodyOf(await ask(line, { method: 'GET', path, token }));
-  const [page, changes] = [await read('/v1/orders?limit=1'), await read('/v1/orders/changes')];
+  const page = await read('/v1/orders?limit=1');
+  const changes = await read('/v1/orders/changes');
   const never = ['A'.repeat(CURSOR_LENGTH), 'z9-_'.repeat(CURSOR_LENGTH / 4)];
   return [
     { name: 'cursor', id: String(page.nextCursor), never },

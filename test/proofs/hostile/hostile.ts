@@ -55,7 +55,8 @@ export const prove = (fault: Planted, { folder, seed, say }: ProofOptions): Prom
     });
     try {
       const { findings } = await runHostile({ ...SHORT, target, seed, say });
-      const [check, kind] = [fault.options.get('check'), fault.options.get('kind')!];
+      const check = fault.options.get('check');
+      const kind = fault.options.get('kind')!;
       return findings
         .filter((found) => found.check === check && found.kind.includes(kind))
         .map((found) => found.kind);
@@ -110,7 +111,8 @@ export interface Report {
 
 const WALLETS = 13;
 /** Wallets that no hostile request has the session of: of orders that operators void, a foreigner, a victim, a trader. */
-const [OTHERS, OWNER_AT] = [4, -4];
+const OTHERS = 4;
+const OWNER_AT = -4;
 const PATIENCE_MS = 20_000;
 /** Time in which a process notices the end of its connections. */
 const SETTLING_MS = 300;
@@ -151,7 +153,8 @@ async function openScene({ target, seed, api: given, operates }: HostileOptions)
   await cluster.untilReady();
   const logsBefore = new Map(cluster.slots.map((slot) => [slot, cluster.processes.log(slot).length]));
   const line = new Line(api[0]!);
-  const [findings, secrets] = [new Findings(), new Secrets()];
+  const findings = new Findings();
+  const secrets = new Secrets();
   const clients: SignedIn[] = [];
   for (let index = 0; index < WALLETS; index += 1) {
     const key = createHash('sha256').update(`hostile ${seed} wallet ${index}`).digest('hex');
@@ -169,7 +172,14 @@ async function openScene({ target, seed, api: given, operates }: HostileOptions)
   const others = cluster.slots.filter(({ role, name }) => role !== 'api' && name !== LIMITED_STREAM);
   const world = new World(clients.slice(0, -OTHERS), SYMBOLS);
   return {
-    ...{ seed, target, api, clients, findings, secrets, logsBefore, world },
+    seed,
+    target,
+    api,
+    clients,
+    findings,
+    secrets,
+    logsBefore,
+    world,
     streams: others.filter(({ role }) => role === 'stream').map(({ port }) => port),
     everyPort: [...api, ...others.map(({ port }) => port)],
     operations: operationsOf(document),

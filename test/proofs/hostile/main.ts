@@ -39,7 +39,12 @@ async function run(): Promise<number> {
   const target = await startTarget({ folder: join(folder, 'cluster'), replicas });
   try {
     const options = {
-      ...{ target, seed, say, held: 120, operates: true, attacks: values.attacks },
+      target,
+      seed,
+      say,
+      held: 120,
+      operates: true,
+      attacks: values.attacks,
       requests: wholeNumber('requests', values.requests),
       logins: wholeNumber('logins', values.logins),
       tokens: wholeNumber('tokens', values.tokens),

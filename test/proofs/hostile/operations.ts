@@ -35,7 +35,10 @@ export function operationsOf(document: Node): Operation[] {
         method: method.toUpperCase(),
         path,
         parameters: operation.parameters.map(({ name, in: place, required = false, schema }: Node) => ({
-          ...{ name, in: place, isRequired: required, schema: resolved(document, schema) },
+          name,
+          in: place,
+          isRequired: required,
+          schema: resolved(document, schema),
         })),
         body,
         members: membersOf(body),

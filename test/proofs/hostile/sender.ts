@@ -14,7 +14,8 @@ const AT_ONCE = 12;
 /** Longer than `GET /v1/orders/changes` may wait. */
 const PATIENCE_MS = 45_000;
 /** Numbers below the first bound are requests, those below the second attack the framing; the rest are handshakes. */
-const [REQUESTS, FRAMINGS] = [80, 90];
+const REQUESTS = 80;
+const FRAMINGS = 90;
 /** Heads and bodies beyond this may be cut off by the refusal, before it can be read. */
 const LIMIT_BYTES = 16 * 1_024;
 const MAX_SHOWN = 3_000;

@@ -260,7 +260,8 @@ const opening = (path: string, from: string): Buffer =>
   bytes(`GET ${path} HTTP/1.1\r\n${HANDSHAKE}X-Forwarded-For: ${from}\r\n\r\n`);
 
 function drawHeld({ api, streams }: Ports, { wallets }: World, dice: Random): Held {
-  const [port, stream] = [dice.pick(api), dice.pick(streams)];
+  const port = dice.pick(api);
+  const stream = dice.pick(streams);
   const address = `10.8.${dice.below(256)}.${dice.below(256)}`;
   const post =
     `POST /v1/orders HTTP/1.1\r\nHost: redbook.example\r\nAuthorization: Bearer ${dice.pick(wallets).token}\r\n` +

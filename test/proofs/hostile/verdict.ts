@@ -181,7 +181,8 @@ export function judgeReach(scene: Scene, hasTerms: boolean): void {
 /** @param measured memory of each process after each round */
 export function judgeMemory({ findings }: Scene, measured: ReadonlyMap<Watched, readonly Memory[]>): void {
   for (const [{ slot }, rounds] of measured) {
-    const [warm, last] = [rounds[Math.floor(rounds.length / 3)]!, rounds.at(-1)!];
+    const warm = rounds[Math.floor(rounds.length / 3)]!;
+    const last = rounds.at(-1)!;
     const shown = JSON.stringify(rounds);
     if (rounds.some(({ pid }) => pid !== warm.pid)) findings.add('no process ends', slot.name, shown);
     if (last.heldMib - warm.heldMib > MAX_GROWTH_MIB) findings.add('memory stays flat', slot.name, shown);

@@ -98,7 +98,11 @@ const WORDS = [
     'by',
     'wallet',
   ],
-  ...['ticker_id', 'pair', 'wait', 'from', 'to'],
+  'ticker_id',
+  'pair',
+  'wait',
+  'from',
+  'to',
 ];
 
 const shapeOf = ({ request: schema }: Route): Readonly<Record<string, z.ZodType>> =>
@@ -257,7 +261,11 @@ describe('made-up places', function () {
   /** The parameters that a page of a list needs, and a small page. */
   const needed = (route: Route): Query => {
     const known: Query = {
-      ...{ ticker_id: 'ETH_USDC', pair: 'ETH_USDC', wallet: alice.wallet, from: today, to: tomorrow },
+      ticker_id: 'ETH_USDC',
+      pair: 'ETH_USDC',
+      wallet: alice.wallet,
+      from: today,
+      to: tomorrow,
     };
     const shape = shapeOf(route);
     const names = new Set([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!));

@@ -155,7 +155,8 @@ describe('pages of orders and trades', () => {
   it('of one market leave out other markets, live or closed, settled or not', async () => {
     const place = (market: string, timeInForce: string): Promise<string> =>
       alice.order({ market, price: 1, size: 0.01, timeInForce }).then(({ body }) => body.id);
-    const [live, closed]: [string[], string[]] = [[], []];
+    const live: string[] = [];
+    const closed: string[] = [];
     for (let at = 0; at < 12; at += 1) {
       // The other market has most of the orders, around those that are asked for.
       for (let other = 0; other < 3; other += 1) await place('ETH/USDC', other === 0 ? 'GTC' : 'IOC');

@@ -90,7 +90,8 @@ describe('reading forward', function () {
         for (const list of ['orders', 'trades'] as const) {
           const all = await pages(maker, list, 'order=asc');
           const times = [...new Set(all.map(msOf))];
-          const [first, last] = [times[0]!, times.at(-1)!];
+          const first = times[0]!;
+          const last = times.at(-1)!;
           const middle = times[times.length >> 1]!;
           for (const [since, until] of [
             ...[

@@ -134,7 +134,8 @@ describe('pages of the statement of a busy wallet', function () {
 
   const tell = (name: string, ms: readonly number[], listMs: number): void => {
     const sorted = [...ms].sort((one, other) => one - other);
-    const [half, most] = [sorted[sorted.length >> 1]!, sorted.at(-1)!];
+    const half = sorted[sorted.length >> 1]!;
+    const most = sorted.at(-1)!;
     const text = [half, most, listMs].map((one) => one.toFixed(1));
     console.log(
       `      ${name}: ${ms.length} pages, median ${text[0]} ms, most ${text[1]} ms; a list ${text[2]} ms`,

@@ -24,7 +24,8 @@ else await withServers(run);
 process.exit();
 
 async function run(): Promise<void> {
-  const [cases, seed] = [wholeNumber('cases', values.cases, 1), wholeNumber('seed', values.seed)];
+  const cases = wholeNumber('cases', values.cases, 1);
+  const seed = wholeNumber('seed', values.seed);
   console.log(`SEED=${seed}, ${cases} cases of each route`);
   const fixture = await openFixture();
   try {

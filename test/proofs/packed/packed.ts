@@ -17,7 +17,8 @@ import { isReady } from '../../support/service.ts';
 describe('the packed Redbook', function () {
   this.timeout(300_000);
   const folder = mkdtempSync(join(tmpdir(), 'redbook-packed-'));
-  const [clone, empty] = [join(folder, 'clone'), join(folder, 'empty')];
+  const clone = join(folder, 'clone');
+  const empty = join(folder, 'empty');
   const redbook = join(empty, 'node_modules/.bin/redbook');
   after(() => rmSync(folder, { recursive: true }));
 
@@ -33,7 +34,11 @@ describe('the packed Redbook', function () {
     npm(
       empty,
       'install',
-      ...['--silent', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'],
+      '--silent',
+      '--prefer-offline',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
       join(folder, tarball!),
     );
   });

@@ -150,7 +150,9 @@ describe('a Redis that takes over', function () {
     closing.push(() => [publisher.close(), follower.close()]);
     await Promise.all([api, stream, snapshot].map(ready));
 
-    let [runs, frames, tick] = [0, 0, 0];
+    let runs = 0;
+    let frames = 0;
+    let tick = 0;
     const tell = (): void => undefined;
     const run = async (): Promise<void> => {
       runs += 1;
@@ -174,7 +176,8 @@ describe('a Redis that takes over', function () {
           () => false,
         );
       await eventually('requests are counted', limited, OUTAGE_MS);
-      const [framesBefore, runsBefore] = [frames, runs];
+      const framesBefore = frames;
+      const runsBefore = runs;
       await eventually(
         'frames arrive',
         async () => {

@@ -168,7 +168,8 @@ function begin(
   dice: Random,
   name: string,
 ): { answered(): number; end: Promise<unknown> } {
-  let [answered, orders] = [0, 0];
+  let answered = 0;
+  let orders = 0;
   const place = async (wallet: number): Promise<boolean> => {
     const price = 95 + dice.below(10);
     const body = {
@@ -218,7 +219,8 @@ async function answerOf(
 
 /** Checks that answered orders are found by their ids with their outcome; the others may or may not exist. */
 async function lookUp(sent: readonly Sent[], calls: readonly Call[]): Promise<void> {
-  let [found, lost] = [0, 0];
+  let found = 0;
+  let lost = 0;
   await sideBySide(sent, async (one) => {
     const { wallet, body, id, isCancelled } = one;
     const path = `/v1/orders/by-client-id/${encodeURIComponent(body.clientOrderId)}`;

@@ -140,7 +140,8 @@ describe('an engine with copies', function () {
   });
 
   it('goes on without a copy that is killed, and takes it back', async () => {
-    const [first, killed] = [await primary(), await replica()];
+    const first = await primary();
+    const killed = await replica();
     await serverOf(killed).kill();
     await goesOn();
     expect((await stage.row()).members).not.to.include(killed);
@@ -181,7 +182,8 @@ describe('an engine with copies', function () {
       const [backends] = stage.settling as [Backends];
       const { engine, ledger } = backends;
       const copies = () => lookAtCopies(backends);
-      const [out, err] = [new Capture(), new Capture()];
+      const out = new Capture();
+      const err = new Capture();
       const open = async () => ({ engine, ledger, networkId: '1', copies, close: async () => undefined });
       await runOperator([...argv, '--json'], open, { out, err });
       return JSON.parse(out.text || err.text);

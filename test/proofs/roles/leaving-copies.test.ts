@@ -76,7 +76,8 @@ describe('a copy of the engine that is asked to stop', function () {
   });
 
   it('has orders answered without it before it stops', async () => {
-    const [first, copy] = [await trading.primary(), await trading.replica()];
+    const first = await trading.primary();
+    const copy = await trading.replica();
     await trading.serverOf(copy).end();
     const { server, members } = await stage.row();
     expect(server).to.equal(first);

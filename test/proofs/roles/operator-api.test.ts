@@ -9,7 +9,8 @@ import { isReady, launchService, operate } from '../../support/service.ts';
 describe('the role operator-api', () => {
   it('serves operators on OPERATOR_PORT with the rights of its users, and nothing on PORT', async function () {
     this.timeout(60_000);
-    const [port, operatorPort] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const operatorPort = await freePort();
     const settings = { REDIS_URL: await freshRedis(), DATABASE_URL: await freshLedgerDatabase() };
     const ports = { PORT: String(port), OPERATOR_PORT: String(operatorPort) };
     const service = await launchService('operator-api', { ...settings, ...ports });
@@ -19,7 +20,13 @@ describe('the role operator-api', () => {
       await operate(settings, 'asset', 'set', 'USDC', '--scale', '6');
       const made = (await operate(
         settings,
-        ...['key', 'create', 'vault', '--may', 'credit,debit,read', '--cap', 'USDC=10/day'],
+        'key',
+        'create',
+        'vault',
+        '--may',
+        'credit,debit,read',
+        '--cap',
+        'USDC=10/day',
       )) as { key: string };
       const ask = async (path: string, body?: object): Promise<{ status: number; body: never }> => {
         const response = await fetch(`${url}${path}`, {
@@ -57,7 +64,9 @@ describe('the role operator-api', () => {
 
   it('ends each withdrawal once, however often it is killed between the steps', async function () {
     this.timeout(120_000);
-    const [port, operatorPort, settlementPort] = [await freePort(), await freePort(), await freePort()];
+    const port = await freePort();
+    const operatorPort = await freePort();
+    const settlementPort = await freePort();
     const settings = { REDIS_URL: await freshRedis(), DATABASE_URL: await freshLedgerDatabase() };
     const ports = { PORT: String(port), OPERATOR_PORT: String(operatorPort) };
     const url = `http://127.0.0.1:${operatorPort}`;

@@ -107,7 +107,8 @@ describe('an api whose servers are away', function () {
       all.map(async ([method, path, body]) => {
         const begunMs = performance.now();
         const { status, body: reply } = await call(method, path, body);
-        const [endpoint, tookMs] = [`${method} ${path}`, performance.now() - begunMs];
+        const endpoint = `${method} ${path}`;
+        const tookMs = performance.now() - begunMs;
         quickestMs.set(endpoint, Math.min(quickestMs.get(endpoint) ?? tookMs, tookMs));
         answers.add(status === 200 ? '200' : `${status} ${reply.code}`);
       }),
@@ -117,7 +118,8 @@ describe('an api whose servers are away', function () {
 
   /** Runs `work` and returns the longest latency meanwhile of a request that depends on no server. */
   const slowestWhile = async (work: () => Promise<void>): Promise<number> => {
-    let [slowestMs, isOver] = [0, false];
+    let slowestMs = 0;
+    let isOver = false;
     const watched = (async () => {
       while (!isOver) {
         const begunMs = performance.now();
@@ -141,7 +143,11 @@ describe('an api whose servers are away', function () {
       expect(status).to.equal(0);
     };
     const most = spawnSync('prlimit', [
-      ...['--pid', String(api.child.pid), '--nofile', '--output=SOFT', '--noheadings'],
+      '--pid',
+      String(api.child.pid),
+      '--nofile',
+      '--output=SOFT',
+      '--noheadings',
     ]);
     const page = await (await fetch(`${api.url}/docs`)).text();
     const [file] = /docs\/[\w.]+\/swagger-ui\.css/.exec(page)!;

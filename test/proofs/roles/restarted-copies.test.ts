@@ -172,7 +172,8 @@ describe('copies of the engine that are started again', function () {
     await trading.serverOf(first).kill();
     await eventually('it is named', async () => (await trading.primary()) === next, OUTAGE_MS);
     const before = trading.answered.size;
-    let [wasBehind, answersBehind] = [false, false];
+    let wasBehind = false;
+    let answersBehind = false;
     const isAnswered = async (): Promise<boolean> => {
       const answers = trading.answered.size > before;
       const isBehind = (await look(next))?.isFileBehind === true;

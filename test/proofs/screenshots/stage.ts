@@ -42,7 +42,8 @@ function candlesSql({ below }: Random, symbol: string): string {
   let close = LAST_PRICE * 100;
   const rows = Array.from({ length: CANDLES }, (_none, index) => {
     const open = close + below(901) - 448;
-    const [high, low] = [Math.max(open, close) + below(300), Math.min(open, close) - below(300)];
+    const high = Math.max(open, close) + below(300);
+    const low = Math.min(open, close) - below(300);
     const volume = 20_000 + below(200_000) + Math.abs(open - close) * 400;
     const row = [ended - index * CANDLE_MS, open, high, low, close, volume, volume * close, 0, 0].join(', ');
     close = open;

@@ -50,7 +50,10 @@ const REPEATED = new Set<Operation['do']>(['place', 'switch', ...MOVEMENTS]);
 export class Clients {
   readonly requests: Request[] = [];
   readonly promises: Promises = {
-    ...{ orders: new Map(), movements: [], cancelled: new Map(), switches: new Map() },
+    orders: new Map(),
+    movements: [],
+    cancelled: new Map(),
+    switches: new Map(),
     shown: new Set(),
     unsure: new Set(),
     unnamed: new Map(),
@@ -83,7 +86,12 @@ export class Clients {
 
   start(operation: Operation, actor: string, service: Service): Request {
     const request: Request = {
-      ...{ number: this.requests.length, operation, state: 'running', actor, unknowns: 0, attempts: 0 },
+      number: this.requests.length,
+      operation,
+      state: 'running',
+      actor,
+      unknowns: 0,
+      attempts: 0,
     };
     this.requests.push(request);
     this.#attempt(request, service);

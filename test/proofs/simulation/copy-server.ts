@@ -182,7 +182,8 @@ export class CopyServer implements SimulatedServer {
         return this.#wait(Number(command.args[0]), Number(command.args[1]), session, (count) => count);
       case 'waitaof':
         return this.#wait(Number(command.args[1]), Number(command.args[2]), session, (_all, onDisk) => [
-          ...[this.isFileBehind ? 0 : 1, onDisk],
+          this.isFileBehind ? 0 : 1,
+          onDisk,
         ]);
       case 'watch':
         session.watched = this.data;
@@ -263,7 +264,8 @@ export class CopyServer implements SimulatedServer {
     session: CopySession,
     reply: (acknowledged: number, onDisk: number) => unknown,
   ): Outcome | 'blocked' {
-    const [offset, untilMs] = [session.written ?? 0, this.#host.nowMs + maxMs];
+    const offset = session.written ?? 0;
+    const untilMs = this.#host.nowMs + maxMs;
     const look = (): Outcome | 'blocked' => {
       if (!this.mayRun()) return 'blocked';
       if (!this.isPrimary) return { error: replyError('UNBLOCKED force unblock from blocking operation') };

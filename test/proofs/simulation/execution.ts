@@ -175,10 +175,18 @@ export class Rest {
       .map(({ name }) => name);
     const { last, isLost } = world.journal;
     return JSON.stringify({
-      ...{ waiting, open, cursor: await world.cursor(), last: `${last?.epoch}-${last?.sequence}`, isLost },
-      ...{ copies: await world.copiesRow(), servers: world.replication?.shown() },
+      waiting,
+      open,
+      cursor: await world.cursor(),
+      last: `${last?.epoch}-${last?.sequence}`,
+      isLost,
+      copies: await world.copiesRow(),
+      servers: world.replication?.shown(),
       links: [...processes.links.values()].map(({ name, queue, late, blocked }) => [
-        ...[name, queue.map(({ label }) => label), late.map(({ label }) => label), blocked?.label],
+        name,
+        queue.map(({ label }) => label),
+        late.map(({ label }) => label),
+        blocked?.label,
       ]),
     });
   }

@@ -51,7 +51,8 @@ export class History {
     const activity = new Activity();
     const { note: onActivity } = activity;
     this.#parts = {
-      ...{ world, activity },
+      world,
+      activity,
       time: new VirtualTime(seed, onActivity),
       clients: new Clients(world, onActivity),
       processes: new Processes({ world, sabotage, hasSwitches: this.#flavour.switches, onActivity }),

@@ -47,7 +47,11 @@ const nameOf = (event: EngineEvent): string | undefined => {
 };
 
 const nothing = (): Fold => ({
-  ...{ events: [], live: new Map(), placed: new Map(), closed: new Map(), used: new Map() },
+  events: [],
+  live: new Map(),
+  placed: new Map(),
+  closed: new Map(),
+  used: new Map(),
 });
 
 export class Journal {

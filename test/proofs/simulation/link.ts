@@ -140,7 +140,8 @@ export class Link {
     this.isOpen = false;
     this.isDead ||= isCrash;
     this.#onActivity();
-    const [sent, unheard] = [this.queue.splice(0), this.replies.splice(0).map((served) => served.sent)];
+    const sent = this.queue.splice(0);
+    const unheard = this.replies.splice(0).map((served) => served.sent);
     const waiting = this.blocked === undefined ? [] : [this.blocked];
     this.late.push(...sent.slice(0, kept));
     if (isCrash) return;

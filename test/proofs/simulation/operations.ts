@@ -69,7 +69,8 @@ export class Operations {
 
   next(): Operation {
     const dice = this.#dice;
-    const [wallet, market] = [dice.pick(WALLETS), dice.pick(MARKETS)];
+    const wallet = dice.pick(WALLETS);
+    const market = dice.pick(MARKETS);
     const draw = dice.below(100);
     if (draw < 46) return this.#place(wallet, market);
     // Its switch is all that cancels its orders, which shows that the switch fires once.
@@ -106,7 +107,9 @@ export class Operations {
   }
 
   #switch = (wallet: string): Operation => ({
-    ...{ do: 'switch', wallet, timeoutMs: this.#dice.pick([0, 1_000, 5_000, 9_000]) },
+    do: 'switch',
+    wallet,
+    timeoutMs: this.#dice.pick([0, 1_000, 5_000, 9_000]),
   });
 
   #clientId = (): string => `id ${this.#dice.below(this.#flavour.ids)}`;
@@ -118,7 +121,11 @@ export class Operations {
     const timeInForce = isMarket ? 'IOC' : dice.pick(['GTC', 'GTC', 'GTC', 'GTC', 'IOC', 'FOK'] as const);
     const around = MIDDLE[market]!;
     return {
-      ...{ do: 'place', wallet, market, side, timeInForce },
+      do: 'place',
+      wallet,
+      market,
+      side,
+      timeInForce,
       price: isMarket ? null : Math.max(1, around + dice.below(7) - 3),
       size: 1 + dice.below(dice.pick([3, 12])),
       postOnly: timeInForce === 'GTC' && dice.chance(0.1),
@@ -141,8 +148,11 @@ export class Operations {
     }
     const reference = dice.chance(0.8) ? `movement ${this.#count}` : `again ${dice.below(3)}`;
     return {
-      ...{ do: kind, wallet, asset: dice.pick(ASSETS) },
-      ...{ amount: 1 + dice.below(400), reference },
+      do: kind,
+      wallet,
+      asset: dice.pick(ASSETS),
+      amount: 1 + dice.below(400),
+      reference,
     };
   }
 }

@@ -40,7 +40,8 @@ const json = (value: unknown): string =>
   JSON.stringify(value, (_name, part) => (typeof part === 'bigint' ? `${part}` : part));
 
 function same(invariant: string, subject: string, expected: unknown, found: unknown): void {
-  const [wanted, had] = [json(expected), json(found)];
+  const wanted = json(expected);
+  const had = json(found);
   if (wanted !== had) throw new Violation(invariant, `${subject}: expected ${wanted}, found ${had}`);
 }
 
@@ -119,7 +120,14 @@ class Replay {
     const answer = this.book.place(
       wallet,
       {
-        ...{ market, side, type, clientOrderId, timeInForce, postOnly, reduceOnly: false, leverage: null },
+        market,
+        side,
+        type,
+        clientOrderId,
+        timeInForce,
+        postOnly,
+        reduceOnly: false,
+        leverage: null,
         ...(priceTicks !== null && { price: `${priceTicks}` }),
         size: `${order.sizeSteps}`,
       },
@@ -132,12 +140,15 @@ class Replay {
     const isLive = this.book.live.find(({ number }) => number === placed.number);
     this.orders.set(order.id, { order: isLive ?? placed, event, closed: isLive ? null : event.sequence });
     same('price and time decide', order.id, this.#told(answer), {
-      ...{ status, filled: filledSteps, reason },
+      status,
+      filled: filledSteps,
+      reason,
       trades: trades.map((trade) => [trade.makerOrderId, trade.priceTicks, trade.sizeSteps, trade.feeAtoms]),
       expired: expired.map(({ id }) => id).sort(),
     });
     for (const { tradeId, makerOrderId, takerOrderId, priceTicks: price, sizeSteps, feeAtoms } of trades) {
-      const [size, fee] = [`${sizeSteps}`, `${feeAtoms}`];
+      const size = `${sizeSteps}`;
+      const fee = `${feeAtoms}`;
       this.trades.push({ tradeId, maker: makerOrderId, taker: takerOrderId, price: `${price}`, size, fee });
       if (!this.book.live.some(({ number }) => this.#ids[number] === makerOrderId))
         this.orders.get(makerOrderId)!.closed = event.sequence;
@@ -151,9 +162,14 @@ class Replay {
     plan,
   }: Extract<ReturnType<ReferenceExchange['place']>, { placed: unknown }>): unknown {
     return {
-      ...{ status: placed.status, filled: writeDecimal(placed.filled), reason: placed.reason },
+      status: placed.status,
+      filled: writeDecimal(placed.filled),
+      reason: placed.reason,
       trades: trades.map(({ maker, price, size, feeAtoms }) => [
-        ...[this.#ids[maker], writeDecimal(price), writeDecimal(size), feeAtoms],
+        this.#ids[maker],
+        writeDecimal(price),
+        writeDecimal(size),
+        feeAtoms,
       ]),
       expired: plan.expired.map(({ number }) => this.#ids[number]!).sort(),
     };
@@ -262,7 +278,8 @@ const levelsOf = (resting: readonly ReferenceOrder[]): string[] => {
 
 function checkUncrossed(book: ReferenceExchange, symbol: string): void {
   const best = (side: Side): bigint | null | undefined => book.book(symbol, side)[0]?.price;
-  const [bid, ask] = [best('buy'), best('sell')];
+  const bid = best('buy');
+  const ask = best('sell');
   if (bid != null && ask != null && bid >= ask) throw new Violation('a book is never crossed', symbol);
 }
 

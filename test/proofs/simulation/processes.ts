@@ -90,12 +90,16 @@ export class Processes {
     const lone: ServerFinder = { isThere: () => true, find: async () => ({ server: this.#lone }) };
     const redis = this.#connect(name, 'redis', replication ? primaryAmong(replication) : lone);
     const host: PoolHost = {
-      ...{ sessions: world.sessions, actor: name, onActivity },
+      sessions: world.sessions,
+      actor: name,
+      onActivity,
       register: (begin, lost) => this.#register(begin, name, lost),
       unregister: (link) => this.links.delete(link.name),
     };
     const service = new Service({
-      ...{ world, redis, sabotage },
+      world,
+      redis,
+      sabotage,
       copies: replication && this.#copyConnections(name, kind, { replication, redis }),
       makePool: (config) => new SimulatedPool(host, config) as unknown as pg.Pool,
       filterBytes: FILTER_SIZES[this.#incarnations % FILTER_SIZES.length]!,

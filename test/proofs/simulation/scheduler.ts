@@ -370,7 +370,8 @@ const QUICK = 30;
 const SLOW = 0.01;
 
 /** Weighed like processes: the beginning of requests, and minutes that pass. */
-const [REQUESTS, MINUTES] = ['requests', 'minutes'];
+const REQUESTS = 'requests';
+const MINUTES = 'minutes';
 
 type Weights = ReadonlyMap<string, number>;
 

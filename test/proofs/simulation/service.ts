@@ -83,7 +83,10 @@ export class Service {
     const ledger = openLedger({ databaseUrl: world.databaseUrl, makePool });
     const copies = connections && openCopiesOf(redis, connections, ledger);
     this.#engine = openEngine({
-      ...{ redis, ...LIMITS, load: world.load, claimFilterBytes: filterBytes },
+      redis,
+      ...LIMITS,
+      load: world.load,
+      claimFilterBytes: filterBytes,
       epochs: copies?.epochs ?? { note: (begun) => ledger.epochs.note(begun) },
       rounds: copies?.rounds,
     });
@@ -215,7 +218,10 @@ export class Service {
 function openCopiesOf(engineRedis: SimulatedRedis, connections: CopyConnections, ledger: Ledger) {
   const { roundsRedis, servers, keeps: connect } = connections;
   const copies = openCopies({
-    ...{ engineRedis, roundsRedis, register: ledger.copies, minCopies: COPIES.minCopies },
+    engineRedis,
+    roundsRedis,
+    register: ledger.copies,
+    minCopies: COPIES.minCopies,
     at: { url: `redis+copies://${servers.map(serverName).join()}` },
     metrics: { observeRound: silent },
   });

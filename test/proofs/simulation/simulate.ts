@@ -83,7 +83,8 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
   const { world, histories, seed: first, steps, fault, maxReplays } = options;
   const run = (seed: number, replay?: readonly Decision[]): Promise<HistoryResult> =>
     new History({ world, seed, steps, sabotage: fault && SABOTAGE[fault.name], replay }).run();
-  let [decisions, commands] = [0, 0];
+  let decisions = 0;
+  let commands = 0;
   for (let done = 0; done < histories; done += 1) {
     const seed = first + done;
     const result = await run(seed);

@@ -71,7 +71,8 @@ export class SimulatedRedis extends Redis {
   }
 
   override sendCommand(command: Command): Promise<unknown> {
-    const [found, session] = [this.#found!, this.#session];
+    const found = this.#found!;
+    const session = this.#session;
     this.link.send({
       label: labelOf(command),
       mayRun: () => found.server.mayRun() && found.reaches?.() !== false,

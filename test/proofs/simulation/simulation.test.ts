@@ -11,9 +11,11 @@ const STEPS = 200;
 /** Builds that are found within few histories. */
 const QUICK = ['settles in two processes at once', 'trims events that are not settled'];
 /** As many as 8 s of processor time allow, with fewer decisions than those of the command. */
-const [HISTORIES, FEW_STEPS] = [150, 40];
+const HISTORIES = 150;
+const FEW_STEPS = 40;
 /** Histories of an engine with copies, of some 500 ms each. */
-const [COPIES_HISTORIES, COPIES_STEPS] = [100, 250];
+const COPIES_HISTORIES = 100;
+const COPIES_STEPS = 250;
 
 describe('simulated histories', function () {
   this.timeout(600_000);
@@ -22,7 +24,8 @@ describe('simulated histories', function () {
 
   before(async () => {
     servers = {
-      ...{ redisUrl: await loneRedis(), databaseUrl: await freshDatabase() },
+      redisUrl: await loneRedis(),
+      databaseUrl: await freshDatabase(),
       freshDatabase: freshLedgerDatabase,
     };
     world = await openWorld(servers);
@@ -49,7 +52,11 @@ describe('simulated histories', function () {
       let epochs = 0;
       for (let seed = 1; seed <= COPIES_HISTORIES; seed += 1) {
         const { failure } = await simulate({
-          ...{ world: copies, histories: 1, seed, steps: COPIES_STEPS, maxReplays: 100 },
+          world: copies,
+          histories: 1,
+          seed,
+          steps: COPIES_STEPS,
+          maxReplays: 100,
         });
         expect(failure, JSON.stringify(failure)).to.equal(undefined);
         epochs += copies.journal.losses;
@@ -82,7 +89,10 @@ describe('simulated histories', function () {
       const broken = await openWorld(servers, fault);
       try {
         const found = await simulate({
-          ...{ world: broken, histories: 100, seed: 1, steps: STEPS },
+          world: broken,
+          histories: 100,
+          seed: 1,
+          steps: STEPS,
           fault,
           maxReplays: 0,
         });

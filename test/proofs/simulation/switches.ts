@@ -35,8 +35,10 @@ export class Switches {
     for (let at = 0; at < found.length; at += 2) {
       // The other fields note when switches are due.
       if (found[at]!.length !== WALLET_BYTES) continue;
-      const [wallet, cutOff] = [walletText(found[at]!), found[at + 1]!];
-      const [sequence, dueMs] = [cutOff.readUIntBE(SEQUENCE_AT, 6), cutOff.readUIntBE(DUE_AT, 6)];
+      const wallet = walletText(found[at]!);
+      const cutOff = found[at + 1]!;
+      const sequence = cutOff.readUIntBE(SEQUENCE_AT, 6);
+      const dueMs = cutOff.readUIntBE(DUE_AT, 6);
       const known = this.#taken.get(`${wallet} ${dueMs}`);
       if (known === sequence) continue;
       if (known !== undefined)

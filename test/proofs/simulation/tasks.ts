@@ -34,7 +34,8 @@ class ProcessorTime {
 
   /** Seconds since this was made. */
   async seconds(): Promise<UsedSeconds> {
-    const [now, before] = [await this.#read(), this.#before];
+    const now = await this.#read();
+    const before = this.#before;
     const since = (part: keyof UsedSeconds): number => now[part] - before[part];
     return { node: since('node'), redis: since('redis'), postgres: since('postgres') };
   }

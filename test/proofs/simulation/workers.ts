@@ -40,7 +40,8 @@ export async function runInWorkers(
 
 /** The kernel ends a worker whose parent is killed. A history that never rests would not let it notice that by itself. */
 function forkWorker(folder: string): ChildProcess {
-  const [worker, options] = [join(folder, WORKER), { cwd: folder, serialization: 'advanced' } as const];
+  const worker = join(folder, WORKER);
+  const options = { cwd: folder, serialization: 'advanced' } as const;
   if (!canSignalDeath()) return fork(worker, options);
   const execArgv = ['--pdeathsig', 'KILL', process.execPath, ...process.execArgv];
   return fork(worker, { ...options, execPath: 'setpriv', execArgv });

@@ -45,7 +45,8 @@ async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: numbe
   );
   const own: Readonly<Record<string, string>> = {
     id: `left(one.id, 22) || lpad(to_hex(number), 12, '0')`,
-    ...{ sequence: 'number', updated_sequence: 'number' },
+    sequence: 'number',
+    updated_sequence: 'number',
   };
   await query(
     databaseUrl,
@@ -97,8 +98,11 @@ async function settleByRole(
 ): Promise<Omit<Settled, 'trades'>> {
   const begunMs = performance.now();
   const service = await launchService('settlement', {
-    ...{ REDIS_URL: redisUrl, DATABASE_URL: databaseUrl, PORT: String(await freePort()) },
-    ...{ NODE_OPTIONS: `--max-old-space-size=${heapMib}`, LOG_LEVEL: 'warn' },
+    REDIS_URL: redisUrl,
+    DATABASE_URL: databaseUrl,
+    PORT: String(await freePort()),
+    NODE_OPTIONS: `--max-old-space-size=${heapMib}`,
+    LOG_LEVEL: 'warn',
   });
   const ended = once(service.child, 'exit');
   try {

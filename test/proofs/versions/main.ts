@@ -85,8 +85,11 @@ async function openPostgres(major: number, folder: string): Promise<Opened> {
 }
 
 const OF_ENGINE = [
-  ...['test/engine', 'test/http/foreign-event.test.ts', 'test/books/foreign-event.test.ts'],
-  ...['test/proofs/roles/copies.test.ts', 'test/proofs/roles/copies-keeper.test.ts'],
+  'test/engine',
+  'test/http/foreign-event.test.ts',
+  'test/books/foreign-event.test.ts',
+  'test/proofs/roles/copies.test.ts',
+  'test/proofs/roles/copies-keeper.test.ts',
 ].join();
 
 const SERVERS: readonly Server[] = [
@@ -123,7 +126,8 @@ async function test(spec: readonly string[], environment: Opened['environment'])
   });
   const ended = new Promise<number>((resolve) => mocha.once('close', (status) => resolve(status ?? 1)));
   const output = (await text(mocha.stdout)).slice(-MAX_OUTPUT_BYTES);
-  const [passing, failing] = [countOf(output, 'passing'), countOf(output, 'failing')];
+  const passing = countOf(output, 'passing');
+  const failing = countOf(output, 'failing');
   if ((await ended) !== 0 || passing === 0) {
     console.log(output.slice(-SHOWN_CHARACTERS));
     return `${passing} passed, ${failing} FAILED`;

@@ -103,7 +103,8 @@ export const serverClocksStep: Fault = {
   stepsEngineClock: true,
   lacks: ({ hasFakedClock }) => (hasFakedClock ? undefined : 'libfaketime cannot be had'),
   async plan(base) {
-    const [engine, queue] = [(await fakedClock())!, (await fakedClock())!];
+    const engine = (await fakedClock())!;
+    const queue = (await fakedClock())!;
     serverClocks.splice(0, serverClocks.length, engine, queue);
     const close = async (): Promise<void> => {
       for (const clock of [engine, queue]) clock.remove();

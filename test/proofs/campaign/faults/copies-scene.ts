@@ -44,7 +44,8 @@ async function lackedByPrimary({ cluster, serverOf }: CopiesScene): Promise<stri
  */
 export async function nextOrder(scene: CopiesScene): Promise<void> {
   const { driver, note, violation } = scene;
-  const [{ model }, begunMs] = [driver, performance.now()];
+  const { model } = driver;
+  const begunMs = performance.now();
   const { lastIntent } = model;
   const what = 'next answered order';
   let lacked: string | undefined;

@@ -57,7 +57,8 @@ const strangerAcknowledges = faultOf(
   async (scene) => {
     const { first, serverOf } = scene;
     const [stranger, copy] = await othersOf(scene);
-    const [primary, follower] = [serverOf(first), serverOf(stranger)];
+    const primary = serverOf(first);
+    const follower = serverOf(stranger);
     // It may not join again with this setting.
     await setFlushing(follower, 'everysec');
     const mend = await cutOff(follower);

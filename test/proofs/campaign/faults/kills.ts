@@ -94,7 +94,10 @@ const killServer = (
   rounds: number,
   own: Pick<Fault, 'mayBreak' | 'forgetsLimits'> = {},
 ): Fault => ({
-  ...{ name, rounds, restEvery: 5, ...own },
+  name,
+  rounds,
+  restEvery: 5,
+  ...own,
   async inject({ cluster, dice }) {
     await moment(dice, MAX_MOMENT_MS);
     await cluster[server].kill();

@@ -73,7 +73,8 @@ interface Processors {
 }
 
 function watchProcessors(): () => Processors {
-  const [stolen, workMs] = [watchStolenTime(), watchProcessorSpeed()];
+  const stolen = watchStolenTime();
+  const workMs = watchProcessorSpeed();
   return () => ({ stolen: stolen(), workMs: workMs() });
 }
 

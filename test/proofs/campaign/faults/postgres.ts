@@ -209,7 +209,8 @@ const RETRY_MS = 50;
 /** Others take every connection that comes free, while those of the service are ended. */
 const crowded = administered('Postgres has no connection left', async ({ cluster, note, violation }) => {
   const crowd: pg.Client[] = [];
-  let [refused, endMs] = [0, Date.now() + FILL_MS];
+  let refused = 0;
+  let endMs = Date.now() + FILL_MS;
   const join = async (): Promise<void> => {
     const client = new pg.Client({ connectionString: cluster.postgres.url });
     client.on('error', () => undefined);

@@ -95,7 +95,8 @@ const olderData: Fault = {
     await untilInStep(engine);
     await redis.replicaof('NO', 'ONE');
     await replica.kill();
-    const [sequence, settled] = [(await engineSequence(redis))!, await settledIn(cluster)];
+    const sequence = (await engineSequence(redis))!;
+    const settled = await settledIn(cluster);
     note(`Postgres is ${settled - sequence} events ahead`);
     await expectClosed(scene, { sequence, settled });
     return async () => {

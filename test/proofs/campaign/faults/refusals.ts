@@ -50,7 +50,8 @@ const busy: Fault = {
   async inject(scene) {
     const { redis } = scene.cluster;
     await redis.config('SET', 'busy-reply-threshold', '100');
-    const [killer, endless] = [redis.duplicate(), redis.duplicate()];
+    const killer = redis.duplicate();
+    const endless = redis.duplicate();
     // A connection that is made while the script runs is answered BUSY, and would never be ready.
     await Promise.all([killer.ping(), endless.ping()]);
     let hasEnded = false;

@@ -120,7 +120,8 @@ const engineTooOld: Fault = {
   async inject(scene) {
     const { cluster, dice } = scene;
     const { engine, engineFolder, redis } = cluster;
-    const [copy, aside] = [`${engineFolder}-copy`, `${engineFolder}-aside`];
+    const copy = `${engineFolder}-copy`;
+    const aside = `${engineFolder}-aside`;
     const folder = join(engineFolder, APPENDED);
     await copyEngine(cluster, copy);
     const copied = (await engineSequence(redis)) ?? 0;
@@ -253,7 +254,8 @@ const dump = archived(
   async (scene, tools) => {
     const { cluster, dice } = scene;
     const { postgres, postgresFolder, engineFolder } = cluster;
-    const [file, engineCopy] = [`${postgresFolder}.dump`, `${engineFolder}-copy`];
+    const file = `${postgresFolder}.dump`;
+    const engineCopy = `${engineFolder}-copy`;
     await copyTogether(async () => {
       await run(join(tools, 'pg_dump'), '-Fc', '-f', file, postgres.url);
       await copyEngine(cluster, engineCopy);
@@ -340,7 +342,8 @@ const toTheTime = archived(
   { mayBreak: AFTER_COPY, mayLose: true },
   async (scene, tools) => {
     const { cluster, dice } = scene;
-    const [base, engineCopy] = [`${cluster.postgresFolder}-base`, `${cluster.engineFolder}-copy`];
+    const base = `${cluster.postgresFolder}-base`;
+    const engineCopy = `${cluster.engineFolder}-copy`;
     await baseBackup(tools, cluster, base);
     await sleep(dice.below(3_000));
     const [{ now }] = (await cluster.sql('select clock_timestamp()::text as now')) as [{ now: string }];

@@ -22,7 +22,8 @@ export async function screensAreTrue({ cluster, screens }: Rest): Promise<string
   const best = await bestPrices(cluster);
   const behind = (): string[] =>
     screens.all.flatMap(({ port, symbol, shown }) => {
-      const [now, expected] = [shown(), best(symbol)];
+      const now = shown();
+      const expected = best(symbol);
       const isTrue = now !== undefined && now.bid === expected.bid && now.ask === expected.ask;
       const words = now === undefined ? 'nothing' : `${now.bid} and ${now.ask}`;
       return isTrue

@@ -95,7 +95,8 @@ async function readBalances(cluster: Rest['cluster'], asset: string): Promise<Re
   const flat = (await cluster.redis.callBuffer('HGETALL', `{redbook}:balances:${asset}`)) as Buffer[];
   const read: Record<string, bigint> = {};
   for (let at = 0; at < flat.length; at += 2) {
-    const [field, value] = [flat[at]!, BigInt(flat[at + 1]!.toString())];
+    const field = flat[at]!;
+    const value = BigInt(flat[at + 1]!.toString());
     const isWallet = field.length === WALLET_BYTES + 1;
     const name = isWallet
       ? field.toString('hex', 0, WALLET_BYTES) + field.toString('latin1', WALLET_BYTES)
@@ -149,7 +150,8 @@ export async function reservedIsOfLiveOrders(rest: Rest): Promise<string[]> {
       needs.filter((one) => one.asset === asset).map(({ wallet, atoms }) => [wallet, BigInt(atoms)]),
     );
     for (const wallet of new Set([...reserved.keys(), ...needed.keys()])) {
-      const [has, needs] = [reserved.get(wallet) ?? 0n, needed.get(wallet) ?? 0n];
+      const has = reserved.get(wallet) ?? 0n;
+      const needs = needed.get(wallet) ?? 0n;
       if (has !== needs) found.push(`${wallet} has ${has} ${asset} reserved, its live orders hold ${needs}`);
     }
   }

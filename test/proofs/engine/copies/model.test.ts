@@ -4,8 +4,15 @@ import { expect } from 'chai';
 import { type Bounds, explore, type Rules, SOUND } from '../../../engine/copies/model.ts';
 
 const NONE: Bounds = {
-  ...{ orders: 1, crashes: 0, namings: 0, changes: 0, cuts: 0, wholeCopies: 0 },
-  ...{ lostDisks: 0, olderDisks: 0, putBacks: 0 },
+  orders: 1,
+  crashes: 0,
+  namings: 0,
+  changes: 0,
+  cuts: 0,
+  wholeCopies: 0,
+  lostDisks: 0,
+  olderDisks: 0,
+  putBacks: 0,
 };
 /** States that are visited where the model has more than a test can wait for. */
 const SOME = 10_000;
