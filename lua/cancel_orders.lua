@@ -104,8 +104,8 @@ for index = FIRST_REQUEST, #ARGV do
     if done and not reply then
       if not close_any then
         local function make_close_any()
---- include exact_sum
---- include close_any
+          --- include exact_sum
+          --- include close_any
           return close_all
         end
         close_any = make_close_any()

@@ -10,7 +10,9 @@ Replies  the commands that would be refused; none where Redis cannot tell
 local refused = {}
 for _, command in ipairs(ARGV) do
   local words = {}
-  for word in string.gmatch(command, '%S+') do words[#words + 1] = word end
+  for word in string.gmatch(command, '%S+') do
+    words[#words + 1] = word
+  end
   -- Forks lack the function, and it fails for a command that the server does not know.
   local isKnown, isAllowed = pcall(redis.acl_check_cmd, unpack(words))
   if isKnown and not isAllowed then refused[#refused + 1] = command end

@@ -43,6 +43,8 @@ else
   seconds[#seconds + 1], counts[#counts + 1] = now, orders
 end
 local slots = {}
-for index, second in ipairs(seconds) do slots[index] = struct.pack('>I4I3', second, counts[index]) end
+for index, second in ipairs(seconds) do
+  slots[index] = struct.pack('>I4I3', second, counts[index])
+end
 redis.call('SET', KEYS.log, table.concat(slots), 'EX', COUNTS_SECONDS)
 return { 1, limit - held - orders, resets, 0 }

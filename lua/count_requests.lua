@@ -42,9 +42,7 @@ for first = 1, #KEYS, logs do
   for i = 1, logs do
     local log = call('GET', KEYS[first + i - 1]) or ''
     local length, expired, oldest = #log / 3, 0, 0
-    if length > 0 then
-      oldest = (now - unpack_time('>I3', log)) % 16777216
-    end
+    if length > 0 then oldest = (now - unpack_time('>I3', log)) % 16777216 end
     local left = window - oldest
     if left <= 0 then
       -- Finds the first live time by doubling steps and then by bisection, because usually only a few have expired.
@@ -62,9 +60,7 @@ for first = 1, #KEYS, logs do
         end
       end
       expired, left = live, window
-      if live < length then
-        left = window - (now - unpack_time('>I3', log, live * 3 + 1)) % 16777216
-      end
+      if live < length then left = window - (now - unpack_time('>I3', log, live * 3 + 1)) % 16777216 end
     end
     local anew = expired == length or expired >= SPARE or oldest >= 1.5 * window
     held[i] = anew and string.sub(log, expired * 3 + 1)

@@ -23,7 +23,8 @@ local state = decode_state(redis.call('HGET', KEYS.engine, 'state'))
 if not is_known(state, tonumber(ARGV.epoch), tonumber(ARGV.min_sequence)) then return { 'stale', 'epoch' } end
 local from, to = ARGV.wallet, ARGV.wallet .. PREFIX_END
 if ARGV.market_number ~= '' then
-  from, to = ARGV.wallet .. book_prefix(ARGV.market_number, BUY), ARGV.wallet .. book_prefix(ARGV.market_number + 1, BUY)
+  from, to =
+    ARGV.wallet .. book_prefix(ARGV.market_number, BUY), ARGV.wallet .. book_prefix(ARGV.market_number + 1, BUY)
 end
 from = ARGV.after == '' and '[' .. from or '(' .. ARGV.wallet .. ARGV.after .. PREFIX_END
 local references = redis.call('ZRANGE', KEYS.live, from, '(' .. to, 'BYLEX', 'LIMIT', 0, ARGV.count)

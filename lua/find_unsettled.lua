@@ -62,8 +62,12 @@ if after ~= '' then
 end
 
 local found = {}
-for _, key in ipairs(generations) do read_generation(key, found) end
+for _, key in ipairs(generations) do
+  read_generation(key, found)
+end
 table.sort(found, function(one, other) return one.sequence > other.sequence end)
 local reply = { 'found' }
-for index = 1, math.min(#found, count) do reply[index + 1] = found[index].stamp end
+for index = 1, math.min(#found, count) do
+  reply[index + 1] = found[index].stamp
+end
 return reply

@@ -36,7 +36,10 @@ Events   credited | debited | requested | confirmed | returned
 --- define MAX_ATOMS '9223372036854775807' (2^63 - 1, the most that HINCRBY takes)
 
 local keys = {
-  engine = KEYS.engine, events = KEYS.events, balances = KEYS.balances, assets = KEYS.assets,
+  engine = KEYS.engine,
+  events = KEYS.events,
+  balances = KEYS.balances,
+  assets = KEYS.assets,
   unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 },
 }
 local kind, wallet, asset, amount = ARGV.kind, ARGV.wallet, ARGV.asset, ARGV.amount
@@ -55,8 +58,17 @@ local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 local time = event_time(state)
 if ARGV.filter_layout ~= found[2] then return { 'stale', 'filter' } end
-local ended, block = find_claim(KEYS.claims_0, KEYS.claims_1, KEYS.claim_filter, ARGV.filter_offset, ARGV.filter_last,
-  ARGV.filter_mask, ARGV.claim, tonumber(ARGV.checked_at), state.time)
+local ended, block = find_claim(
+  KEYS.claims_0,
+  KEYS.claims_1,
+  KEYS.claim_filter,
+  ARGV.filter_offset,
+  ARGV.filter_last,
+  ARGV.filter_mask,
+  ARGV.claim,
+  tonumber(ARGV.checked_at),
+  state.time
+)
 if ended then return { ended, block } end
 if ARGV.reversal ~= '' then
   if redis.call('HGET', KEYS.claims_0, ARGV.reversal) or redis.call('HGET', KEYS.claims_1, ARGV.reversal) then
@@ -64,8 +76,12 @@ if ARGV.reversal ~= '' then
   end
   if not is_recent(tonumber(ARGV.checked_at), state.time) then return { 'unchecked', text(state.time) } end
 end
-if ARGV.request ~= '' and not redis.call('HGET', KEYS.claims_0, ARGV.request)
-  and not redis.call('HGET', KEYS.claims_1, ARGV.request) and not is_recent(tonumber(ARGV.checked_at), state.time) then
+if
+  ARGV.request ~= ''
+  and not redis.call('HGET', KEYS.claims_0, ARGV.request)
+  and not redis.call('HGET', KEYS.claims_1, ARGV.request)
+  and not is_recent(tonumber(ARGV.checked_at), state.time)
+then
   return { 'unchecked', text(state.time) }
 end
 
@@ -73,7 +89,9 @@ local scale = redis.call('HGET', keys.assets, asset)
 if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
 if ARGV.scale ~= '' and ARGV.scale ~= scale then return { 'refused', 'SCALE_CHANGED' } end
 local held = redis.call('HMGET', keys.balances, field, other, own)
-if kind == 'credited' and not text_at_most(held[2] or '0', ARGV.max_supply) then return { 'refused', 'SUPPLY_LIMIT' } end
+if kind == 'credited' and not text_at_most(held[2] or '0', ARGV.max_supply) then
+  return { 'refused', 'SUPPLY_LIMIT' }
+end
 if field == own and sign == '-' then
   if found[3] then return { 'refused', 'CUSTODY_HOLD' } end
   if not text_at_most(amount, held[1] or '0') then return { 'refused', 'INSUFFICIENT_BALANCE' } end

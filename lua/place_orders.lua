@@ -65,9 +65,7 @@ local claimed, live_added, live_counts, unsettled = {}, {}, {}, {}
 local makers_met = 0
 
 -- Returns true when the deadline of an order has passed. 0: it has none.
-local function is_late(expires_after)
-  return expires_after > 0 and now > expires_after
-end
+local function is_late(expires_after) return expires_after > 0 and now > expires_after end
 
 local function count_live(wallet)
   local count = live_counts[wallet]
@@ -94,9 +92,13 @@ local function read_ahead()
       ask(pays, wallet .. RESERVED)
       last, last_pays = wallet, pays
     end
-    if kind == LIMIT_ORDER then ask(amounts_of(KEYS[LEVELS + side]), struct.pack(KEY_FORMAT, price_key(side, price))) end
+    if kind == LIMIT_ORDER then
+      ask(amounts_of(KEYS[LEVELS + side]), struct.pack(KEY_FORMAT, price_key(side, price)))
+    end
   end
-  for _, amounts in pairs(opened) do read_asked(amounts) end
+  for _, amounts in pairs(opened) do
+    read_asked(amounts)
+  end
 end
 
 -- Returns true for the outcome of an order that changed nothing but the list of its wallet's orders.
@@ -121,17 +123,17 @@ for index = FIRST_ORDER, #ARGV do
     if done and not reply then
       if not place_any then
         local function make_place()
---- include admit
---- include closed_record
---- include exact_sum
---- include market_rules
---- include emit
---- include halt_market
---- include read_order
---- include walk_book
---- include needs_of
---- include plan_order
---- include commit_order
+          --- include admit
+          --- include closed_record
+          --- include exact_sum
+          --- include market_rules
+          --- include emit
+          --- include halt_market
+          --- include read_order
+          --- include walk_book
+          --- include needs_of
+          --- include plan_order
+          --- include commit_order
           return function(order_bytes)
             local order = read_order(order_bytes)
             local ended, value = plan_order(order)

@@ -38,5 +38,10 @@ local function read_side(book, levels)
 end
 
 local state = decode_state(found[1])
-return { 'book', text(state.sequence), text(state.time),
-  read_side(KEYS.bids, KEYS.bid_levels), read_side(KEYS.asks, KEYS.ask_levels) }
+return {
+  'book',
+  text(state.sequence),
+  text(state.time),
+  read_side(KEYS.bids, KEYS.bid_levels),
+  read_side(KEYS.asks, KEYS.ask_levels),
+}

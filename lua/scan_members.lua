@@ -12,5 +12,8 @@ Replies  { sequence, members, a member whose score is not 0 ('' when there is no
 
 local misplaced = redis.call('ZRANGE', KEYS.set, '(0', '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
   or redis.call('ZRANGE', KEYS.set, '-inf', '(0', 'BYSCORE', 'LIMIT', 0, 1)[1]
-return { text(read_state(KEYS.engine).sequence),
-  redis.call('ZRANGE', KEYS.set, ARGV.from, '+', 'BYLEX', 'LIMIT', 0, ARGV.count), misplaced or '' }
+return {
+  text(read_state(KEYS.engine).sequence),
+  redis.call('ZRANGE', KEYS.set, ARGV.from, '+', 'BYLEX', 'LIMIT', 0, ARGV.count),
+  misplaced or '',
+}

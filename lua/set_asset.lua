@@ -12,7 +12,12 @@ Events   asset_changed
 --- include emit
 --- include act
 
-local keys = { engine = KEYS.engine, events = KEYS.events, assets = KEYS.assets, unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 } }
+local keys = {
+  engine = KEYS.engine,
+  events = KEYS.events,
+  assets = KEYS.assets,
+  unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 },
+}
 local symbol, scale = ARGV.symbol, ARGV.scale
 local state = read_state(keys.engine)
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end

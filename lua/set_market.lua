@@ -19,7 +19,12 @@ Events   market_changed; a new market's assets are written with their scales
 --- include act
 
 local keys = {
-  engine = KEYS.engine, events = KEYS.events, markets = KEYS.markets, assets = KEYS.assets, bids = KEYS.bids, asks = KEYS.asks,
+  engine = KEYS.engine,
+  events = KEYS.events,
+  markets = KEYS.markets,
+  assets = KEYS.assets,
+  bids = KEYS.bids,
+  asks = KEYS.asks,
   unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 },
 }
 local market = { symbol = ARGV.symbol, number = ARGV.number, version = ARGV.version }
@@ -27,7 +32,8 @@ local found = redis.call('HMGET', keys.engine, 'state', 'rules:' .. market.numbe
 local state, rules = decode_state(found[1]), found[2]
 
 local function is_unused()
-  return not rules and redis.call('HEXISTS', keys.markets, market.symbol) == 0
+  return not rules
+    and redis.call('HEXISTS', keys.markets, market.symbol) == 0
     and text(redis.call('HLEN', keys.markets)) == market.number
 end
 
@@ -53,6 +59,16 @@ local record = with_version(ARGV.record, version)
 local body = with_act(record, ARGV.act, redis.call('HGET', keys.markets, market.symbol))
 emit(keys, state, time, MARKET_CHANGED, body, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
 redis.call('HSET', keys.markets, market.symbol, record)
-redis.call('HSET', keys.assets, ARGV.base, ARGV.base_scale, ARGV.quote, ARGV.quote_scale,
-  ARGV.base .. ' used', '1', ARGV.quote .. ' used', '1')
+redis.call(
+  'HSET',
+  keys.assets,
+  ARGV.base,
+  ARGV.base_scale,
+  ARGV.quote,
+  ARGV.quote_scale,
+  ARGV.base .. ' used',
+  '1',
+  ARGV.quote .. ' used',
+  '1'
+)
 return { 'set', text(version) }

@@ -28,5 +28,9 @@ if ARGV.required_terms ~= '' and found[2] ~= ARGV.required_terms then return { '
 if (found[3] or '') == value then return { 'set' } end
 
 emit(keys, state, event_time(state), tonumber(ARGV.kind), with_act(ARGV.detail, ARGV.act, found[3]), wallet)
-if value == '' then redis.call('HDEL', keys.engine, field) else redis.call('HSET', keys.engine, field, value) end
+if value == '' then
+  redis.call('HDEL', keys.engine, field)
+else
+  redis.call('HSET', keys.engine, field, value)
+end
 return { 'set' }

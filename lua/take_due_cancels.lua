@@ -39,7 +39,11 @@ end
 
 for _, wallet in ipairs(due_in(leases, max)) do
   local cut_off = redis.call('HGET', cut_offs, wallet)
-  if cut_off then take(wallet, cut_off) else redis.call('ZREM', leases, wallet) end
+  if cut_off then
+    take(wallet, cut_off)
+  else
+    redis.call('ZREM', leases, wallet)
+  end
 end
 
 local function has_live(wallet)

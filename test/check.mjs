@@ -27,6 +27,7 @@ const STEPS = {
   'types of the page': types('src/web', 'page'),
   'types of the browser tests': types('test/browser', 'browser'),
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+  'lint of the scripts': ['test/lua-style.mjs'],
   rooms: ['node_modules/dependency-cruiser/bin/dependency-cruise.mjs', 'src'],
   'dead code and packages': [
     'node_modules/knip/bin/knip.js',

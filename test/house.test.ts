@@ -203,7 +203,7 @@ describe('the scripts', () => {
   });
 
   it('use every include, and only existing ones', () => {
-    const asked = [...all.matchAll(/^--- include (\w+)$/gm)].map(([, name]) => name!);
+    const asked = [...all.matchAll(/^ *--- include (\w+)$/gm)].map(([, name]) => name!);
     expect([...new Set(asked)].sort()).to.deep.equal(includes.sort());
   });
 

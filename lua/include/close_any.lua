@@ -10,8 +10,15 @@ local function find_all(references, owner)
       seen[reference] = true
       local live = live_record(KEYS.live, wallet .. reference)
       if not live then return nil end
-      orders[#orders + 1] = { side = side, member = member, wallet = wallet, left = left, held = held,
-        live = live, level = string.sub(member, 1, 7) }
+      orders[#orders + 1] = {
+        side = side,
+        member = member,
+        wallet = wallet,
+        left = left,
+        held = held,
+        live = live,
+        level = string.sub(member, 1, 7),
+      }
       ask(balances_of(side), wallet .. RESERVED)
       ask(balances_of(side), wallet .. AVAILABLE)
       ask(levels_of(side), string.sub(member, 1, 7))
@@ -56,6 +63,8 @@ local function close_all(owner, cause, references)
     end
   end
   local outcome = record_closed(cause, table.concat(records), wallets)
-  for _, one in ipairs(orders) do write_closed(one.side, one.member, one.wallet, one.left, one.held, one.live) end
+  for _, one in ipairs(orders) do
+    write_closed(one.side, one.member, one.wallet, one.left, one.held, one.live)
+  end
   return outcome
 end

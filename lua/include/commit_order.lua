@@ -5,7 +5,9 @@
 -- Returns the closed records of the wallet's own orders that plan_own listed.
 local function own_records(own)
   local records = {}
-  for index, one in ipairs(own) do records[index] = closed_record(one.live, one.filled) end
+  for index, one in ipairs(own) do
+    records[index] = closed_record(one.live, one.filled)
+  end
   return table.concat(records)
 end
 
@@ -60,7 +62,12 @@ end
 local function close_replaced(old)
   local wallet = old.wallet
   local record = closed_record(old.live, old.filled)
-  append_event(keys.events, state, time, struct.pack(CLOSED_EVENT_FORMAT, ORDERS_CLOSED, time, CAUSE_REPLACED) .. record)
+  append_event(
+    keys.events,
+    state,
+    time,
+    struct.pack(CLOSED_EVENT_FORMAT, ORDERS_CLOSED, time, CAUSE_REPLACED) .. record
+  )
   unsettled[#unsettled + 1] = '0'
   unsettled[#unsettled + 1] = wallet .. stamp_of(state.epoch, state.sequence)
   redis.call('ZREM', keys.book[old.side], old.member)
@@ -74,20 +81,36 @@ local function record_order(order, count, replaced)
   local filled, first_trade, fills, expired = 0, 0, '', ''
   if order.reason == 0 then
     filled = walk.filled
-    if count > 0 then first_trade, fills = state.trade + 1, fill_records() end
+    if count > 0 then
+      first_trade, fills = state.trade + 1, fill_records()
+    end
     if order.own then expired = own_records(order.own) end
   end
   local match = struct.pack(MATCH_FORMAT, status_of(order), reason_of(order), order.size, filled, first_trade)
-  append_event(keys.events, state, time, struct.pack(EVENT_FORMAT, ORDER_PLACED, time) .. match .. struct.pack(COUNT_FORMAT, count)
-    .. order.terms .. fills .. expired)
+  append_event(
+    keys.events,
+    state,
+    time,
+    struct.pack(EVENT_FORMAT, ORDER_PLACED, time)
+      .. match
+      .. struct.pack(COUNT_FORMAT, count)
+      .. order.terms
+      .. fills
+      .. expired
+  )
   if replaced then replaced = struct.pack(COUNT_FORMAT, #replaced) .. replaced end
-  return struct.pack(CODE_AND_SEQUENCE_FORMAT, replaced and REPLACED or PLACED, state.sequence) .. match .. (replaced or '') .. fills
+  return struct.pack(CODE_AND_SEQUENCE_FORMAT, replaced and REPLACED or PLACED, state.sequence)
+    .. match
+    .. (replaced or '')
+    .. fills
 end
 
 -- Writes what an order changes that is not rejected: its remainder, the wallet's own orders, and its fills.
 local function write_match(order, stamp, reference, count)
   local pays, receives = quote, base
-  if order.side == SELL then pays, receives = base, quote end
+  if order.side == SELL then
+    pays, receives = base, quote
+  end
   if order.rests then write_rest(order, stamp, reference, pays) end
   if order.own then expire_own(order, 1 - order.side, receives) end
   if count > 0 then

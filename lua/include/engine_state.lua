@@ -28,11 +28,7 @@ local function server_time()
 end
 
 -- Unix milliseconds by Redis' clock; never earlier than the last event, so that time does not run backwards.
-local function event_time(state)
-  return math.max(server_time(), state.time)
-end
+local function event_time(state) return math.max(server_time(), state.time) end
 
 -- Returns epoch (2) | sequence (6). Stamps sort by age, and continue to rise after a rebuild.
-local function stamp_of(epoch, sequence)
-  return struct.pack(STAMP_FORMAT, epoch, sequence)
-end
+local function stamp_of(epoch, sequence) return struct.pack(STAMP_FORMAT, epoch, sequence) end

@@ -17,6 +17,4 @@ local function with_version(record, version)
 end
 
 -- Returns the text that names rules, in the field `rules:<number>` and in commands.
-local function rules_of(version, symbol)
-  return version .. ' ' .. symbol
-end
+local function rules_of(version, symbol) return version .. ' ' .. symbol end

@@ -4,9 +4,7 @@
 local function needs_of(order, reject_reason, rest_steps)
   local whole_at_limit = reject_reason == POST_ONLY_WOULD_CROSS
     or (reject_reason == FOK_NOT_FILLED and order.kind == LIMIT_ORDER)
-  if order.side == SELL then
-    return (whole_at_limit and order.size or walk.filled + rest_steps) * base_per_step
-  end
+  if order.side == SELL then return (whole_at_limit and order.size or walk.filled + rest_steps) * base_per_step end
   if whole_at_limit then
     local notional = order.size * order.price * quote_per_lot
     return notional + (reject_reason == FOK_NOT_FILLED and fee_of(notional, fee_bps) or 0)

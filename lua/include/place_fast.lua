@@ -10,9 +10,17 @@ local is_open = rules == rules_in_force and not paused and not required_terms an
 -- Appends the event of the order, lists and claims the order, and returns its outcome.
 local function record_fast(status, amount, wallet, reference, stamp, count, fills, claim_field, terms)
   local filled, first_trade = 0, 0
-  if count > 0 then filled, first_trade = amount, state.trade + 1 end
-  append_event(KEYS.events, state, time, struct.pack(PLACED_EVENT_FORMAT, ORDER_PLACED, time, status, 0, amount, filled,
-    first_trade, count) .. terms .. fills)
+  if count > 0 then
+    filled, first_trade = amount, state.trade + 1
+  end
+  append_event(
+    KEYS.events,
+    state,
+    time,
+    struct.pack(PLACED_EVENT_FORMAT, ORDER_PLACED, time, status, 0, amount, filled, first_trade, count)
+      .. terms
+      .. fills
+  )
   if count > 0 then
     state.trade = state.trade + count
     last_price = string.format('%d', walk.price[count])
@@ -25,7 +33,8 @@ end
 -- Returns the outcome of an order that meets nobody, or nil. `block`: claim filter block with the id's bits, or nil.
 local function rest_fast(side, price, amount, wallet, client_id, pays, filter, first, block, claim_field, terms)
   local need = held_atoms(side, price, amount)
-  local key, available, reserved = struct.pack(KEY_FORMAT, price_key(side, price)), wallet .. AVAILABLE, wallet .. RESERVED
+  local key, available, reserved =
+    struct.pack(KEY_FORMAT, price_key(side, price)), wallet .. AVAILABLE, wallet .. RESERVED
   local sizes = amounts_of(KEYS[LEVELS + side])
   ask(pays, available)
   ask(pays, reserved)
@@ -73,7 +82,8 @@ end
 local function makers_hold(side, receives)
   local needs = walk.fills > 1 and {}
   for index = 1, walk.fills do
-    local field, need = walk.wallet[index] .. RESERVED, side == BUY and walk.steps[index] * base_per_step or walk.notional[index]
+    local field, need =
+      walk.wallet[index] .. RESERVED, side == BUY and walk.steps[index] * base_per_step or walk.notional[index]
     if needs then
       need = need + (needs[field] or 0)
       needs[field] = need
@@ -109,8 +119,15 @@ end
 local function place_fast(bytes)
   if not is_open then return nil end
   local ORDER_FIELDS = struct.unpack(ORDER_FORMAT, bytes)
-  if kind ~= LIMIT_ORDER or time_in_force ~= GTC or post_only == 1 or restricted == 1 or held[wallet]
-    or replaces ~= '' or is_late(expires_after) then
+  if
+    kind ~= LIMIT_ORDER
+    or time_in_force ~= GTC
+    or post_only == 1
+    or restricted == 1
+    or held[wallet]
+    or replaces ~= ''
+    or is_late(expires_after)
+  then
     return nil
   end
   local block, filter_key, claim_field
@@ -118,7 +135,8 @@ local function place_fast(bytes)
     if layout ~= filter_in_force or claimed[digest] then return nil end
     local ended
     filter_key, claim_field = KEYS[FIRST_FILTER + filter], digest
-    ended, block = find_claim(KEYS.claims_0, KEYS.claims_1, filter_key, first, last, mask, digest, checked_at, state.time)
+    ended, block =
+      find_claim(KEYS.claims_0, KEYS.claims_1, filter_key, first, last, mask, digest, checked_at, state.time)
     if ended then return nil end
   end
   local pays, terms = amounts_of(KEYS[QUOTE - side]), string.sub(bytes, 1, TERMS_BYTES + #client_id)

@@ -16,6 +16,4 @@ local function price_key(side, price_or_key)
 end
 
 -- Returns the first two bytes of every reference of a market's side.
-local function book_prefix(market_number, side)
-  return struct.pack(BOOK_FORMAT, market_number * 2 + side)
-end
+local function book_prefix(market_number, side) return struct.pack(BOOK_FORMAT, market_number * 2 + side) end

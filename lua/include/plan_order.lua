@@ -14,13 +14,22 @@ local function admit_order(order)
     if layout ~= filter_in_force then return STALE, 'filter' end
     local known = claimed[claim.field]
     if known then return CLAIMED, known end
-    local ended, block =
-      find_claim(KEYS.claims_0, KEYS.claims_1, claim.filter, claim.first, claim.last, claim.mask, claim.field, claim.checked_at,
-        state.time)
+    local ended, block = find_claim(
+      KEYS.claims_0,
+      KEYS.claims_1,
+      claim.filter,
+      claim.first,
+      claim.last,
+      claim.mask,
+      claim.field,
+      claim.checked_at,
+      state.time
+    )
     if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, block end
     claim.block = block
   end
-  local ended, code = admit(paused, required_terms, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
+  local ended, code =
+    admit(paused, required_terms, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
   if ended then return ended == 'stale' and STALE or REFUSED, code end
   if is_late(order.expires_after) then return REFUSED, 'DEADLINE_PASSED' end
 end
@@ -52,9 +61,7 @@ local function refusal_of(order)
 end
 
 -- Returns the record of a live order, from this call or from the set of live orders, or nil.
-local function live_member(prefix)
-  return live_added[prefix] or live_record(keys.live, prefix)
-end
+local function live_member(prefix) return live_added[prefix] or live_record(keys.live, prefix) end
 
 -- Sets `order.own`, the wallet's own orders that self-trade prevention takes off the book. Returns false when one of
 -- them is not listed as live, or when the wallet has reserved less than they hold.
@@ -105,12 +112,16 @@ local function ask_for_match(order, pays, receives, sizes)
   change(receives, order.wallet .. AVAILABLE)
   if walk.fee_sum > 0 then change(quote, HOUSE) end
   if walk.own_count > 0 then change(receives, order.wallet .. RESERVED) end
-  for index = 1, walk.own_count do change(sizes, string.sub(walk.own[index], 1, 7)) end
+  for index = 1, walk.own_count do
+    change(sizes, string.sub(walk.own[index], 1, 7))
+  end
   return changes
 end
 
 local function check_amounts(changes)
-  for index = 1, #changes, 2 do check_amount(changes[index], changes[index + 1]) end
+  for index = 1, #changes, 2 do
+    check_amount(changes[index], changes[index + 1])
+  end
 end
 
 -- Sets the order's `reason`, `remaining` and `rests` from the result of the walk.
@@ -121,7 +132,10 @@ local function conclude(order)
   elseif order.time_in_force == FOK and order.remaining > 0 then
     order.reason = FOK_NOT_FILLED
   else
-    order.rests = order.remaining > 0 and order.kind == LIMIT_ORDER and order.time_in_force == GTC and walk.ended == 'book'
+    order.rests = order.remaining > 0
+      and order.kind == LIMIT_ORDER
+      and order.time_in_force == GTC
+      and walk.ended == 'book'
   end
 end
 
@@ -194,8 +208,16 @@ local function find_replaced(order)
   if not live then error('the order that is replaced has no live record', 0) end
   local filled = filled_of(live, left)
   if believed ~= '' and struct.unpack(STEPS_FORMAT, believed) ~= filled then return 'FILLED_OTHERWISE' end
-  order.old = { side = side, member = member, wallet = owner, left = left, filled = filled, live = live,
-    held = held_atoms(side, price_key(side, key), left), level = string.sub(member, 1, 7) }
+  order.old = {
+    side = side,
+    member = member,
+    wallet = owner,
+    left = left,
+    filled = filled,
+    live = live,
+    held = held_atoms(side, price_key(side, key), left),
+    level = string.sub(member, 1, 7),
+  }
 end
 
 -- Moves what the replaced order holds to its wallet's available funds, or back. Its amounts were read.
@@ -219,12 +241,16 @@ local function check_replaced(order)
   check_amount(holds_in, wallet .. AVAILABLE)
   check_amount(levels[old.side], old.level)
   add_exactly(sum, old.held)
-  if not holds_sum(holds_in, wallet .. RESERVED, sum) then error('a reservation is missing: reconcile the ledger', 0) end
+  if not holds_sum(holds_in, wallet .. RESERVED, sum) then
+    error('a reservation is missing: reconcile the ledger', 0)
+  end
 end
 
 local function plan_match(order)
   local pays, receives = quote, base
-  if order.side == SELL then pays, receives = base, quote end
+  if order.side == SELL then
+    pays, receives = base, quote
+  end
   local code = price_order(order, pays)
   if code then return REFUSED, code end
   local changes = read_amounts(order, pays, receives)

@@ -1,4 +1,2 @@
 --- include engine_state
-local function read_state(engine)
-  return decode_state(redis.call('HGET', engine, 'state'))
-end
+local function read_state(engine) return decode_state(redis.call('HGET', engine, 'state')) end

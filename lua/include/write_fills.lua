@@ -39,7 +39,8 @@ end
 local function fill_records()
   local records = {}
   for index = 1, walk.fills do
-    records[index] = string.sub(walk.member[index], 1, 35) .. struct.pack(FILL_END_FORMAT, walk.steps[index], walk.fee[index])
+    records[index] = string.sub(walk.member[index], 1, 35)
+      .. struct.pack(FILL_END_FORMAT, walk.steps[index], walk.fee[index])
   end
   return table.concat(records)
 end
@@ -57,7 +58,9 @@ local function write_fills(side, wallet, pays, receives)
     else
       drop_live(maker .. maker_prefix .. string.sub(member, 1, 15), maker)
     end
-    if not buys then atoms, notional = notional, atoms end
+    if not buys then
+      atoms, notional = notional, atoms
+    end
     add_to(receives, maker .. RESERVED, -atoms)
     add_to(pays, maker .. AVAILABLE, notional)
     add_to(sizes, string.sub(member, 1, 7), -steps)
@@ -65,7 +68,8 @@ local function write_fills(side, wallet, pays, receives)
   for from = 1, fills, MAX_UNPACKED do
     redis.call('ZREM', book, unpack(members, from, math.min(from + MAX_UNPACKED - 1, fills)))
   end
-  local atoms, cost, gain = walk.filled * base_per_step, walk.notional_sum + walk.fee_sum, walk.notional_sum - walk.fee_sum
+  local atoms, cost, gain =
+    walk.filled * base_per_step, walk.notional_sum + walk.fee_sum, walk.notional_sum - walk.fee_sum
   add_to(pays, wallet .. AVAILABLE, buys and -cost or -atoms)
   add_to(receives, wallet .. AVAILABLE, buys and atoms or gain)
   add_to(amounts_of(KEYS.quote_balances), HOUSE, walk.fee_sum)

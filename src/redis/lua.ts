@@ -5,8 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Command, type Redis } from 'ioredis';
 
 const LUA_FOLDER = new URL('../../lua/', import.meta.url);
-const INCLUDE_LINE = /^--- include (\w+)$/gm;
-const DEFINE_LINE = /^--- define (\w+) (\S+).*\n?/gm;
+const INCLUDE_LINE = /^ *--- include (\w+)$/gm;
+const DEFINE_LINE = /^ *--- define (\w+) (\S+).*\n?/gm;
 
 /** A Lua command as Redis runs it, with its includes inserted. */
 export interface Script {

@@ -31,7 +31,7 @@ function textOf(path: string, seen = new Set<string>()): string {
   if (seen.has(path)) return '';
   seen.add(path);
   const text = readFileSync(new URL(`${path}.lua`, LUA), 'utf8');
-  const includes = [...text.matchAll(/^--- include (\w+)$/gm)].map(([, name]) =>
+  const includes = [...text.matchAll(/^ *--- include (\w+)$/gm)].map(([, name]) =>
     textOf(`include/${name}`, seen),
   );
   return [text, ...includes].join('\n');
