@@ -1,6 +1,6 @@
 /** Reads and writes list cursors. A cursor is the start of the next page, opaque to clients. */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Refusal } from '../domain/errors.ts';
 import { CURSOR_LENGTH } from './cursor.ts';
 
@@ -105,9 +105,6 @@ const foreignCursor = (name: string): Refusal =>
 /** The digest needs no secret: a forged cursor only shows another position in the caller's own list. */
 function digestOf(scope: CursorScope, position: Buffer): Buffer {
   const text = JSON.stringify(Object.entries(scope).sort());
-  return createHash('sha256')
-    .update(position)
-    .update(text)
-    .digest()
-    .subarray(0, CURSOR_BYTES - position.length);
+  const digest = hash('sha256', Buffer.concat([position, Buffer.from(text)]), 'buffer');
+  return digest.subarray(0, CURSOR_BYTES - position.length);
 }

@@ -117,10 +117,11 @@ export function changesInTail(
   if (after.server !== digestOf(position.server)) return undefined;
   if (position.sequence <= since) return { changes: [], place: endOf(position), more: false };
   const maxFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
-  const changes = changesAfter(changesIn(events, wallet, maxFills), after);
-  if (!placesAll(events, changes)) return undefined;
-  const found = changes.slice(0, limit + 1);
-  const chosen = choose({ settled: NOTHING_SETTLED, events, found }, wallet, limit, settings);
+  const found = changesSince(events, wallet, maxFills, after).slice(0, limit + 1);
+  // Earlier events do not tell of their orders, and a wallet's events are many beside one change.
+  const own = eventsFrom(events, Math.min(...found.map(({ orderId }) => placedIn(orderId))));
+  if (!placesAll(own, found)) return undefined;
+  const chosen = choose({ settled: NOTHING_SETTLED, events: own, found }, wallet, limit, settings);
   return partOf(chosen, withFills(chosen.orders, new Map(), settings), {
     ...endOf(position),
     ...placeAfter(chosen.told, chosen.found, position),
@@ -141,9 +142,13 @@ function choose(
   settings: Stores['settings'],
 ): Chosen {
   const { found } = read;
-  const folded = new Map(foldOrders(read.settled, read.events, wallet).map((one) => [one.order.id, one]));
-  const listed = found.slice(0, limit).map((change) => ({ ...change, ...folded.get(change.orderId)! }));
-  const told = fitting(listed, settings, ({ fills }) => fills.length);
+  const listed = found.slice(0, limit);
+  const ids = new Set(listed.map(({ orderId }) => orderId));
+  const folded = new Map(
+    foldOrders(read.settled, read.events, wallet, ids).map((one) => [one.order.id, one]),
+  );
+  const changes = listed.map((change) => ({ change, order: folded.get(change.orderId)!.order }));
+  const told = fitting(changes, settings, ({ change }) => change.fills.length).map(({ change }) => change);
   return { found, told, orders: [...new Set(told.map(({ orderId }) => folded.get(orderId)!))] };
 }
 
@@ -172,6 +177,23 @@ function placeAfter(
 
 /** Returns the last event of which every change lies before a place. */
 const lastWhole = ({ sequence, kind }: PresentPlace): number => (kind < KIND.after ? sequence - 1 : sequence);
+
+/** Returns the changes that events make to the wallet's orders after a place. */
+function changesSince(
+  events: readonly EngineEvent[],
+  wallet: string,
+  maxFills: number,
+  place: PresentPlace,
+): OrderChange[] {
+  return changesAfter(changesIn(eventsFrom(events, place.sequence), wallet, maxFills), place);
+}
+
+/** Returns the events from a sequence on. It is near the end, where most requests begin. */
+function eventsFrom(events: readonly EngineEvent[], sequence: number): readonly EngineEvent[] {
+  let begin = events.length;
+  while (begin > 0 && events[begin - 1]!.sequence >= sequence) begin -= 1;
+  return events.slice(begin);
+}
 
 /** Returns the changes after a place, of changes in order. */
 function changesAfter(changes: readonly OrderChange[], place: PresentPlace): OrderChange[] {
@@ -229,12 +251,12 @@ async function readSince(stores: Stores, wallet: string, { from, wanted, settled
   const since = lastWhole(from);
   const { engine, ledger, settings } = stores;
   const maxFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
-  const changesSince = (events: readonly EngineEvent[]): OrderChange[] =>
-    changesAfter(changesIn(events, wallet, maxFills), from);
+  const changesOf = (events: readonly EngineEvent[]): OrderChange[] =>
+    changesSince(events, wallet, maxFills, from);
   const { events, isEnough, isWhole, settledTo } = await unsettledEvents(stores, wallet, {
-    isEnough: (found) => found[0]!.sequence <= since && placesAll(found, changesSince(found)),
+    isEnough: (found) => found[0]!.sequence <= since && placesAll(found, changesOf(found)),
   });
-  const fresh = changesSince(events);
+  const fresh = changesOf(events);
   const isAlone =
     isEnough ||
     (Math.max(known, settledTo) <= since &&
@@ -251,8 +273,9 @@ async function readSince(stores: Stores, wallet: string, { from, wanted, settled
 
 /** True if the events have the placement of each order that changes. */
 function placesAll(events: readonly EngineEvent[], changes: readonly OrderChange[]): boolean {
-  const placed = new Set(events.map((event) => (event.kind === 'order_placed' ? event.order.id : '')));
-  return changes.every(({ orderId }) => placed.has(orderId));
+  const missing = new Set(changes.map(({ orderId }) => orderId));
+  for (const event of events) if (event.kind === 'order_placed') missing.delete(event.order.id);
+  return missing.size === 0;
 }
 
 /** Returns the changes that events make to the wallet's orders, in the order in which the ledger returns them. */

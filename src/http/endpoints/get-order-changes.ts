@@ -68,29 +68,31 @@ export const getOrderChanges = walletRoute({
   async handle({ services, reads, wallet, query, caller, clock }) {
     const { after, wait, limit } = checked(changesRequest, query);
     if (after === undefined) return emptyReply(writeAfter(wallet, await presentPlace(services)));
-    readAfter(wallet, after);
-    const readFrom = (turns: WalletReads, cursor: string): Promise<Told> =>
-      turns.read(wallet, `changes ${cursor} ${limit}`, () =>
-        readReply(services, wallet, readAfter(wallet, cursor), limit),
+    let place = readAfter(wallet, after);
+    const readFrom = (turns: WalletReads, from: ChangePlace): Promise<Told> =>
+      turns.read(wallet, `changes ${Object.values(from)} ${limit}`, async () =>
+        tell(services, wallet, await readChanges(services, wallet, from, limit), jsonForSeveral),
       );
-    if (wait === 0) return (await readFrom(reads.lists, after)).reply;
+    const replyOf = (told: Told): Reply => told.reply ?? emptyReply(writeAfter(wallet, told.place));
+    if (wait === 0) return replyOf(await readFrom(reads.lists, place));
     const waiter = await services.changeWaits.enter(wallet, caller);
     const untilMs = performance.now() + wait * 1_000;
     try {
-      for (let cursor = after; ; ) {
+      for (;;) {
         waiter.rest();
-        // Thousands may wake together. The same cursor again loses nothing, so the end of the wait ends the turn too.
+        const from = place;
+        // Thousands may wake together. The same place again loses nothing, so the end of the wait ends the turn too.
         const told =
-          (await tellAtOnce({ services, reads, wallet }, cursor, limit)) ??
+          (await tellAtOnce({ services, reads, wallet }, from, limit)) ??
           (await withTimeLimit(
             Math.max(LEAST_READ_MS, untilMs - performance.now()),
-            readFrom(reads.changes, cursor),
-            () => ({ isEmpty: false, cursor, reply: emptyReply(cursor) }),
+            readFrom(reads.changes, from),
+            () => ({ place: from, reply: emptyReply(writeAfter(wallet, from)) }),
           ));
-        if (!told.isEmpty) return told.reply;
-        cursor = told.cursor;
+        if (told.reply !== undefined) return told.reply;
+        place = told.place;
         const isWoken = await waitOut(clock, waiter.next(Math.max(0, untilMs - performance.now())));
-        if (!isWoken) return told.reply;
+        if (!isWoken) return replyOf(told);
       }
     } finally {
       waiter.leave();
@@ -99,42 +101,36 @@ export const getOrderChanges = walletRoute({
 });
 
 interface Told {
-  readonly isEmpty: boolean;
-  readonly cursor: string;
-  readonly reply: Reply;
+  /** After the changes that the reply tells. */
+  readonly place: ChangePlace;
+  /** Undefined without a change: most are not sent, because the request waits for one. */
+  readonly reply: Reply | undefined;
 }
 
 /** Tells from the events that the process has, without a read; undefined if the stores must be read. */
 function tellAtOnce(
   { services, reads, wallet }: Pick<WalletCall, 'services' | 'reads' | 'wallet'>,
-  cursor: string,
+  from: ChangePlace,
   limit: number,
 ): Promise<Told> | undefined {
   reads.unread.check(wallet);
   const tail = services.changeWaits.tailOf(wallet);
-  const part = tail && changesInTail(services, wallet, readAfter(wallet, cursor), limit, tail);
-  return part && tell(services, wallet, part);
+  const part = tail && changesInTail(services, wallet, from, limit, tail);
+  return part && tell(services, wallet, part, jsonText);
 }
-
-const readReply = async (
-  services: Services,
-  wallet: string,
-  from: ChangePlace,
-  limit: number,
-): Promise<Told> => tell(services, wallet, await readChanges(services, wallet, from, limit));
 
 async function tell(
   services: Services,
   wallet: string,
   { changes, place, more }: ChangesPart,
+  write: (text: string) => Reply,
 ): Promise<Told> {
-  const cursor = writeAfter(wallet, place);
-  if (changes.length === 0) return { isEmpty: true, cursor, reply: emptyReply(cursor) };
+  if (changes.length === 0) return { place, reply: undefined };
   const marketOf = await findMarkets(
     services.engine,
     changes.map(({ order }) => order.order),
   );
   const texts = changes.map((change) => changeReply(change, marketOf(change.order.order)));
-  const reply = jsonForSeveral(`{"changes":[${texts.join(',')}],"cursor":"${cursor}","more":${more}}`);
-  return { isEmpty: false, cursor, reply };
+  const cursor = writeAfter(wallet, place);
+  return { place, reply: write(`{"changes":[${texts.join(',')}],"cursor":"${cursor}","more":${more}}`) };
 }
