@@ -4,12 +4,13 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { writeSettings } from '../deployment/compose-settings.ts';
 import { metricsOfEveryRole } from '../deployment/every-role.ts';
+import { firstRowTests, queriesAsRules } from './dashboard.ts';
 
 function promtool(args: readonly string[], input = ''): void {
   const { error, status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8', input });
@@ -29,6 +30,18 @@ describe('promtool', function () {
 
   it('passes the unit tests of the alert rules', () =>
     promtool(['test', 'rules', join(folder, 'alerts.test.yml')]));
+
+  it('accepts every query of the dashboard', () => {
+    const file = join(folder, 'dashboard.yml');
+    writeFileSync(file, queriesAsRules());
+    promtool(['check', 'rules', file]);
+  });
+
+  it('finds in the first row of the dashboard whether we trade, whether the books are right, and what fails since when', () => {
+    const file = join(folder, 'first-row.yml');
+    writeFileSync(file, firstRowTests());
+    promtool(['test', 'rules', file]);
+  });
 
   it('accepts the configuration', () => promtool(['check', 'config', join(folder, 'prometheus.yml')]));
 
