@@ -1,5 +1,5 @@
 /**
- * Makes a self-signed certificate for 127.0.0.1 and localhost. It is generated because openssl is not installed
+ * Makes a self-signed certificate for 127.0.0.1 and a name. It is generated because openssl is not installed
  * everywhere and a stored certificate would expire. Node creates the key and the signature; this file writes the
  * structure around them (X.509 in DER).
  */
@@ -48,14 +48,14 @@ export interface Certificate {
 }
 
 /** Valid from yesterday to tomorrow. */
-export function makeCertificate(): Certificate {
+export function makeCertificate(host = 'localhost'): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = der(SEQUENCE, objectId('1.2.840.10045.4.3.2'));
   const name = der(
     SEQUENCE,
     der(SET, der(SEQUENCE, objectId('2.5.4.3'), der(UTF8_TEXT, Buffer.from('redis')))),
   );
-  const names = der(SEQUENCE, der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const names = der(SEQUENCE, der(0x82, Buffer.from(host)), der(0x87, Buffer.from([127, 0, 0, 1])));
   const alternativeNames = der(SEQUENCE, objectId('2.5.29.17'), der(OCTET_STRING, names));
   const said = der(
     SEQUENCE,

@@ -7,7 +7,7 @@ import type { Cursor } from '../../src/domain/event.ts';
  * Returns the first block of code in `language` that follows `heading` in a guide.
  * @throws Error if the guide has no such block
  */
-export function blockOf(text: string, heading: string, language: 'sh' | 'js'): string {
+export function blockOf(text: string, heading: string, language: 'sh' | 'js' | 'ini'): string {
   const from = text.indexOf(heading);
   const [, block] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm').exec(text.slice(from)) ?? [];
   if (from < 0 || block === undefined) throw new Error(`no ${language} block after “${heading}”`);

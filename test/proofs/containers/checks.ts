@@ -19,7 +19,9 @@ import {
   untilUp,
 } from './figures.ts';
 import { FOREIGN_ENTRY } from './foreign-entry.ts';
-import { LOSSES } from './losses.ts';
+import { FOREIGN_POSTGRES } from './foreign-postgres.ts';
+import { LAST_LOSSES, LOSSES } from './losses.ts';
+import { OBJECT_STORAGE } from './object-storage.ts';
 
 /** The balancer's restart once took 10.7 s because its stop signal did not arrive. */
 const BALANCER_BACK_WITHIN_MS = 5_000;
@@ -313,6 +315,9 @@ export const CHECKS: readonly Check[] = [
 
   FOREIGN_ENTRY,
   ...LOSSES,
+  FOREIGN_POSTGRES,
+  OBJECT_STORAGE,
+  ...LAST_LOSSES,
 ];
 
 const balancerId = async ({ engine }: Cluster): Promise<string> =>

@@ -65,7 +65,11 @@ export function openCluster(): Cluster {
   process.env.WALLET_KEY = wallet.privateKey;
 
   const clear = async (): Promise<void> => {
-    await engine.docker('rm', '--force', `${PROJECT}-disks`);
+    await engine.docker(
+      'rm',
+      '--force',
+      ...['disks', 's3', 'second', 'pod'].map((name) => `${PROJECT}-${name}`),
+    );
     // An interrupted run may have used any of the files.
     const files = ['', '.ha', '.backup'].flatMap((part) => [
       '-f',

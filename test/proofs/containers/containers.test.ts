@@ -21,6 +21,7 @@ describe('npm run containers', () => {
     expect(blockOf(guide, '### On Compose', 'sh')).to.include('--no-recreate');
     expect(blockOf(guide, WAY_BACK, 'sh')).to.match(/^REDBOOK_IMAGE=redbook:former docker compose up/);
     expect(blockOf(guide, '**Session key.**', 'sh')).to.include('--rotate-session-key');
+    expect(blockOf(runbook, '**Object storage.**', 'ini')).to.include('PGBACKREST_REPO1_TYPE=s3\n');
     const entry = blockOf(runbook, '## When somebody added an entry', 'sh').trim().split('\n');
     expect(entry.map((line) => line.split(' ')[1])).to.deep.equal(['status', 'xtrim', 'xsetid']);
     expect(guide).to.match(

@@ -332,7 +332,10 @@ export const LOSSES: readonly Check[] = [
       );
     },
   ),
+];
 
+/** They begin with other volumes, and end with copies, which the cluster keeps. */
+export const LAST_LOSSES: readonly Check[] = [
   check('disks full', 'the disk of Redis, then of Postgres, under load', async (cluster) => {
     const disks = await withSmallDisks(cluster);
     const seen: string[] = [];
@@ -352,7 +355,6 @@ export const LOSSES: readonly Check[] = [
     return judged(seen.join('; '), conditions, ...disks.ended);
   }),
 
-  // The last checks, because the cluster keeps its copies.
   check(
     'a copy of the engine lost',
     'docker-compose.ha.yml, SIGKILL of the primary under load',
@@ -490,12 +492,12 @@ async function isHealthy(cluster: Cluster, service: string): Promise<boolean> {
 }
 
 /** Returns the values of one column, separated by commas. */
-async function queried({ engine }: Cluster, sql: string): Promise<string> {
+export async function queried({ engine }: Cluster, sql: string): Promise<string> {
   const psql = ['psql', '-U', 'redbook', '-d', 'redbook', '-Atc', sql];
   return (await engine.compose('exec', '-T', 'postgres', ...psql)).stdout.trim().replaceAll('\n', ',');
 }
 
-const orderCount = async (cluster: Cluster): Promise<number> =>
+export const orderCount = async (cluster: Cluster): Promise<number> =>
   Number(await queried(cluster, 'select count(*) from orders'));
 
 /** Number of kinds of backups whose age settlement reports. */
@@ -550,7 +552,7 @@ async function primaryWhen(
 }
 
 /** Trades during the change, and counts the orders that were answered and that the ledger lacks afterwards. */
-async function counted(
+export async function counted(
   cluster: Cluster,
   work: () => Promise<void>,
 ): Promise<{ result: LoadResult; lost: number }> {
@@ -562,7 +564,7 @@ async function counted(
   return { result, lost: Math.max(0, result.placed - ((await orderCount(cluster)) - before)) };
 }
 
-async function loseVolumes({ engine }: Cluster, ...servers: string[]): Promise<Ended[]> {
+export async function loseVolumes({ engine }: Cluster, ...servers: string[]): Promise<Ended[]> {
   return [
     await engine.compose('--profile', '*', 'stop'),
     await engine.compose('rm', '--force', ...servers),

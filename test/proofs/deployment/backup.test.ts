@@ -1,6 +1,6 @@
 /**
- * Runs k8s/components/backup/script/backup.sh against a real Postgres, pgBackRest and Redis. Needs pgBackRest, psql,
- * redis-cli and an installed Postgres; docs/runbook.md has the same on Compose.
+ * Runs k8s/components/backup/script/backup.sh against a real Postgres, pgBackRest and Redis. Needs pgBackRest, rclone,
+ * psql, redis-cli and an installed Postgres; docs/runbook.md has the same on Compose.
  */
 
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
@@ -58,7 +58,7 @@ describe('the scripts of backups', function () {
   });
 
   before(async function () {
-    if (home === undefined || !['pgbackrest', 'redis-cli'].every(isInstalled)) this.skip();
+    if (home === undefined || !['pgbackrest', 'rclone', 'redis-cli'].every(isInstalled)) this.skip();
     folder = mkdtempSync(join(tmpdir(), 'redbook-backup-'));
     chmodSync(folder, 0o755);
     for (const name of ['settings', 'secrets', 'backups', 'rehearsal', 'engine']) mkdirSync(at(name));
@@ -250,11 +250,23 @@ describe('a copy of the engine beside a Postgres of somebody else', function () 
   this.timeout(60_000);
   const folder = mkdtempSync(join(tmpdir(), 'redbook-engine-copy-'));
   const at = (...path: string[]): string => join(folder, ...path);
-  const servers: RedisServer[] = [];
+  const servers: { stop(): Promise<void> }[] = [];
+  const run = (command: string, env: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> =>
+    spawnSync('sh', [at('settings/backup.sh'), command], {
+      encoding: 'utf8',
+      env: {
+        PATH: process.env.PATH,
+        PGBACKREST_CONFIG: at('settings/pgbackrest.conf'),
+        ...{ BACKUPS: at('backups'), SECRETS: at('secrets') },
+        ...{ REHEARSAL: at('rehearsal'), SECOND: at('second') },
+        ...env,
+      },
+    });
 
   before(function () {
-    if (!['psql', 'redis-cli'].every(isInstalled)) this.skip();
-    for (const name of ['settings', 'secrets', 'backups', 'restored']) mkdirSync(at(name));
+    if (!['psql', 'rclone', 'redis-cli'].every(isInstalled)) this.skip();
+    for (const name of ['settings', 'secrets', 'backups', 'restored', 'rehearsal', 'second'])
+      mkdirSync(at(name));
     for (const name of ['components/backup/script/backup.sh', 'base/backup-engine.sh'])
       cpSync(join(K8S, name), at('settings', name.split('/').at(-1)!));
     cpSync(join(K8S, 'components/backup/script/pgbackrest.conf'), at('settings/pgbackrest.conf'));
@@ -272,15 +284,7 @@ describe('a copy of the engine beside a Postgres of somebody else', function () 
     const database = await freshLedgerDatabase();
     writeFileSync(at('secrets/redis-password'), PASSWORD);
     writeFileSync(at('secrets/database-url'), database);
-    const done = spawnSync('sh', [at('settings/backup.sh'), 'engine'], {
-      encoding: 'utf8',
-      env: {
-        PATH: process.env.PATH,
-        ...{ REDIS_HOST: '127.0.0.1', REDIS_PORT: new URL(redis.url).port },
-        PGBACKREST_CONFIG: at('settings/pgbackrest.conf'),
-        ...{ BACKUPS: at('backups'), SECRETS: at('secrets') },
-      },
-    });
+    const done = run('engine', { REDIS_HOST: '127.0.0.1', REDIS_PORT: new URL(redis.url).port });
     admin.disconnect();
     expect(done.stderr + done.stdout).to.match(/SYNC|Transfer/);
     expect(done.status).to.equal(0);
@@ -295,5 +299,30 @@ describe('a copy of the engine beside a Postgres of somebody else', function () 
     const reader = openRedis(restored.url);
     expect(await reader.get('written')).to.equal('before');
     reader.disconnect();
+  });
+
+  it('is rehearsed beside a second server of Postgres alone', async () => {
+    const [copy] = readdirSync(at('backups/engine'));
+    const second = await startPostgresServer();
+    servers.push(second);
+    writeFileSync(at('rehearsal/kept'), '');
+    const onServer = (url: string): SpawnSyncReturns<string> => {
+      writeFileSync(at('second/database-url'), url);
+      return run('rehearse-engine');
+    };
+
+    const refused = onServer(readFileSync(at('secrets/database-url'), 'utf8'));
+    expect([refused.status, refused.stderr]).to.deep.equal([
+      1,
+      'database-url names the server that runs: a rehearsal needs a second one\n',
+    ]);
+    expect(readdirSync(at('rehearsal'))).to.deep.equal(['kept']);
+
+    writeFileSync(at('second/copy'), 'engine-20200101T000000Z');
+    expect(onServer(second.url).stderr).to.include('engine-20200101T000000Z');
+    writeFileSync(at('second/copy'), copy!.replace('.tar.gz', ''));
+    const rehearsed = onServer(second.url);
+    expect(rehearsed.status, rehearsed.stderr).to.equal(0);
+    expect(readdirSync(at('rehearsal/redis'))).to.deep.equal(['appendonlydir']);
   });
 });

@@ -40,6 +40,7 @@ interface Service {
   deploy?: { replicas: number };
   depends_on?: Record<string, { condition: string }>;
   restart: string;
+  networks?: string[];
   healthcheck: { test?: string[]; disable?: boolean };
   volumes?: string[];
   stop_grace_period?: string;
@@ -237,13 +238,17 @@ describe('docker-compose.yml', () => {
       expect(data(writer!)).to.deep.equal(['postgres-data:/var/lib/postgresql', 'redis-data:/data']);
     });
 
-    it('rehearses without a network, on disks of its own', () => {
+    it('rehearses without the network of the servers, on disks of its own', () => {
       const rehearsed = Object.entries(backup.services).filter(([, { profiles }]) =>
         profiles?.includes('rehearsal'),
       );
       expect(rehearsed).to.have.length(5);
-      for (const [name, { network_mode: network, volumes = [] }] of rehearsed) {
-        expect(network, name).to.be.oneOf(['none', 'service:rehearsal-postgres']);
+      for (const [name, { network_mode: network, networks, volumes = [] }] of rehearsed) {
+        expect(network ?? networks?.join(), name).to.be.oneOf([
+          'none',
+          'service:rehearsal-postgres',
+          'storage',
+        ]);
         for (const volume of volumes) expect(volume, name).to.match(/^rehearsal:|:ro$/);
       }
     });

@@ -3,9 +3,13 @@
  * compares both. Names of generated ConfigMaps have no hash here.
  */
 
-import { readFileSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
+
+const K8S = fileURLToPath(new URL('../../../k8s/', import.meta.url));
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export interface Resource {
@@ -55,6 +59,23 @@ export function readYaml(path: string): unknown[] {
 
 /** Returns everything that `kubectl apply -k folder` would apply. */
 export const build = (folder: string): Resource[] => apply(folder, []);
+
+export type Render = (folder: string) => Resource[];
+
+/** Renders an overlay, and adds components to it. */
+export function withComponents(render: Render, overlay: string, ...components: string[]): Resource[] {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-overlay-'));
+  const [base, ...added] = [`overlays/${overlay}`, ...components.map((name) => `components/${name}`)].map(
+    (path) => relative(folder, `${K8S}${path}`),
+  );
+  writeFileSync(
+    join(folder, 'kustomization.yaml'),
+    `namespace: redbook\nresources: [${base}]\ncomponents: [${added.join()}]\n`,
+  );
+  const rendered = render(folder);
+  rmSync(folder, { recursive: true });
+  return rendered;
+}
 
 /** @param before the objects that a component changes */
 function apply(folder: string, before: readonly Resource[]): Resource[] {
@@ -126,8 +147,8 @@ function fits({ apiVersion, kind, metadata }: Resource, target: Target): boolean
 }
 
 /**
- * Applies a strategic merge patch: merges objects by field and lists of named objects by name, and replaces other
- * lists. The name stays.
+ * Applies a strategic merge patch: merges objects by field and lists of named objects by name, those of the patch first,
+ * and replaces other lists. The name stays.
  */
 function patched(one: Resource, { apiVersion: _, kind: __, metadata, ...patch }: Resource): Resource {
   const { labels, annotations } = metadata;
@@ -147,11 +168,12 @@ function merge(old: Json | undefined, patch: Json): Json {
     return Object.fromEntries(all.filter(([, value]) => value !== null));
   }
   if (Array.isArray(old) && Array.isArray(patch) && patch.every(isNamed) && old.every(isNamed)) {
-    const kept = old.map((item) => {
-      const change = patch.find(({ name }) => name === item.name);
-      return change ? merge(item, change) : item;
-    });
-    return [...patch.filter(({ name }) => !old.some((item) => item.name === name)), ...kept];
+    const changed = patch
+      .filter((change) => !('$patch' in change))
+      .map((change) =>
+        merge(old.find(({ name }) => name === change.name) as Json | undefined, change as Json),
+      );
+    return [...changed, ...old.filter(({ name }) => !patch.some((change) => change.name === name))];
   }
   return structuredClone(patch);
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Backs up Postgres and the engine into /backups, and restores them.
+# Backs up Postgres and the engine into /backups, or into object storage, and restores them.
 #
 #   backup.sh postgres           takes a base backup, forgets what is older than the retention, and copies the engine
 #   backup.sh engine             copies the engine, and names the moment in the log of Postgres. Without PGBACKREST_STANZA,
@@ -11,13 +11,36 @@
 #   backup.sh restore-both       restores the newest copy of the engine, and Postgres as of that copy
 #   backup.sh restore-both NAME  restores an older copy
 #   backup.sh rehearse [NAME]    restores both into /rehearsal, and recovers Postgres there
+#   backup.sh rehearse-engine    restores the newest copy of the engine, or that of the file /run/rehearsal/copy, beside the
+#                                second server of Postgres whose URL is in /run/rehearsal/database-url
 set -eu
 
-copies=${BACKUPS:-/backups}/engine
+place=${BACKUPS:-/backups}
 rehearsal=${REHEARSAL:-/rehearsal}
+second=${SECOND:-/run/rehearsal}
 secrets=${SECRETS:-/run/secrets}
 settings=$(dirname "$0")
-names() { find "$copies" -name '*.tar.gz' | sed 's|.*/||; s|\.tar\.gz$||' | sort; }
+# Copies of the engine lie beside the archive of Postgres, by the same settings, which are pgBackRest's.
+export RCLONE_CONFIG=/dev/null
+case ${PGBACKREST_REPO1_TYPE:-posix} in
+  posix) copies=$place/engine ;;
+  s3)
+    copies=:s3:$PGBACKREST_REPO1_S3_BUCKET${PGBACKREST_REPO1_PATH:-/backups}/engine
+    export RCLONE_S3_PROVIDER=Other RCLONE_S3_NO_CHECK_BUCKET=true
+    export RCLONE_S3_ENDPOINT="https://$PGBACKREST_REPO1_S3_ENDPOINT:${PGBACKREST_REPO1_STORAGE_PORT:-443}"
+    export RCLONE_S3_REGION="$PGBACKREST_REPO1_S3_REGION"
+    export RCLONE_S3_ACCESS_KEY_ID="${PGBACKREST_REPO1_S3_KEY:-}"
+    export RCLONE_S3_SECRET_ACCESS_KEY="${PGBACKREST_REPO1_S3_KEY_SECRET:-}"
+    [ "${PGBACKREST_REPO1_S3_URI_STYLE:-host}" = path ] || export RCLONE_S3_FORCE_PATH_STYLE=false
+    [ -n "${PGBACKREST_REPO1_S3_KEY:-}" ] || export RCLONE_S3_ENV_AUTH=true
+    [ -z "${PGBACKREST_REPO1_STORAGE_CA_FILE:-}" ] || export RCLONE_CA_CERT="$PGBACKREST_REPO1_STORAGE_CA_FILE"
+    ;;
+  *)
+    echo "copies of the engine go into a folder or to S3, not to $PGBACKREST_REPO1_TYPE" >&2
+    exit 1
+    ;;
+esac
+names() { rclone lsf --include '*.tar.gz' "$copies" | sed 's|\.tar\.gz$||' | sort; }
 newest() {
   names | tail -n 1 | grep . || {
     echo 'there is no copy of the engine' >&2
@@ -70,31 +93,53 @@ read_moment() {
 }
 copy_engine() {
   begin engine
-  mkdir -p "$copies"
+  mkdir -p "$place/new"
+  find "$place/new" -mindepth 1 -mtime +0 -delete
   if [ -n "${PGBACKREST_STANZA:-}" ]; then name=$(name_moment); else name=$(read_moment); fi
   # Postgres knows the primary of an engine with copies.
   primary=$(ask 'select server from engine_copies')
   [ -z "$primary" ] || export REDIS_HOST="${primary%:*}" REDIS_PORT="${primary##*:}"
-  TMPDIR=$copies sh "$settings/backup-engine.sh" <"$secrets/redis-password" >"$copies/$name.new"
-  gzip -1 "$copies/$name.new"
+  TMPDIR=$place/new sh "$settings/backup-engine.sh" <"$secrets/redis-password" >"$place/new/$name.tar"
+  gzip -1 "$place/new/$name.tar"
   [ -z "${PGBACKREST_STANZA:-}" ] || archive_moment
-  mv "$copies/$name.new.gz" "$copies/$name.tar.gz"
+  rclone moveto "$place/new/$name.tar.gz" "$copies/$name.tar.gz"
   days=$(sed -n 's/^repo1-retention-full=//p' "$PGBACKREST_CONFIG")
-  find "$copies" -mindepth 1 -mtime "+$days" -delete
+  rclone delete --min-age "${days}d" "$copies"
   note engine
 }
 restore_postgres() {
-  place=$1
+  to=$1
   shift
-  mkdir -p -m 700 "$place"
-  pgbackrest --pg1-path="$place" "$@" restore
+  mkdir -p -m 700 "$to"
+  pgbackrest --pg1-path="$to" "$@" restore
+}
+unpack() {
+  rclone cat "$copies/$1.tar.gz" | tar -C "$2" -xz || {
+    echo "the copy $1 is not whole, or not there" >&2
+    return 1
+  }
+}
+empty_rehearsal() {
+  find "$rehearsal" -mindepth 1 -delete
+  mkdir "$rehearsal/redis"
 }
 # A named moment needs no clocks that agree.
 restore_both() {
   name=$3
   restore_postgres "$1" --set="${name#*.}" --type=name --target="${name%.*}" --target-timeline=current \
     --target-action=promote
-  tar -C "$2" -xzf "$copies/$name.tar.gz"
+  unpack "$name" "$2"
+}
+
+# A rehearsal settles into its Postgres. That must never be the one that runs.
+check_other_server() {
+  started='select pg_postmaster_start_time()'
+  running=$(ask "$started")
+  other=$(psql -qAtX -v ON_ERROR_STOP=1 -d "$(cat "$second/database-url")" -c "$started")
+  [ "$running" != "$other" ] || {
+    echo 'database-url names the server that runs: a rehearsal needs a second one' >&2
+    exit 1
+  }
 }
 
 case ${1:-} in
@@ -112,14 +157,19 @@ case ${1:-} in
     ;;
   restore-postgres) restore_postgres "$PGDATA" ;;
   restore-both) restore_both "$PGDATA" "${DATA:-/data}" "${2:-$(newest)}" ;;
+  rehearse-engine)
+    check_other_server
+    empty_rehearsal
+    if [ -s "$second/copy" ]; then name=$(cat "$second/copy"); else name=$(newest); fi
+    unpack "$name" "$rehearsal/redis"
+    ;;
   rehearse)
-    find "$rehearsal" -mindepth 1 -delete
-    mkdir "$rehearsal/redis"
+    empty_rehearsal
     restore_both "$rehearsal/postgres" "$rehearsal/redis" "${2:-$(newest)}"
     # Nobody but the processes of the rehearsal reaches these copies.
     printf '%s\n' 'local all all trust' 'host all all 127.0.0.1/32 trust' >"$rehearsal/postgres/pg_hba.conf"
     # Recovers here, because a server that is started again and again would hide the first reason for which it ended.
-    postgres -D "$rehearsal/postgres" -c hot_standby=off -c listen_addresses= -k "$rehearsal" &
+    postgres -D "$rehearsal/postgres" -c hot_standby=off -c archive_mode=off -c listen_addresses= -k "$rehearsal" &
     server=$!
     until pg_isready -q -h "$rehearsal"; do
       kill -0 "$server" || exit 1
