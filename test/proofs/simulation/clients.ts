@@ -25,6 +25,14 @@ export interface Request {
   attempts: number;
 }
 
+/** A dead-man switch that is set. */
+interface DueSwitch {
+  /** Unix milliseconds by the server's clock when it was set. */
+  readonly dueMs: number;
+  /** Milliseconds of the history before which it does not fire. */
+  readonly notBeforeMs: number;
+}
+
 /** Answers that clients received. The whole history is checked against them at its end. */
 export interface Promises {
   /** Orders that were answered as placed, or as known, by id. */
@@ -35,8 +43,8 @@ export interface Promises {
   readonly shown: Set<string>;
   /** Ids that were answered as cancelled, with the number of losses before. */
   readonly cancelled: Map<string, number>;
-  /** Time at which the switch of a wallet is due as answered last; null: off. */
-  readonly switches: Map<string, number | null>;
+  /** The switch of a wallet as answered last; null: off. */
+  readonly switches: Map<string, DueSwitch | null>;
   /** Wallets with an unknown answer about their switch. */
   readonly unsure: Set<string>;
   /** Requests to place an order without a client order id, by wallet. */
@@ -190,8 +198,9 @@ export class Clients {
       case 'figures':
         return this.#figures(service);
       case 'switch': {
-        const due = await service.setSwitch(operation.wallet, operation.timeoutMs);
-        this.promises.switches.set(operation.wallet, due);
+        const notBeforeMs = performance.now() + operation.timeoutMs;
+        const dueMs = await service.setSwitch(operation.wallet, operation.timeoutMs);
+        this.promises.switches.set(operation.wallet, dueMs === null ? null : { dueMs, notBeforeMs });
         return;
       }
       case 'release':

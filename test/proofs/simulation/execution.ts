@@ -60,11 +60,11 @@ export class Rest {
       await this.#untilRest();
     }
     if (!hasSwitches) return;
-    const restMs = time.serverMs;
+    const rest = { serverMs: time.serverMs, elapsedMs: time.elapsedMs };
     this.#execution.pass(AFTER_SWITCHES_MS);
     await this.#execution.quiet();
     await this.#untilRest();
-    this.#checkSwitches(restMs);
+    this.#checkSwitches(rest);
   }
 
   async #untilRest(): Promise<void> {
@@ -153,15 +153,17 @@ export class Rest {
     await this.#execution.quiet();
   }
 
-  /** @param restMs time since which nobody places an order */
-  #checkSwitches(restMs: number): void {
+  /** @param rest the clocks since which nobody places an order */
+  #checkSwitches(rest: Pick<VirtualTime, 'serverMs' | 'elapsedMs'>): void {
     const { clients, time, world } = this.#parts;
     const { journal } = world;
     const { switches, unsure } = clients.promises;
     if (journal.losses > 0) return;
     for (const [wallet, due] of switches) {
       const live = journal.liveOf(wallet, null);
-      const isDue = due !== null && due > restMs && due <= time.serverMs;
+      // A step back of the server's clock delays no switch, so its due time alone does not tell when it fired.
+      const isLater = due !== null && due.dueMs > rest.serverMs && due.notBeforeMs > rest.elapsedMs;
+      const isDue = isLater && due.dueMs <= time.serverMs;
       if (isDue && !unsure.has(wallet) && live.length > 0)
         throw new Violation('a due switch cancels the orders of its wallet', `${wallet}: ${live.join(' ')}`);
     }
