@@ -80,17 +80,19 @@ export class EngineClaimFilter {
 
   async #loadOf(layout: FilterLayout): Promise<FilterLoad> {
     const keys = filterKeys(layout);
-    const stride = Math.max(SAMPLE_BYTES, layout.bytes / SAMPLES);
-    const phase = Math.floor((Math.random() * stride) / SAMPLE_BYTES) * SAMPLE_BYTES;
+    // A filter of a test may be smaller than a sample.
+    const length = Math.min(SAMPLE_BYTES, layout.bytes);
+    const stride = Math.max(length, layout.bytes / SAMPLES);
+    const phase = Math.floor((Math.random() * stride) / length) * length;
     const samples: Buffer[] = [];
     for (let at = phase; at < layout.bytes; at += stride) {
       const offset = at % FILTER_PART_BYTES;
       const key = keys[Math.floor(at / FILTER_PART_BYTES)]!;
       const found = await this.#core.scripts.call(() =>
-        this.#core.redis.getrangeBuffer(key, offset, offset + SAMPLE_BYTES - 1),
+        this.#core.redis.getrangeBuffer(key, offset, offset + length - 1),
       );
       // A string ends where its last bit was set.
-      samples.push(Buffer.concat([found], SAMPLE_BYTES));
+      samples.push(Buffer.concat([found], length));
     }
     return loadOf(layout, samples);
   }

@@ -19,6 +19,7 @@ export type Proof =
   | 'late-keeper'
   | 'order-routes'
   | 'costs'
+  | 'trimming'
   | 'tracing'
   | 'growth';
 

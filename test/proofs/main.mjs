@@ -54,6 +54,10 @@ const PROOFS = {
     does: 'plants what made orders costly, which the test of their costs must find',
     run: ['--quiet', 'test/proofs/costs/main.ts'],
   },
+  trimming: {
+    does: 'plants a fault of what trimming keeps, which the tests of trimming must find',
+    run: ['--quiet', 'test/proofs/trimming/main.ts'],
+  },
   'order-routes': {
     does: 'compares batches, replacements and changes with a naive exchange',
     run: ['--quiet', 'test/proofs/order-routes/main.ts'],

@@ -35,7 +35,7 @@ export const LIMITS = { maxMakers: 4, maxLiveOrders: 6 };
 const FIRST_MARK = 'first';
 const FIRST_RUN_ID = 'a'.repeat(40);
 /** Blocks of 64 bits: so few that ids which were never used look used now and then. */
-const FILTER_BYTES = 256;
+const FILTER_BYTES = 16;
 const EVENTS_KEY = KEYS.events;
 const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;
