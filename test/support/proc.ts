@@ -46,6 +46,14 @@ export function familyOf(pid: number): number[] {
 
 export const ownSeconds = (pid: number): number => secondsIn(pid, OWN_TIMES);
 
+const NANOS = 1e9;
+
+/** Seconds that the main thread of a process ran, and that it was ready and waited for a processor. */
+export function mainThreadSeconds(pid: number): { readonly ran: number; readonly waited: number } {
+  const [ran, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ').map(Number);
+  return { ran: ran! / NANOS, waited: waited! / NANOS };
+}
+
 export const endedChildrenSeconds = (pid: number | 'self'): number => secondsIn(pid, TIMES_OF_ENDED_CHILDREN);
 
 /** Seconds of processor time of a process and of all its children, which run or have ended. */

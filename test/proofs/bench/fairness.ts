@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey } from '../../../src/books/operator-keys.ts';
 import { openEngine } from '../../../src/engine/index.ts';
 import { openLedger } from '../../../src/ledger/index.ts';
+import { mainThreadSeconds } from '../../support/proc.ts';
 import { openRedis, startRedisServer } from '../../support/redis-server.ts';
 import { Ground, type Stage } from '../attacks/ground.ts';
 import { play } from '../attacks/play.ts';
@@ -52,7 +53,13 @@ async function prepare({ redisUrl, databaseUrl }: Exchange): Promise<Stage['keys
 
 const portOf = (url: string): number => Number(new URL(url).port);
 
-async function openStage(exchange: Exchange, queueUrl: string): Promise<Stage> {
+/** A stage, and the process that serves the honest wallet. */
+interface Watched {
+  readonly stage: Stage;
+  readonly apiPid: number;
+}
+
+async function openStage(exchange: Exchange, queueUrl: string): Promise<Watched> {
   const env = {
     QUEUE_REDIS_URL: queueUrl,
     TRUST_PROXY_HOPS: '1',
@@ -63,7 +70,7 @@ async function openStage(exchange: Exchange, queueUrl: string): Promise<Stage> {
   const keys = await prepare(exchange);
   await exchange.start('snapshot', env);
   const [api, stream] = [await exchange.start('api', env), await exchange.start('stream', env)];
-  return {
+  const stage = {
     api: portOf(api.url),
     stream: portOf(stream.url),
     operator: portOf(operator.url),
@@ -74,6 +81,7 @@ async function openStage(exchange: Exchange, queueUrl: string): Promise<Stage> {
     handshakesPerMinute: HANDSHAKES_PER_MINUTE,
     market: ATTACKED,
   };
+  return { stage, apiPid: api.pid };
 }
 
 interface Round {
@@ -81,24 +89,38 @@ interface Round {
   readonly beside: Seen;
   readonly after: Seen;
   readonly broken: readonly string[];
+  /** Shares of the time beside the attack for which the api process ran, and was ready and had no processor. */
+  readonly api: { readonly ran: number; readonly waited: number };
 }
 
-async function takeRound(stage: Stage, { name }: Attack): Promise<Round> {
+/** Returns a function that tells how the process was served since now. */
+function sharesSince(pid: number): () => Round['api'] {
+  const [began, beganMs] = [mainThreadSeconds(pid), performance.now()];
+  return () => {
+    const [ended, seconds] = [mainThreadSeconds(pid), (performance.now() - beganMs) / 1_000];
+    return { ran: (ended.ran - began.ran) / seconds, waited: (ended.waited - began.waited) / seconds };
+  };
+}
+
+async function takeRound({ stage, apiPid }: Watched, { name }: Attack): Promise<Round> {
   const { api, stream } = stage;
   const asked = { api, stream, wallet: HONEST, seconds: SECONDS, perSecond: PER_SECOND };
   const before = await beHonest(asked);
   const playing = await play({ name, stage, scale: 'full' });
   let beside: Seen;
+  let served: Round['api'];
   let broken: readonly string[];
   try {
     await sleep(SETTLING_MS);
+    const shares = sharesSince(apiPid);
     beside = await beHonest(asked);
+    served = shares();
   } finally {
     broken = await playing.stop();
   }
   await new Ground(name, stage, 'full').untilSettled();
   await sleep(SETTLING_MS);
-  return { before, beside, after: await beHonest(asked), broken };
+  return { before, beside, after: await beHonest(asked), broken, api: served };
 }
 
 function rowsOf({ name, isOutage }: Attack, rounds: readonly Round[]): Measured[] {
@@ -111,6 +133,13 @@ function rowsOf({ name, isOutage }: Attack, rounds: readonly Round[]): Measured[
     reference: { name: 'before', figure: p99('before', kind) },
     target: { relation: '<=', bound: when === 'beside' ? 4 : 1.5, isReported: true },
   });
+  const percent = (share: keyof Round['api']) => median(rounds.map((round) => round.api[share])) * 100;
+  // A busy process that waits for a processor looks idle, and its ratios tell of the machine.
+  const processor: Measured = {
+    ...{ name: `${name}: time for which api was ready and had no processor, beside`, unit: '%' },
+    figure: percent('waited'),
+    note: `it ran for ${percent('ran').toFixed(0)} %`,
+  };
   const kinds = KINDS.filter((kind) => kind !== 'frame' || isOutage === undefined);
   const refused = rounds.flatMap(({ beside, after }) => [...beside.refused, ...after.refused]);
   const broken = rounds.flatMap((round) => round.broken);
@@ -120,7 +149,7 @@ function rowsOf({ name, isOutage }: Attack, rounds: readonly Round[]): Measured[
     target: { relation: '<=', bound: 0 },
     note: [...refused.map(([what, count]) => `${what}: ${count}`), ...broken].join('; '),
   } as const;
-  return [...kinds.flatMap((kind) => [row(kind, 'beside'), row(kind, 'after')]), broke];
+  return [...kinds.flatMap((kind) => [row(kind, 'beside'), row(kind, 'after')]), processor, broke];
 }
 
 /** @param names attacks whose name has one of these texts; all without any */
@@ -133,12 +162,12 @@ export async function benchFairness(names: readonly string[] = [], rounds = 1): 
     settings: ['appendonly no', 'maxmemory-policy noeviction'],
   });
   try {
-    const stage = await openStage(exchange, queue.url);
-    await beHonest({ ...stage, wallet: HONEST, seconds: SECONDS, perSecond: PER_SECOND });
+    const watched = await openStage(exchange, queue.url);
+    await beHonest({ ...watched.stage, wallet: HONEST, seconds: SECONDS, perSecond: PER_SECOND });
     const rows: Measured[] = [];
     for (const attack of attacks) {
       const taken: Round[] = [];
-      for (let round = 0; round < rounds; round += 1) taken.push(await takeRound(stage, attack));
+      for (let round = 0; round < rounds; round += 1) taken.push(await takeRound(watched, attack));
       rows.push(...rowsOf(attack, taken));
     }
     const title = `p99 of an honest wallet beside and after each attack; rounds: ${rounds}`;

@@ -10,7 +10,10 @@ import { bearerOf } from './sessions.ts';
 export const ATTACKED = 'ETH/USDC';
 export const OTHER = 'BTC/USDC';
 
-const CONNECTIONS = 3;
+/** Enough that no request waits for one: the queue of a client with few would be measured in place of the service. */
+const CONNECTIONS = 32;
+/** One list for so many pairs: the lists of a wallet take turns, and more than this would wait for each other. */
+const PAIRS_A_LIST = 10;
 const TICK_MS = 2;
 const FIRST_FRAMES_MS = 500;
 
@@ -108,7 +111,7 @@ interface Asked {
   readonly stream: number;
   readonly wallet: string;
   readonly seconds: number;
-  /** Pairs of an order and its cancel in a second, and lists in a second. */
+  /** Pairs of an order and its cancel in a second. */
   readonly perSecond: number;
 }
 
@@ -137,7 +140,7 @@ export async function beHonest({ api, stream, wallet, seconds, perSecond }: Aske
       const kind = sent % 2 === 0 ? 'order' : 'order elsewhere';
       const order = { market: markets[kind], side: 'buy', type: 'limit', price: 100, size: 0.01 };
       lanes[kind].send(requestOf(wallet, 'POST', '/v1/orders', JSON.stringify(order)));
-      if (sent % 2 === 0) lists.send(requestOf(wallet, 'GET', '/v1/orders?limit=20'));
+      if (sent % PAIRS_A_LIST === 0) lists.send(requestOf(wallet, 'GET', '/v1/orders?limit=20'));
     }
   const endMs = performance.now() + 10_000;
   while (all.some((lane) => lane.isBusy) && performance.now() < endMs) await sleep(TICK_MS);
