@@ -120,9 +120,14 @@ export function rowsOfReleases(rounds: readonly Round[], { revision, because }: 
     rounds.filter((round) => round.launch === launch),
   );
   type Present = 'build' | 'sources';
-  const row = (name: string, program: Present, amount: (one: ProgramRound) => number): Measured => {
+  const row = (
+    name: string,
+    program: Present,
+    amount: (one: ProgramRound) => number,
+    isReported = false,
+  ): Measured => {
     const present = launches.map((all) => median(all.map((round) => amount(round[program]))));
-    const target = { relation: '<=', bound: BOUNDS[program] } as const;
+    const target = { relation: '<=', bound: BOUNDS[program], isReported } as const;
     const figures = { name: `${name}, ${NAMES[program]}`, unit: 'µs', figure: median(present), target };
     if (because !== undefined)
       return { ...figures, reference: { name: revision, figure: null }, note: because };
@@ -141,7 +146,8 @@ export function rowsOfReleases(rounds: readonly Round[], { revision, because }: 
     ...both('api, an order, 64 connections', ({ many }) => many.micros.api),
     ...both('api, an order, 8 connections', ({ few }) => few.micros.api),
     ...both('api, a cancel, 64 connections', ({ cancel }) => cancel.api),
-    row('engine Redis, an order, 64 connections', 'sources', ({ many }) => many.micros.redis),
+    // Its time follows how many orders the api sends together; the table `engine` judges its instructions.
+    row('engine Redis, an order, 64 connections', 'sources', ({ many }) => many.micros.redis, true),
   ];
 }
 
