@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 --[[
 Moves funds: a deposit that arrived, a withdrawal that leaves at once, or a step of one that custody pays later. Such a
-withdrawal is pending after its request, until it is either confirmed or returned. A reference counts once.
+withdrawal is pending after its request, until it is either confirmed or returned. One that somebody took is returned by
+nobody, and confirmed by whoever took it. A reference counts once.
 
 KEYS  engine, events
       balances             balances of the asset
@@ -22,6 +23,8 @@ ARGV  epoch
       filter_last          offset of the block's last byte in the filter
       reversal             claim of the reversal of a movement; '' for none
       request              claim of the request that a confirmed or returned withdrawal had; '' for none
+      taken                field of the engine hash that tells who took the withdrawal; '' for none
+      taker                beginning of the text of his take, of who confirms it
       act                  act of an operator as JSON; '' for none
 Replies  { moved, sequence } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
@@ -53,7 +56,7 @@ local KINDS = {
   returned = { RETURNED, own, '', WITHDRAWALS, '-' },
 }
 local code, field, sign, other, other_sign = unpack(KINDS[kind])
-local found = redis.call('HMGET', keys.engine, 'state', 'filter', 'hold:' .. wallet)
+local found = redis.call('HMGET', keys.engine, 'state', 'filter', 'hold:' .. wallet, ARGV.taken)
 local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 local time = event_time(state)
@@ -70,6 +73,10 @@ local ended, block = find_claim(
   state.time
 )
 if ended then return { ended, block } end
+local taken = found[4]
+if taken and (kind == 'returned' or string.sub(taken, 1, #ARGV.taker) ~= ARGV.taker) then
+  return { 'refused', 'PAYMENT_UNDER_WAY' }
+end
 if ARGV.reversal ~= '' then
   if redis.call('HGET', KEYS.claims_0, ARGV.reversal) or redis.call('HGET', KEYS.claims_1, ARGV.reversal) then
     return { 'refused', 'ALREADY_REVERSED' }
@@ -113,6 +120,7 @@ end
 emit(keys, state, time, code, with_act(ARGV.record, ARGV.act, held[3]), wallet)
 redis.call('HINCRBY', keys.balances, field, sign .. amount)
 redis.call('HINCRBY', keys.balances, other, other_sign .. amount)
+if taken then redis.call('HDEL', keys.engine, ARGV.taken) end
 redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
 redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)

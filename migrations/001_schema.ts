@@ -127,8 +127,11 @@ create table setting_changes (
   value    text,
   time_ms  bigint not null
 );
-comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';
-comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
+comment on table setting_changes is 'Each change of a hold, of a take, of accepted or required terms, of an asset and of the pause.';
+-- Takes and releases, for those who follow withdrawals.
+create index setting_changes_takes on setting_changes (sequence)
+  where kind in ('withdrawal_taken', 'withdrawal_released');
+comment on column setting_changes.subject is 'Wallet, asset or reference; null for the whole exchange.';
 `;
 
 /**
@@ -273,6 +276,15 @@ create table pending_withdrawals (
   sequence  bigint not null unique
 );
 comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
+
+create table taken_withdrawals (
+  reference   text collate "C" primary key,
+  take        text not null,
+  until_ms    bigint not null,
+  taken_at_ms bigint not null
+);
+comment on table taken_withdrawals is 'Pending withdrawals that somebody pays.';
+comment on column taken_withdrawals.take is 'Who pays it and until when, as JSON.';
 `;
 
 /**

@@ -8,6 +8,7 @@
 --   begins         the next epoch and the run id of its server, while Postgres has no note of it
 --   rules:<n>      version and symbol of the market with the number n, separated by a space
 --   last:<n>       last price of that market in ticks
+--   taken:<reference>  who pays a pending withdrawal, as JSON
 --   hold:<wallet>  terms:<wallet>  paused  terms  filter  settled  mark  switch_clock …
 
 -- `found`: the field `state`; an engine that was never opened has none.

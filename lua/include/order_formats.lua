@@ -71,3 +71,5 @@
 --- define REQUESTED 14
 --- define CONFIRMED 15
 --- define RETURNED 16
+--- define WITHDRAWAL_TAKEN 17
+--- define WITHDRAWAL_RELEASED 18

@@ -16,6 +16,7 @@ const LOOKS = 3;
 /**
  * Moves funds under a reference.
  * @param scale decimals of the asset that the amount was made with
+ * @param takenBy name of whoever took the withdrawal that is confirmed
  * @returns true if the reference already belongs to this same movement, so that nothing was moved now
  * @throws OperatorRefusal REFERENCE_CONFLICT when the reference belongs to another movement, and what
  *   `Engine.moveFunds` throws
@@ -25,8 +26,9 @@ export async function moveFundsOnce(
   movement: AccountMoved,
   scale?: number,
   act?: Act,
+  takenBy?: string,
 ): Promise<{ duplicate: boolean }> {
-  const earlier = await moveUnlessKnown(servers, movement, scale, act);
+  const earlier = await moveUnlessKnown(servers, movement, scale, act, takenBy);
   if (earlier !== null) checkSameMovement(movement, earlier);
   return { duplicate: earlier !== null };
 }
@@ -81,10 +83,11 @@ export async function moveUnlessKnown(
   movement: AccountMoved,
   scale?: number,
   act?: Act,
+  takenBy?: string,
 ): Promise<AccountMoved | null> {
   let checked: EngineMoment | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
-    const moved = await engine.funds.move(movement, checked, scale, act);
+    const moved = await engine.funds.move(movement, checked, scale, act, takenBy);
     if (moved.outcome === 'moved') return null;
     const earlier =
       moved.outcome === 'claimed'
@@ -98,7 +101,37 @@ export async function moveUnlessKnown(
       if (endsWithdrawal(movement.kind)) await checkRequest(ledger, movement.reference);
     }
   }
-  throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');
+  throw slowPostgres();
+}
+
+const slowPostgres = (): Refusal =>
+  new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing changed');
+
+/**
+ * Takes a pending withdrawal, or releases it.
+ * @param change asks the engine, with the moment of a look in Postgres if it needed one
+ * @returns false if nothing changed
+ * @throws OperatorRefusal REFERENCE_CONFLICT if the withdrawal has ended, and what `change` throws
+ */
+export async function changeTake(
+  { ledger }: Servers,
+  reference: string,
+  change: (checked: EngineMoment | undefined) => ReturnType<Engine['funds']['take']>,
+): Promise<boolean> {
+  let checked: EngineMoment | undefined;
+  for (let look = 0; look < LOOKS; look += 1) {
+    const taking = await change(checked);
+    if (taking.outcome === 'changed' || taking.outcome === 'unchanged') return taking.outcome === 'changed';
+    const ended =
+      taking.outcome === 'claimed' ? taking.movement : await ledger.journal.movement('confirmed', reference);
+    if (ended !== null)
+      throw new OperatorRefusal('REFERENCE_CONFLICT', `the withdrawal ${reference} was ${ended.kind} before`);
+    if (taking.outcome === 'unchecked') {
+      checked = taking.moment;
+      await checkRequest(ledger, reference);
+    }
+  }
+  throw slowPostgres();
 }
 
 /** A movement as an operator asks for it. */

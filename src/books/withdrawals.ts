@@ -3,8 +3,8 @@
 import type { Act } from '../domain/act.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { formatScaled } from '../domain/units.ts';
-import type { WithdrawalState } from '../domain/withdrawal-states.ts';
-import { findMovement, moveFundsOnce, unknownWithdrawal } from './movements.ts';
+import type { Take, WithdrawalState } from '../domain/withdrawal-states.ts';
+import { changeTake, findMovement, moveFundsOnce, unknownWithdrawal } from './movements.ts';
 import type { Servers } from './servers.ts';
 import { untilSettled } from './until-settled.ts';
 
@@ -20,7 +20,16 @@ export interface Withdrawal {
   readonly txid: string | null;
   /** True while the wallet is on custody hold: do not pay then. */
   readonly held: boolean;
+  /** Who pays it; null while nobody took it. */
+  readonly taken: TakenWithdrawal | null;
 }
+
+interface TakenWithdrawal extends Pick<Take, 'by' | 'key'> {
+  readonly until: string;
+}
+
+const takenOf = (take: Take | null): TakenWithdrawal | null =>
+  take && { by: take.by, key: take.key, until: new Date(take.untilMs).toISOString() };
 
 /** Returns a function that finds the decimals of an asset. */
 export async function scaleFinder({ engine }: Pick<Servers, 'engine'>): Promise<(asset: string) => number> {
@@ -41,6 +50,8 @@ async function requestOf(servers: Servers, reference: string): Promise<AccountMo
  */
 export async function findWithdrawal(servers: Servers, reference: string): Promise<Withdrawal> {
   const { wallet, asset, amountAtoms } = await requestOf(servers, reference);
+  const take = await servers.engine.funds.takeOf(reference);
+  // Read after the take, which an end removes.
   const [ended, { held }, scaleOf] = await Promise.all([
     findMovement(servers, 'confirmed', reference),
     servers.engine.switches.readAccount(wallet),
@@ -48,17 +59,19 @@ export async function findWithdrawal(servers: Servers, reference: string): Promi
   ]);
   const state = ended === null ? 'pending' : ended.kind === 'confirmed' ? 'confirmed' : 'returned';
   const amount = formatScaled(amountAtoms, scaleOf(asset));
-  return { reference, wallet, asset, amount, state, txid: ended?.txid ?? null, held };
+  const taken = ended === null ? takenOf(take) : null;
+  return { reference, wallet, asset, amount, state, txid: ended?.txid ?? null, held, taken };
 }
 
 export type WithdrawalEnd =
-  | { readonly kind: 'confirmed'; readonly txid: string }
+  /** `takenBy`: name of whoever took it. */
+  | { readonly kind: 'confirmed'; readonly txid: string; readonly takenBy?: string }
   | { readonly kind: 'returned' };
 
 /**
  * Ends a withdrawal: confirms that a transaction paid it, or returns its amount to the wallet. One of them holds.
  * @returns true if the withdrawal had ended like this before, so that nothing was moved now
- * @throws OperatorRefusal UNKNOWN_WITHDRAWAL; REFERENCE_CONFLICT when it ended otherwise
+ * @throws OperatorRefusal UNKNOWN_WITHDRAWAL; PAYMENT_UNDER_WAY; REFERENCE_CONFLICT when it ended otherwise
  */
 export async function endWithdrawal(
   servers: Servers,
@@ -67,7 +80,47 @@ export async function endWithdrawal(
   act: Act,
 ): Promise<{ duplicate: boolean }> {
   const { wallet, asset, amountAtoms } = await requestOf(servers, reference);
-  return moveFundsOnce(servers, { ...end, wallet, asset, amountAtoms, reference }, undefined, act);
+  const movement = { kind: end.kind, wallet, asset, amountAtoms, reference };
+  return end.kind === 'returned'
+    ? moveFundsOnce(servers, movement, undefined, act)
+    : moveFundsOnce(servers, { ...movement, txid: end.txid }, undefined, act, end.takenBy);
+}
+
+/**
+ * Takes a pending withdrawal for whoever pays it; who took it may take it again, until another time.
+ * @returns false if nothing changed
+ * @throws OperatorRefusal UNKNOWN_WITHDRAWAL; PAYMENT_UNDER_WAY; REFERENCE_CONFLICT when it ended; Refusal CUSTODY_HOLD,
+ *   VALIDATION_ERROR for a time that is past, or further ahead than 7 days
+ */
+export async function takeWithdrawal(
+  servers: Servers,
+  reference: string,
+  { by, untilMs }: Omit<Take, 'key'>,
+  act: Act,
+): Promise<boolean> {
+  const requested = await requestOf(servers, reference);
+  const take = { by, key: act.by, untilMs };
+  return changeTake(servers, reference, (checked) =>
+    servers.engine.funds.take(requested, take, act, checked),
+  );
+}
+
+/**
+ * Gives up a taken withdrawal, whose payment is not under way.
+ * @param by name of whoever took it
+ * @returns false if nobody had taken it
+ * @throws OperatorRefusal UNKNOWN_WITHDRAWAL | PAYMENT_UNDER_WAY
+ */
+export async function releaseWithdrawal(
+  servers: Servers,
+  reference: string,
+  by: string,
+  act: Act,
+): Promise<boolean> {
+  const requested = await requestOf(servers, reference);
+  return changeTake(servers, reference, (checked) =>
+    servers.engine.funds.release(requested, by, act, checked),
+  );
 }
 
 /** Longest wait for a settlement that makes no progress. */
@@ -91,8 +144,9 @@ export async function listWithdrawals(
     ledger.withdrawals.list(state, after, limit),
     scaleFinder(servers),
   ]);
-  return rows.map(({ amountAtoms, requestedAtMs, endedAtMs, ...row }) => ({
+  return rows.map(({ amountAtoms, requestedAtMs, endedAtMs, taken, ...row }) => ({
     ...row,
+    taken: takenOf(taken),
     amount: formatScaled(amountAtoms, scaleOf(row.asset)),
     requestedAt: new Date(requestedAtMs).toISOString(),
     endedAt: endedAtMs === null ? null : new Date(endedAtMs).toISOString(),

@@ -146,6 +146,11 @@ export const OPERATOR_ERRORS = {
     'movements',
     'the scale of the asset changed while the command ran: nothing was moved; try again',
   ),
+  PAYMENT_UNDER_WAY: row(
+    409,
+    'withdrawals',
+    'somebody took the withdrawal and may be paying it: it is confirmed or released by the name of who took it',
+  ),
   UNKNOWN_WITHDRAWAL: row(404, 'withdrawals', 'no withdrawal was requested under the reference'),
   UNKNOWN_MOVEMENT: row(400, 'movements', 'the movement to reverse does not exist'),
   NO_REVERSAL: row(400, 'movements', 'a reversal has the same wallet and asset, and at most the amount'),

@@ -5,6 +5,7 @@
 import type { RecordedAct } from './act.ts';
 import type { Asset, Market } from './market.ts';
 import type { ClosedOrder, Order, OrderStatus, OrderTerms, Trade } from './order.ts';
+import type { Take } from './withdrawal-states.ts';
 
 /** A place in the event stream. Sequences have no gaps and continue across epochs. */
 export interface Cursor {
@@ -58,6 +59,23 @@ export interface AccountMoved {
   readonly reverses?: string | undefined;
 }
 
+/** Somebody pays a pending withdrawal from now on; a second one changes the time until when. */
+interface WithdrawalTaken {
+  readonly kind: 'withdrawal_taken';
+  readonly reference: string;
+  readonly wallet: string;
+  readonly asset: string;
+  readonly take: Take;
+}
+
+/** Nobody pays the withdrawal any more. A withdrawal that ends is released without this event. */
+interface WithdrawalReleased {
+  readonly kind: 'withdrawal_released';
+  readonly reference: string;
+  readonly wallet: string;
+  readonly asset: string;
+}
+
 interface AccountChanged {
   readonly kind: 'account_held' | 'account_released';
   readonly wallet: string;
@@ -107,6 +125,8 @@ export type EventBody =
   | OrderPlacedEvent
   | OrdersClosed
   | AccountMoved
+  | WithdrawalTaken
+  | WithdrawalReleased
   | AccountChanged
   | TermsAccepted
   | TermsRequired

@@ -2,6 +2,7 @@
 
 import type { EngineEvent } from './event.ts';
 import type { Market } from './market.ts';
+import type { Take } from './withdrawal-states.ts';
 
 export interface Switches {
   readonly paused: boolean;
@@ -9,6 +10,8 @@ export interface Switches {
   readonly termsVersion: string | null;
   /** Wallets on custody hold. */
   readonly holds: readonly string[];
+  /** Withdrawals that somebody pays, by reference. */
+  readonly takes: ReadonlyMap<string, Take>;
   /** Version of the terms that each wallet accepted last. */
   readonly acceptedTerms: ReadonlyMap<string, string>;
   /** Version of the rules of each market, by the market's number. */
@@ -27,6 +30,8 @@ export class SwitchChanges {
   termsVersion: string | null | undefined;
   /** Unix milliseconds at which each wallet was set on hold; null when it was released. */
   readonly holds = new Map<string, number | null>();
+  /** Takes of withdrawals by reference, with the time of each; null for one that was released, or ended. */
+  readonly takes = new Map<string, { readonly take: Take; readonly timeMs: number } | null>();
   /** Terms that each wallet accepted last, and the time in Unix milliseconds. */
   readonly acceptedTerms = new Map<string, { readonly version: string; readonly timeMs: number }>();
 
@@ -42,6 +47,14 @@ export class SwitchChanges {
       case 'account_held':
       case 'account_released':
         this.holds.set(event.wallet, event.kind === 'account_held' ? event.timeMs : null);
+        break;
+      case 'withdrawal_taken':
+        this.takes.set(event.reference, { take: event.take, timeMs: event.timeMs });
+        break;
+      case 'withdrawal_released':
+      case 'confirmed':
+      case 'returned':
+        this.takes.set(event.reference, null);
         break;
       case 'terms_accepted':
         this.acceptedTerms.set(event.wallet, { version: event.version, timeMs: event.timeMs });

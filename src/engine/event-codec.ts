@@ -39,6 +39,8 @@ export const EVENT_KINDS = [
   'requested',
   'confirmed',
   'returned',
+  'withdrawal_taken',
+  'withdrawal_released',
 ] as const satisfies (EventBody['kind'] | null)[];
 
 /** Every event begins with it. */

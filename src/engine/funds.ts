@@ -4,15 +4,21 @@ import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import { isTextUpTo } from '../domain/text.ts';
-import { endsWithdrawal } from '../domain/withdrawal-states.ts';
+import {
+  beginningOfTakes,
+  endsWithdrawal,
+  readTake,
+  type Take,
+  writeTake,
+} from '../domain/withdrawal-states.ts';
 import type { EngineAssets } from './assets.ts';
 import { checkedAtMs, type EngineMoment, movementClaim, reversalClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { actText, readMovement } from './event-codec.ts';
 import { scriptClaim } from './filter-layout.ts';
-import { balancesKey, KEYS } from './keys.ts';
-import { MOVE_FUNDS, READ_BALANCES } from './scripts.ts';
+import { balancesKey, KEYS, takenField } from './keys.ts';
+import { MOVE_FUNDS, READ_BALANCES, TAKE_WITHDRAWAL } from './scripts.ts';
 
 /** Most atoms of an asset's supply, and so of any balance: sums stay inside 64 bits. */
 const SUPPLY_LIMIT = 2n ** 62n;
@@ -32,6 +38,15 @@ type Movement =
   /** Only Postgres can tell if the reference was used: look there, then move again with this moment. */
   | { readonly outcome: 'unchecked'; readonly moment: EngineMoment };
 
+/** A pending withdrawal, by its request. */
+type Requested = Pick<AccountMoved, 'reference' | 'wallet' | 'asset'>;
+
+type Taking =
+  | { readonly outcome: 'changed' | 'unchanged' }
+  /** The withdrawal ended before, by this movement. */
+  | { readonly outcome: 'claimed'; readonly movement: AccountMoved }
+  | { readonly outcome: 'unchecked'; readonly moment: EngineMoment };
+
 export class EngineFunds {
   readonly #core: EngineCore;
   readonly #assets: EngineAssets;
@@ -45,10 +60,17 @@ export class EngineFunds {
    * Credits (a deposit), debits (a withdrawal that leaves at once), or carries out a step of a withdrawal that custody
    * pays later; a reference counts once.
    * @param scale decimals of the asset that the amount was made with; unless given, the scale in the engine
+   * @param takenBy name of whoever took the withdrawal that is confirmed
    * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD;
-   * OperatorRefusal ALREADY_REVERSED | SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
+   * OperatorRefusal PAYMENT_UNDER_WAY | ALREADY_REVERSED | SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
    */
-  async move(movement: AccountMoved, checked?: EngineMoment, scale?: number, act?: Act): Promise<Movement> {
+  async move(
+    movement: AccountMoved,
+    checked?: EngineMoment,
+    scale?: number,
+    act?: Act,
+    takenBy = '',
+  ): Promise<Movement> {
     const { kind, wallet, asset, amountAtoms, reference, reverses } = movement;
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
@@ -73,6 +95,8 @@ export class EngineFunds {
         ...scriptClaim(id, filter),
         reversal: reverses === undefined ? '' : reversalClaim(reverses, kind).field,
         request: endsWithdrawal(kind) ? movementClaim('requested', reference).field : '',
+        taken: endsWithdrawal(kind) ? takenField(reference) : '',
+        taker: beginningOfTakes(takenBy),
         act: actText(act),
       });
     });
@@ -84,6 +108,66 @@ export class EngineFunds {
       case 'moved':
         return { outcome: 'moved', movement, sequence: reply.sequence };
     }
+  }
+
+  /**
+   * Takes a pending withdrawal, so that nobody else pays or returns it; the same again changes nothing.
+   * @throws Refusal CUSTODY_HOLD | VALIDATION_ERROR for its time; OperatorRefusal PAYMENT_UNDER_WAY
+   */
+  take(withdrawal: Requested, take: Take, act: Act, checked?: EngineMoment): Promise<Taking> {
+    const { by, key, untilMs } = take;
+    const asked = { take: writeTake(take), taker: beginningOfTakes(by, key), until: untilMs };
+    return this.#take(withdrawal, { ...asked, detail: { take } }, act, checked);
+  }
+
+  /**
+   * Ends a take; nothing changes if nobody took the withdrawal.
+   * @param by name of whoever took it
+   * @throws OperatorRefusal PAYMENT_UNDER_WAY if another one took it
+   */
+  release(withdrawal: Requested, by: string, act: Act, checked?: EngineMoment): Promise<Taking> {
+    const asked = { take: '', taker: beginningOfTakes(by), until: 0, detail: {} };
+    return this.#take(withdrawal, asked, act, checked);
+  }
+
+  async #take(
+    { reference, wallet, asset }: Requested,
+    { detail, ...asked }: { take: string; taker: string; until: number; detail: object },
+    act: Act,
+    checked?: EngineMoment,
+  ): Promise<Taking> {
+    const id = movementClaim('confirmed', reference);
+    let epoch = 0;
+    const reply = await this.#core.whileCurrent(async () => {
+      epoch = this.#core.lifecycle.epoch;
+      const { filter, timeMs } = await this.#core.filter.lookInSealed(id);
+      const checkedAt = checkedAtMs(checked, this.#core.lifecycle);
+      if (timeMs !== null && checkedAt === 0) return { outcome: 'unchecked', timeMs } as const;
+      return this.#core.scripts.run(TAKE_WITHDRAWAL, {
+        epoch,
+        field: takenField(reference),
+        ...asked,
+        wallet: walletBytes(wallet),
+        detail: JSON.stringify({ reference, wallet, asset, ...detail }),
+        checkedAt,
+        ...scriptClaim(id, filter),
+        request: movementClaim('requested', reference).field,
+        act: actText(act),
+      });
+    });
+    if (reply.outcome === 'claimed')
+      return { outcome: 'claimed', movement: claimedMovement('confirmed', reply.record) };
+    if (reply.outcome === 'unchecked')
+      return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
+    return reply;
+  }
+
+  /** Returns who took a withdrawal; null for nobody. */
+  async takeOf(reference: string): Promise<Take | null> {
+    const text = await this.#core.scripts.call(() =>
+      this.#core.redis.hget(KEYS.engine, takenField(reference)),
+    );
+    return text === null ? null : readTake(text);
   }
 
   /** Returns the movement that a reference stands for, if the engine still remembers it. */

@@ -43,6 +43,9 @@ export const KEYS = {
   unsettled: [key('unsettled', '0'), key('unsettled', '1')] as const,
 } as const;
 
+/** Field of the engine hash that tells who took a withdrawal. */
+export const takenField = (reference: string): string => `taken:${reference}`;
+
 export const STREAM_KEY = KEYS.events;
 
 /** Channel of a copy that is about to stop. Its own start script listens there until the copy may go. */

@@ -29,10 +29,13 @@ const DEADLINE_PASSED =
 const FILLED_OTHERWISE =
   'filledSize: the order that was to be replaced has filled another amount; nothing changed, and the new clientOrderId is unused';
 
+const NO_TIME_OF_TAKE = 'until: must be later than now, and at most 7 days later';
+
 /** Returns the refusal for a script's code. */
 export function refusalOf(code: string): Error {
   if (code === 'DEADLINE_PASSED') return new Refusal('BAD_REQUEST', DEADLINE_PASSED);
   if (code === 'FILLED_OTHERWISE') return new Refusal('CONFLICT', FILLED_OTHERWISE);
+  if (code === 'NO_TIME_OF_TAKE') return new Refusal('VALIDATION_ERROR', NO_TIME_OF_TAKE);
   if (code in ERRORS) return new Refusal(code as ErrorCode);
   return new OperatorRefusal(code, code in OPERATOR_ERRORS ? ALL_ERRORS[code as OperatorCode].meaning : code);
 }

@@ -6,7 +6,7 @@
 import type { Side } from '../domain/order.ts';
 import { BALANCE_FIELDS, keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
-import { ANY_KEY, balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { ANY_KEY, balancesKey, bookKey, KEYS, levelsKey, takenField } from './keys.ts';
 import { FIND_INDEXED, READ_FIELDS, READ_HEAD, SCAN_FIELDS, SCAN_MEMBERS, SCAN_SWITCHES } from './scripts.ts';
 import { readState, STATE, STATE_BYTES } from './state.ts';
 
@@ -42,7 +42,7 @@ interface FieldValues {
 /** A hash of the engine; its fields have readable names. */
 export type EngineHash =
   /**
-   * `hold of 0x…`, `terms of 0x…`, `rules of market 1`, `last price of market 1`, the parts of the state by name
+   * `hold of 0x…`, `terms of 0x…`, `taken withdrawal REFERENCE`, `rules of market 1`, `last price of market 1`, the parts of the state by name
    * (`epoch`, `sequence`, `time`, `trade`, `unsettled`, `claims`), and others.
    */
   | { readonly of: 'engine' }
@@ -70,6 +70,7 @@ const OF_MARKETS = {
   'rules:': 'rules of market ',
   'last:': 'last price of market ',
 };
+const TAKEN = { start: takenField(''), name: 'taken withdrawal ' };
 const WALLET_BYTES = 20;
 
 function engineName(field: Buffer): string {
@@ -78,6 +79,7 @@ function engineName(field: Buffer): string {
     const subject = field.subarray(start.length);
     if (text.startsWith(start) && subject.length === WALLET_BYTES) return name + walletText(subject);
   }
+  if (text.startsWith(TAKEN.start)) return TAKEN.name + field.toString('utf8', TAKEN.start.length);
   for (const [start, name] of Object.entries(OF_MARKETS))
     if (text.startsWith(start)) return name + text.slice(start.length);
   return text;
@@ -87,6 +89,7 @@ function engineField(name: string): Buffer | string {
   for (const [start, begin] of Object.entries(OF_WALLETS))
     if (name.startsWith(begin))
       return Buffer.concat([Buffer.from(start), walletBytes(name.slice(begin.length))]);
+  if (name.startsWith(TAKEN.name)) return takenField(name.slice(TAKEN.name.length));
   for (const [start, begin] of Object.entries(OF_MARKETS))
     if (name.startsWith(begin)) return Buffer.from(start + name.slice(begin.length));
   return STATE.names.includes(name) ? 'state' : Buffer.from(name, 'latin1');

@@ -4,6 +4,7 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import { heldAtoms, type LiveOrder } from '../domain/order.ts';
+import { writeTake } from '../domain/withdrawal-states.ts';
 import { beginRebuild, contentKeys, endRebuild } from './begin-rebuild.ts';
 import { BulkWriter } from './bulk-writer.ts';
 import { BALANCE_FIELDS, levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
@@ -11,7 +12,7 @@ import type { EngineCore } from './core.ts';
 import type { EngineImage } from './engine-image.ts';
 import { fillFilter } from './filter-growth.ts';
 import { type FilterLayout, writeFilterState } from './filter-layout.ts';
-import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { balancesKey, bookKey, KEYS, levelsKey, takenField } from './keys.ts';
 import { MAX_EPOCH, rulesField, rulesText, STATE } from './state.ts';
 import { walletField } from './switches.ts';
 
@@ -195,6 +196,7 @@ async function fillEngine(writer: BulkWriter, layout: FilterLayout, image: Engin
   if (switches.paused) await set('paused', 1);
   if (switches.termsVersion !== null) await set('terms', switches.termsVersion);
   for (const wallet of switches.holds) await set(walletField('hold', wallet), 1);
+  for (const [reference, take] of switches.takes) await set(takenField(reference), writeTake(take));
   for (const [wallet, version] of switches.acceptedTerms) await set(walletField('terms', wallet), version);
   for (const { number, version, symbol } of switches.markets) {
     await set(rulesField(number), rulesText({ version, symbol }));

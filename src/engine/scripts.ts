@@ -172,6 +172,8 @@ export const MOVE_FUNDS = describeScript({
     ...CLAIM_ARGS,
     'reversal',
     'request',
+    'taken',
+    'taker',
     'act',
   ],
   read: currentOutcomes({
@@ -371,6 +373,31 @@ export const SET_SWITCH = describeScript({
   keys: [],
   args: ['epoch', 'field', 'value', 'kind', 'detail', 'wallet', 'requiredTerms', 'act'],
   read: currentOutcomes({ set: () => 'set' as const }),
+});
+
+export const TAKE_WITHDRAWAL = describeScript({
+  name: 'take_withdrawal',
+  keys: ['claimFilter'],
+  args: [
+    'epoch',
+    'field',
+    'take',
+    'taker',
+    'until',
+    'wallet',
+    'detail',
+    'checkedAt',
+    ...CLAIM_ARGS,
+    'request',
+    'act',
+  ],
+  read: currentOutcomes({
+    taken: () => ({ outcome: 'changed' }) as const,
+    released: () => ({ outcome: 'changed' }) as const,
+    unchanged: () => ({ outcome: 'unchanged' }) as const,
+    claimed: ([record]: [Buffer]) => ({ outcome: 'claimed', record: record.toString() }) as const,
+    unchecked: ([time]: [Buffer]) => ({ outcome: 'unchecked', timeMs: Number(time) }) as const,
+  }),
 });
 
 export const TAKE_DUE_CANCELS = describeScript({

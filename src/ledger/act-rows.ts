@@ -3,6 +3,7 @@
 import type { RecordedAct } from '../domain/act.ts';
 import type { EngineEvent } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
+import { writeTake } from '../domain/withdrawal-states.ts';
 import { nullableField } from './copy.ts';
 import { storable } from './text.ts';
 
@@ -44,6 +45,15 @@ function describe(event: EngineEvent, before: string | null): Described | undefi
       const { wallet, asset, reference, txid } = event;
       return { name: 'withdrawal confirm', wallet, asset, subject: reference, after: txid };
     }
+    case 'withdrawal_taken':
+    case 'withdrawal_released': {
+      const { kind, wallet, asset, reference } = event;
+      const [name, after] =
+        kind === 'withdrawal_taken'
+          ? ['withdrawal take', writeTake(event.take)]
+          : ['withdrawal release', null];
+      return { name, wallet, asset, subject: reference, before, after };
+    }
     case 'account_held':
       return { name: 'account hold', wallet: event.wallet, after: ON };
     case 'account_released':
@@ -74,16 +84,22 @@ function describe(event: EngineEvent, before: string | null): Described | undefi
   }
 }
 
+const WRITTEN_AS_JSON: ReadonlySet<string> = new Set([
+  'market_changed',
+  'withdrawal_taken',
+  'withdrawal_released',
+]);
+
 /** Returns the fields of an act's row after its sequence; null for an event that no operator made. */
 export function fieldsOfAct(event: EngineEvent & { readonly act: RecordedAct }): (string | null)[] | null {
   const { by, reason, before: found } = event.act;
   const described = describe(event, found);
   if (described === undefined) return null;
   const { name, wallet, market, asset, subject, before, after } = described;
-  // A record of a market is longer than other texts, and JSON escapes what Postgres cannot store.
+  // Records of markets and takes are longer than other texts, and JSON escapes what Postgres cannot store.
   const changes = [before ?? null, after ?? null];
   const texts = [name, by, reason, wallet, market, asset, subject].map(stored);
-  return [...texts, ...(event.kind === 'market_changed' ? changes : changes.map(stored))];
+  return [...texts, ...(WRITTEN_AS_JSON.has(event.kind) ? changes : changes.map(stored))];
 }
 
 const stored = (text: string | null | undefined): string | null => (text == null ? null : storable(text));

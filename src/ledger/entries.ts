@@ -29,6 +29,13 @@ export const MOVEMENT_NAMES = {
   returned: 'withdrawal_returned',
 } as const satisfies Record<MovementKind, string>;
 
+/** Names of movements, and of takes of withdrawals, in the changes for custody. */
+export const CHANGE_NAMES = {
+  ...MOVEMENT_NAMES,
+  withdrawal_taken: 'withdrawal_taken',
+  withdrawal_released: 'withdrawal_released',
+} as const;
+
 export type MovementName = (typeof MOVEMENT_NAMES)[MovementKind];
 
 /** `adopt`: what the lost events of a seam changed. */

@@ -14,7 +14,7 @@ import {
   visitOrders,
 } from '../domain/order-life.ts';
 import { SwitchChanges } from '../domain/switches.ts';
-import { endsWithdrawal } from '../domain/withdrawal-states.ts';
+import { endsWithdrawal, writeTake } from '../domain/withdrawal-states.ts';
 import type { Progress } from '../order/fields.ts';
 import { actRow, fieldsOfAct } from './act-rows.ts';
 import { EventTexts } from './chain.ts';
@@ -147,6 +147,16 @@ class Fold implements OrderVisitor {
         batch.switches.apply(event);
         this.#changeSetting(event, event.wallet, null);
         break;
+      case 'withdrawal_taken':
+      case 'withdrawal_released':
+        batch.switches.apply(event);
+        // JSON escapes what Postgres cannot store.
+        this.#noteSetting(
+          event,
+          storable(event.reference),
+          event.kind === 'withdrawal_taken' ? writeTake(event.take) : null,
+        );
+        break;
       case 'operator_acted':
         break;
       default:
@@ -205,13 +215,13 @@ class Fold implements OrderVisitor {
     this.#texts.add('market', `${fields}\t${canonicalMarketRecord(market)}`);
   }
 
-  #changeSetting(
-    { kind, sequence, timeMs }: EngineEvent,
-    subject: string | null,
-    value: string | null,
-  ): void {
-    const stored = value === null ? null : storable(value);
-    const row = `${sequence}\t${kind}\t${field(subject)}\t${field(stored)}\t${timeMs}`;
+  #changeSetting(event: EngineEvent, subject: string | null, value: string | null): void {
+    this.#noteSetting(event, subject, value === null ? null : storable(value));
+  }
+
+  /** @param value storable */
+  #noteSetting({ kind, sequence, timeMs }: EngineEvent, subject: string | null, value: string | null): void {
+    const row = `${sequence}\t${kind}\t${field(subject)}\t${field(value)}\t${timeMs}`;
     this.batch.settingChanges.add(row);
     this.#texts.add('setting', row);
   }
@@ -234,7 +244,10 @@ class Fold implements OrderVisitor {
     const reverses = event.reverses === undefined ? null : storable(event.reverses);
     const txid = event.txid === undefined ? null : storable(event.txid);
     if (kind === 'requested') requested.set(storedReference, sequence);
-    else if (endsWithdrawal(kind)) if (!requested.delete(storedReference)) ended.push(storedReference);
+    else if (endsWithdrawal(kind)) {
+      if (!requested.delete(storedReference)) ended.push(storedReference);
+      this.batch.switches.apply(event);
+    }
     const ends = `${field(reverses)}\t${field(txid)}`;
     const row = `${sequence}\t${kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${ends}`;
     this.batch.movements.add(row);

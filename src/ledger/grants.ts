@@ -50,6 +50,7 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   reconciliations: { settlement: 'insert', api: '' },
   pending_withdrawals: { settlement: 'insert delete', api: '' },
   setting_changes: { settlement: 'insert', api: '' },
+  taken_withdrawals: { settlement: 'insert update delete', api: '' },
   trades: { settlement: 'insert', api: '' },
   trading_switches: { settlement: 'update', api: '' },
   wallet_terms: { settlement: 'insert update', api: '' },

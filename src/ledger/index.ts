@@ -50,11 +50,11 @@ export type { SettledCursor, SettledPlace } from './cursor.ts';
 export { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
 export { LedgerDiverged } from './diverged.ts';
 export {
+  CHANGE_NAMES,
   CUSTODY,
   entriesOfMovement,
   entriesOfTrade,
   HOUSE,
-  MOVEMENT_NAMES,
   WITHDRAWALS,
 } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';

@@ -2,7 +2,8 @@
 
 import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import type { Side } from '../domain/order.ts';
-import { type EntryKind, MOVEMENT_NAMES, type MovementName } from './entries.ts';
+import { readTake } from '../domain/withdrawal-states.ts';
+import { CHANGE_NAMES, type EntryKind, MOVEMENT_NAMES, type MovementName } from './entries.ts';
 import { firstSequenceAt } from './first-after.ts';
 import type { Pools } from './pools.ts';
 import {
@@ -140,7 +141,37 @@ const MOVEMENTS = `
   where sequence >= $1 and sequence < $2 and ($3::text is null or wallet = $3) and ($4::text is null or asset = $4)
   order by sequence`;
 
-const AFTER = 'select * from public.movements where sequence > $1 order by sequence limit $2';
+/** A take has the wallet, asset and amount of its request. */
+const CHANGES_AFTER = `
+  select * from (
+    (select sequence, kind, wallet, asset, amount_atoms, reference, time_ms, reverses, txid, null as take
+      from public.movements where sequence > $1 order by sequence limit $2)
+    union all
+    select changes.sequence, changes.kind, request.wallet, request.asset, request.amount_atoms, request.reference,
+      changes.time_ms, null, null, changes.value
+    from (select * from public.setting_changes
+        where kind in ('withdrawal_taken', 'withdrawal_released') and sequence > $1 order by sequence limit $2) as changes
+    join public.movements as request on request.kind = 'requested' and request.reference = changes.subject) as changed
+  order by sequence limit $2`;
+
+/** A movement, or a take of a withdrawal or its end. */
+export interface MovementChange extends Omit<BookedMovement, 'kind'> {
+  readonly kind: (typeof CHANGE_NAMES)[keyof typeof CHANGE_NAMES];
+  /** Name of who took the withdrawal. */
+  readonly takenBy: string | null;
+}
+
+interface ChangeRow extends Omit<MovementRow, 'kind'> {
+  kind: keyof typeof CHANGE_NAMES;
+  reference: string;
+  take: string | null;
+}
+
+const changeOf = ({ kind, take, ...row }: ChangeRow): MovementChange => ({
+  ...bookedMovementOf({ ...row, kind: 'requested' }),
+  kind: CHANGE_NAMES[kind],
+  takenBy: take === null ? null : readTake(take).by,
+});
 
 const bookedMovementOf = (row: MovementRow & { reference: string }): BookedMovement => ({
   kind: MOVEMENT_NAMES[row.kind],
@@ -246,10 +277,9 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
       for await (const row of rows) yield bookedMovementOf(row);
     },
 
-    /** Returns the movements after an event, oldest first. */
-    async movementsAfter(after: number, limit: number): Promise<BookedMovement[]> {
-      const rows = await askOnce<Parameters<typeof bookedMovementOf>[0]>(reading, AFTER, [after, limit]);
-      return rows.map(bookedMovementOf);
+    /** Returns the movements and takes after an event, oldest first. */
+    async changesAfter(after: number, limit: number): Promise<MovementChange[]> {
+      return (await askOnce<ChangeRow>(reading, CHANGES_AFTER, [after, limit])).map(changeOf);
     },
 
     /** Returns the movement that has a reference, of the kind or of one that shares its references; or null. */

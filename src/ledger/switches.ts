@@ -2,6 +2,7 @@
 
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { Switches } from '../domain/switches.ts';
+import { readTake } from '../domain/withdrawal-states.ts';
 import type { Ask } from './queries.ts';
 
 /** @param ask in a snapshot */
@@ -10,6 +11,9 @@ export async function readSwitchesIn(ask: Ask): Promise<Switches> {
     'select paused, terms_version from public.trading_switches',
   );
   const holds = await ask<{ wallet: string }>('select wallet from public.holds');
+  const takes = await ask<{ reference: string; take: string }>(
+    'select reference, take from public.taken_withdrawals',
+  );
   const terms = await ask<{ wallet: string; version: string }>(
     'select wallet, version from public.wallet_terms',
   );
@@ -20,6 +24,7 @@ export async function readSwitchesIn(ask: Ask): Promise<Switches> {
     paused: switched?.paused ?? false,
     termsVersion: switched?.terms_version ?? null,
     holds: holds.map(({ wallet }) => wallet),
+    takes: new Map(takes.map(({ reference, take }) => [reference, readTake(take)])),
     acceptedTerms: new Map(terms.map(({ wallet, version }) => [wallet, version])),
     marketVersions: new Map(markets.map(({ number, version }) => [number, Number(version)])),
     markets: markets.map(({ record }) => readMarketRecord(record)),

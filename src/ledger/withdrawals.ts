@@ -1,7 +1,7 @@
 /** Reads withdrawals that custody pays later, by their state. */
 
 import type { AccountMoved } from '../domain/event.ts';
-import type { WithdrawalState } from '../domain/withdrawal-states.ts';
+import { readTake, type Take, type WithdrawalState } from '../domain/withdrawal-states.ts';
 import type { Pools } from './pools.ts';
 import { askOnce } from './queries.ts';
 
@@ -11,6 +11,8 @@ export interface ListedWithdrawal
   readonly txid: string | null;
   /** True while the wallet is on custody hold. */
   readonly held: boolean;
+  /** Null while nobody took it, and once it ended. */
+  readonly taken: Take | null;
   readonly requestedAtMs: number;
   /** Null while it is pending. */
   readonly endedAtMs: number | null;
@@ -25,6 +27,7 @@ interface ListedRow {
   amount_atoms: bigint;
   txid: string | null;
   held: boolean;
+  take?: string | null;
   requested_ms: bigint;
   ended_ms: bigint | null;
   sequence: bigint;
@@ -34,9 +37,9 @@ const HELD = 'exists (select from public.holds where holds.wallet = movements.wa
 
 const PENDING = `
   select movements.reference, wallet, asset, amount_atoms, txid, time_ms as requested_ms, null::bigint as ended_ms, sequence,
-    ${HELD}
+    ${HELD}, take
   from (select sequence from public.pending_withdrawals where sequence > $1 order by sequence limit $2) as pending
-  join public.movements using (sequence) order by sequence`;
+  join public.movements using (sequence) left join public.taken_withdrawals using (reference) order by sequence`;
 
 const ENDED = `
   select ends.reference, ends.wallet, ends.asset, ends.amount_atoms, ends.txid, request.time_ms as requested_ms,
@@ -50,6 +53,16 @@ export type WithdrawalQueries = ReturnType<typeof withdrawalQueries>;
 
 export function withdrawalQueries({ public: pool }: Pick<Pools, 'public'>) {
   return {
+    /** Returns how many withdrawals are taken for longer than their takers said. */
+    async overdue(nowMs: number): Promise<number> {
+      const [row] = await askOnce<{ count: bigint }>(
+        pool,
+        'select count(*) from public.taken_withdrawals where until_ms < $1',
+        [nowMs],
+      );
+      return Number(row!.count);
+    },
+
     /** Returns the withdrawals of a state after an event, oldest first. */
     async list(state: WithdrawalState, after: number, limit: number): Promise<ListedWithdrawal[]> {
       const isPending = state === 'pending';
@@ -63,6 +76,7 @@ export function withdrawalQueries({ public: pool }: Pick<Pools, 'public'>) {
         state,
         txid: row.txid,
         held: row.held,
+        taken: row.take == null ? null : readTake(row.take),
         requestedAtMs: Number(row.requested_ms),
         endedAtMs: row.ended_ms === null ? null : Number(row.ended_ms),
         sequence: Number(row.sequence),

@@ -3,6 +3,7 @@
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
+import { writeTake } from '../domain/withdrawal-states.ts';
 import type { CandleRows } from './candle-rows.ts';
 import type { ChainPart } from './chain.ts';
 import { CopyRows } from './copy.ts';
@@ -57,6 +58,7 @@ export const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
   ...writeMarkets(batch),
   ...writeTerms(batch.switches),
   ...writeHolds(batch.switches),
+  ...writeTakes(batch.switches),
   ...writeSwitches(batch.switches),
   ...copy('market_versions', MARKET_VERSIONS, batch.marketVersions),
   ...copy('setting_changes', SETTING_CHANGES, batch.settingChanges),
@@ -194,6 +196,31 @@ function writeHolds({ holds }: SwitchChanges): Statement[] {
     values: [textArray(released.map(([wallet]) => wallet))],
   };
   return [...(held.length > 0 ? [hold] : []), ...(released.length > 0 ? [release] : [])];
+}
+
+function writeTakes({ takes }: SwitchChanges): Statement[] {
+  const taken = [...takes].flatMap(([reference, one]) => (one === null ? [] : [{ reference, ...one }]));
+  const ended = [...takes].filter(([, one]) => one === null);
+  const take = {
+    name: 'write takes',
+    text: `
+      insert into public.taken_withdrawals (reference, take, until_ms, taken_at_ms)
+      select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+      on conflict (reference) do update
+      set take = excluded.take, until_ms = excluded.until_ms, taken_at_ms = excluded.taken_at_ms`,
+    values: [
+      textArray(taken.map(({ reference }) => storable(reference))),
+      textArray(taken.map(({ take }) => writeTake(take))),
+      numberArray(taken.map(({ take }) => take.untilMs)),
+      numberArray(taken.map(({ timeMs }) => timeMs)),
+    ],
+  };
+  const end = {
+    name: 'end takes',
+    text: 'delete from public.taken_withdrawals where reference = any($1::text[])',
+    values: [textArray(ended.map(([reference]) => storable(reference)))],
+  };
+  return [...(taken.length > 0 ? [take] : []), ...(ended.length > 0 ? [end] : [])];
 }
 
 function writeSwitches({ paused, termsVersion }: SwitchChanges): Statement[] {

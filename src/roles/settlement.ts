@@ -44,6 +44,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
     settlement.diverged() ? 1 : 0,
   );
   addReconcileMetrics(metrics, ledger);
+  addCustodyMetrics(metrics, ledger);
   addClaimFilterMetrics(metrics, engine);
   addServerMetrics(backends);
   const growing = keepFilterGrowing(backends);
@@ -89,6 +90,14 @@ function keepFilterGrowing({ engine, logger }: Backends): NodeJS.Timeout {
   });
   return setInterval(() => void grow(), GROWTH_EVERY_MS).unref();
 }
+
+/** Exports the withdrawals that somebody took and did not end in time. */
+const addCustodyMetrics = (metrics: Metrics, ledger: Ledger): void =>
+  metrics.gauge(
+    'redbook_withdrawals_overdue',
+    'Taken withdrawals that have not ended at the time that their takers gave.',
+    () => ledger.withdrawals.overdue(Date.now()),
+  );
 
 /** Exports the copies of the engine; without copies the gauges have no value. */
 function addCopiesMetrics(metrics: Metrics, keeper: CopiesKeeper | undefined): void {

@@ -63,6 +63,8 @@ async function openFullFixture(): Promise<OperatorFixture> {
   for (const reference of ['paid later', 'not paid yet'])
     await fixture.ask('withdrawal', 'request', MAKER, 'USDC', '1', '--reference', reference);
   await fixture.ask('withdrawal', 'confirm', 'paid later', '--txid', '0x1');
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  await fixture.ask('withdrawal', 'take', 'not paid yet', '--by', 'payer', '--until', until);
   await fixture.ask('terms', 'require', '1');
   for (const wallet of [MAKER, TAKER, OTHER_MAKER]) await fixture.engine.switches.acceptTerms(wallet, '1');
   // The ledger takes a time that is not before its last event's for one that settlement writes.

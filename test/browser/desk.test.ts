@@ -208,7 +208,17 @@ describe('the desk of operators', () => {
     await page.keyboard.press('Enter');
     await told(page, 'is confirmed');
     await rowOf(page, 'paid later').waitFor({ state: 'detached' });
-    await rowOf(page, 'sent back').getByRole('button', { name: 'Return' }).click();
+    const sentBack = rowOf(page, 'sent back');
+    await sentBack.getByRole('button', { name: 'Take' }).click();
+    await page.getByLabel('Name of one worker or person').fill('ann');
+    await giveReason(page, 'pays it by hand');
+    await told(page, 'is taken by ann');
+    await sentBack.getByText('ann (desk) until').waitFor();
+    expect(await sentBack.getByRole('button', { name: 'Return' }).count()).to.equal(0);
+    await sentBack.getByRole('button', { name: 'Release' }).click();
+    await giveReason(page, 'not paid');
+    await told(page, 'is released');
+    await sentBack.getByRole('button', { name: 'Return' }).click();
     await giveReason(page, 'address unknown');
     await told(page, 'is returned');
     // Another operator ends the last one while its dialog is open.

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { pino } from 'pino';
 import request, { type Response } from 'supertest';
+import { reconcile } from '../../src/books/reconcile/index.ts';
 import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { getEntries } from '../../src/operator/operations/reports.ts';
@@ -293,6 +294,168 @@ describe('the routes for operators', () => {
       expect(await sumOf(CAROL)).to.equal(`${80 - confirmed}`);
       await fixture.settle();
       expect([...(await listed('confirmed')), ...(await listed('returned'))]).to.have.length(10);
+    });
+
+    describe('that one of several workers pays', () => {
+      const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+      const isTaken = [409, 'PAYMENT_UNDER_WAY'];
+      const until = inAnHour();
+      const take = (reference: string, by: string, key = master, app = 0, more: object = {}) =>
+        tell(`/${reference}/take`, { by, until, ...more }, key, app);
+      const requested = async (reference: string): Promise<string> => {
+        expect(await tell('', asked(reference, { amount: '1' }))).to.deep.equal([201, 'pending']);
+        return reference;
+      };
+      let second: string;
+
+      before(async () => {
+        second = await keyOf('second', 'debit');
+        await book([movement('workers', { wallet: CAROL, amount: '100' })]);
+      });
+
+      it('are taken by one of two workers that ask at once, again and again', async () => {
+        const names = await Promise.all(Array.from({ length: 12 }, (_none, at) => requested(`pay-${at}`)));
+        for (const name of names) {
+          const answers = await Promise.all(['one', 'two'].map((by, app) => take(name, by, master, app)));
+          expect(answers.map(([status]) => status).sort()).to.deep.equal([200, 409]);
+          const by = answers[0]![0] === 200 ? 'one' : 'two';
+          expect((await get(`/withdrawals/${name}`)).body.taken).to.deep.equal({ by, key: 'master', until });
+          expect(await take(name, by, master, 1)).to.deep.equal([200, 'pending']);
+        }
+      });
+
+      it('are neither returned, nor taken or confirmed by another one', async () => {
+        for (const isForgotten of [false, true]) {
+          const name = await requested(`owned-${isForgotten}`);
+          if (isForgotten) {
+            await fixture.settle();
+            for (const claims of await fixture.redis.keys('{redbook}:claims:*'))
+              await fixture.redis.del(claims);
+          }
+          expect(await take(name, 'one')).to.deep.equal([200, 'pending']);
+          // The name of another key is another worker.
+          expect(await take(name, 'one', second)).to.deep.equal(isTaken);
+          expect(await take(name, 'on')).to.deep.equal(isTaken);
+          expect(await tell(`/${name}/return`, { reason })).to.deep.equal(isTaken);
+          for (const by of [undefined, 'two', 'one","key":"master'])
+            expect(await tell(`/${name}/confirm`, { txid: '0x1', by }), by).to.deep.equal(isTaken);
+          expect(await tell(`/${name}/release`, { by: 'two', reason })).to.deep.equal(isTaken);
+          const { body } = await post(`/withdrawals/${name}/confirm`, { txid: '0x1', by: 'one' });
+          expect([body.state, body.taken]).to.deep.equal(['confirmed', null]);
+          // A repeated confirm needs no name: nothing moves.
+          expect(await tell(`/${name}/confirm`, { txid: '0x1' })).to.deep.equal([200, 'confirmed']);
+          for (const by of ['one', 'two'])
+            expect(await take(name, by)).to.deep.equal([409, 'REFERENCE_CONFLICT']);
+        }
+      });
+
+      it('are given up by their name alone, and then returned or taken anew', async () => {
+        const name = await requested('given-up');
+        await take(name, 'one');
+        expect(await tell(`/${name}/release`, { by: 'one', reason }, second)).to.deep.equal([200, 'pending']);
+        expect(await tell(`/${name}/release`, { by: 'one', reason })).to.deep.equal([200, 'pending']);
+        expect(await take(name, 'two')).to.deep.equal([200, 'pending']);
+        await tell(`/${name}/release`, { by: 'two', reason });
+        expect(await tell(`/${name}/return`, { reason })).to.deep.equal([200, 'returned']);
+        expect(await take('none', 'one')).to.deep.equal([404, 'UNKNOWN_WITHDRAWAL']);
+      });
+
+      it('are returned or taken, whatever comes first', async () => {
+        for (let round = 0; round < 8; round += 1) {
+          const name = await requested(`first-${round}`);
+          const answers = await Promise.all([
+            take(name, 'one', master, 0),
+            tell(`/${name}/return`, { reason }, master, 1),
+          ]);
+          const isFirst = answers[0]![0] === 200;
+          expect(answers).to.deep.equal(
+            isFirst
+              ? [[200, 'pending'], isTaken]
+              : [
+                  [409, 'REFERENCE_CONFLICT'],
+                  [200, 'returned'],
+                ],
+          );
+        }
+      });
+
+      it('stay taken when they are overdue, which is counted', async () => {
+        const name = await requested('overdue');
+        const soon = new Date(Date.now() + 300).toISOString();
+        expect(await take(name, 'one', master, 0, { until: soon })).to.deep.equal([200, 'pending']);
+        await fixture.settle();
+        const { withdrawals } = fixture.services.ledger;
+        await eventually('the take is overdue', async () => (await withdrawals.overdue(Date.now())) === 1);
+        expect(await take(name, 'two')).to.deep.equal(isTaken);
+        expect(await tell(`/${name}/return`, { reason })).to.deep.equal(isTaken);
+        expect(await take(name, 'one')).to.deep.equal([200, 'pending']);
+        await fixture.settle();
+        expect(await withdrawals.overdue(Date.now())).to.equal(0);
+      });
+
+      it('are taken for at most 7 days, and not of a wallet on hold', async () => {
+        const name = await requested('until');
+        for (const hours of [-1, 7 * 24 + 1]) {
+          const late = new Date(Date.now() + hours * 3_600_000).toISOString();
+          const answer = await take(name, 'one', master, 0, { until: late });
+          expect(answer).to.deep.equal([400, 'VALIDATION_ERROR']);
+        }
+        await post(`/wallets/${CAROL}/hold`, { reason });
+        expect(await take(name, 'one')).to.deep.equal([400, 'CUSTODY_HOLD']);
+        await post(`/wallets/${CAROL}/release`, { reason });
+        expect(await take(name, 'one')).to.deep.equal([200, 'pending']);
+        // Its payment may be under way: its time may still be changed, and it may be confirmed.
+        await post(`/wallets/${CAROL}/hold`, { reason });
+        expect(await take(name, 'one', master, 0, { until: inAnHour() })).to.deep.equal([200, 'pending']);
+        expect(await tell(`/${name}/confirm`, { txid: '0x2', by: 'one' })).to.deep.equal([200, 'confirmed']);
+        await post(`/wallets/${CAROL}/release`, { reason });
+      });
+
+      it('are listed, told and recorded with who took them, also by commands', async () => {
+        const { cursor } = (await get('/changes')).body;
+        const name = await requested('told-take');
+        await fixture.ask('withdrawal', 'take', name, '--by', 'ann', '--until', until);
+        await fixture.settle();
+        const { withdrawals } = (await get('/withdrawals?limit=500')).body;
+        const one = withdrawals.find(({ reference }: { reference: string }) => reference === name);
+        expect(one.taken).to.deep.equal({ by: 'ann', key: 'ann', until });
+        const refusal = await fixture.ask('withdrawal', 'confirm', name, '--txid', '0x3').catch(String);
+        expect(JSON.stringify(refusal)).to.include('PAYMENT_UNDER_WAY');
+        await fixture.ask(
+          'withdrawal',
+          'release',
+          name,
+          '--by',
+          'bea',
+          '--taken-by',
+          'ann',
+          '--reason',
+          'no',
+        );
+        await fixture.ask('withdrawal', 'take', name, '--by', 'bea', '--until', until);
+        await fixture.ask('withdrawal', 'confirm', name, '--txid', '0x3', '--by', 'bea');
+        await fixture.settle();
+        const { changes } = (await get(`/changes?after=${cursor}`)).body;
+        const own = changes.filter(({ reference }: { reference: string }) => reference === name);
+        expect(
+          own.map(({ kind, takenBy, amount }: Record<string, string>) => [kind, takenBy, amount]),
+        ).to.deep.equal([
+          ['withdrawal_requested', null, '1'],
+          ['withdrawal_taken', 'ann', '1'],
+          ['withdrawal_released', null, '1'],
+          ['withdrawal_taken', 'bea', '1'],
+          ['withdrawal_confirmed', null, '1'],
+        ]);
+        const { acts } = await fixture.ask('acts', '--wallet', CAROL);
+        const act = acts.find(
+          (row: Record<string, string>) => row.subject === name && row.act === 'withdrawal release',
+        );
+        expect([act.by, act.reason, JSON.parse(act.before).by]).to.deep.equal(['bea', 'no', 'ann']);
+        const { checks } = await reconcile(fixture.services, { patienceMs: 5_000 });
+        // A test above removed claims.
+        const wrong = checks.filter(({ name, count }) => count > 0 && name !== 'recent claims');
+        expect(wrong).to.deep.equal([]);
+      });
     });
 
     it('list pending ones in pages, also those of a wallet on hold', async () => {
@@ -639,7 +802,7 @@ describe('the routes for operators', () => {
     expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).to.deep.equal([]);
   });
 
-  it('require a reason of every change; a confirmation may give its transaction alone', async () => {
+  it('require a reason of every change; who pays a withdrawal gives his name or its transaction', async () => {
     const { body } = await request(apps[0]!).get(OPERATOR_DOCUMENT_PATH);
     type Post = { requestBody: { content: Record<string, { schema: { required: string[] } }> } };
     const paths: Record<string, { post?: Post }> = body.paths;
@@ -651,7 +814,11 @@ describe('the routes for operators', () => {
     expect(changes).to.have.length.above(10);
     const without = changes.filter(([, required]) => !required.includes('reason')).map(([path]) => path);
     // Each of several movements has its own, as a test above checks.
-    expect(without).to.deep.equal(['/operator/v1/movements', '/operator/v1/withdrawals/{reference}/confirm']);
+    expect(without).to.deep.equal([
+      '/operator/v1/movements',
+      '/operator/v1/withdrawals/{reference}/take',
+      '/operator/v1/withdrawals/{reference}/confirm',
+    ]);
   });
 
   it('are not those of the public API', async () => {

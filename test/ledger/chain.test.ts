@@ -10,8 +10,8 @@ import { seededEvents } from '../support/seeded-events.ts';
 /** Heads, and digests of the links, that follow from the seed of the events. */
 const KNOWN = [
   [1, '5ewUA4qvrr/xZZ67ABupBbsg65zHsjikdJbTepZKQHI=', 'e3f8efff312ff292'],
-  [400, 'ZggVbpPe6CeCCCWuPouBLJHSl1+CnoPez/x2cZe0De0=', '86397ed7db015b5a'],
-  [600, 'XYEcG4MROApix17iU3Ty5COKjzL92Y/hSeQ64uzV5Fc=', '5c79703bc59ba778'],
+  [400, 'EvEKRC7yFtFbhgsVdc4cAb0gt3WqU3jHy4gV8mgMsnI=', 'a95c230866f15b7d'],
+  [600, 'xB8HizWx3XAOyR4yHkFJzQbzQnOeq3Fa09GptrEu52I=', '3445a7001eff65b4'],
 ] as const;
 const EVENTS = 600;
 

@@ -304,6 +304,14 @@ create table setting_changes (
   constraint setting_changes_pkey PRIMARY KEY (sequence)
 );
 
+create table taken_withdrawals (
+  reference text collate "C" not null,
+  take text not null,
+  until_ms bigint not null,
+  taken_at_ms bigint not null,
+  constraint taken_withdrawals_pkey PRIMARY KEY (reference)
+);
+
 create table trades (
   trade_id bigint not null,
   sequence bigint not null,
@@ -411,6 +419,7 @@ CREATE INDEX orders_closed_of_market ON public.orders USING btree (market, walle
 CREATE INDEX orders_ended ON public.orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
 CREATE INDEX orders_live_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX orders_live_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NULL);
+CREATE INDEX setting_changes_takes ON public.setting_changes USING btree (sequence) WHERE (kind = ANY (ARRAY['withdrawal_taken'::text, 'withdrawal_released'::text]));
 CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
 CREATE INDEX trades_of_event ON public.trades USING btree (sequence, trade_id);
 CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
@@ -487,7 +496,8 @@ comment on column reconciliations.id is 'Numbers without gaps, from 1: each is o
 comment on column reconciliations.link is 'SHA-256 of the link of the row before and of this row.';
 comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
-comment on column setting_changes.subject is 'Wallet or asset; null for the whole exchange.';
+comment on column setting_changes.subject is 'Wallet, asset or reference; null for the whole exchange.';
+comment on column taken_withdrawals.take is 'Who pays it and until when, as JSON.';
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
 comment on table adopted_balances is 'What the lost events of a seam changed of each account, in sum.';
@@ -515,5 +525,6 @@ comment on table operator_key_days is 'Atoms that a key with a cap has moved or 
 comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
 comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
-comment on table setting_changes is 'Each change of a hold, of accepted or required terms, of an asset and of the pause.';
+comment on table setting_changes is 'Each change of a hold, of a take, of accepted or required terms, of an asset and of the pause.';
+comment on table taken_withdrawals is 'Pending withdrawals that somebody pays.';
 comment on view ledger_entries is 'Entry id: engine event and line in it. The lines of a transaction sum to 0 in each asset.';

@@ -205,7 +205,7 @@ describe('settle', () => {
 
   it('writes nothing of a batch that fails at any of its tables', async () => {
     const { ledger, databaseUrl } = await freshLedger();
-    const events = seededEvents(4).next(400);
+    const events = seededEvents(4).next(700);
     await ledger.settlement.settle(events.slice(0, 100));
     const before = await contents(databaseUrl);
     await query(
@@ -223,7 +223,7 @@ describe('settle', () => {
       expect(await contents(databaseUrl)).to.deep.equal(before);
       await query(databaseUrl, `drop trigger fail on ${table}`);
     }
-    expect(await ledger.settlement.settle(events)).to.include({ sequence: 400 });
+    expect(await ledger.settlement.settle(events)).to.include({ sequence: 700 });
   });
 
   it('sends two queries for a batch of any size', async () => {

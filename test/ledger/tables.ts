@@ -21,6 +21,7 @@ const TABLES = [
   'chain_heads',
   'epoch_starts',
   'pending_withdrawals',
+  'taken_withdrawals',
 ];
 /** All tables that settlement writes. */
 export const WRITTEN_TABLES = [...TABLES, 'chain_links'];

@@ -92,6 +92,7 @@ export function seededEvents(seed: number): SeededEvents {
   const opening = openingEvents();
   const steps = random(seed + 1);
   const pending: AccountMoved[] = [];
+  const taken = new Set<string>();
   let epoch = 1;
   let sequence = 0;
   let tradeId = 0;
@@ -212,13 +213,28 @@ export function seededEvents(seed: number): SeededEvents {
     return stepInstead(movement) ?? movement;
   };
 
+  const takeOrRelease = ({ reference, wallet, asset }: AccountMoved): EventBody => {
+    const of = { reference, wallet, asset };
+    if (taken.delete(reference)) return { kind: 'withdrawal_released', ...of };
+    taken.add(reference);
+    const untilMs = 2_000_000_000_000 + steps.below(1_000);
+    return {
+      kind: 'withdrawal_taken',
+      ...of,
+      take: { by: steps.pick(POISONED_TEXTS), key: 'seed', untilMs },
+    };
+  };
+
   /** Returns a step of a withdrawal in place of some movements. Its own dice keep all other events as they were. */
   const stepInstead = (movement: AccountMoved): EventBody | undefined => {
     if (pending.length > 0 && steps.chance(0.3)) {
       const [request] = pending.splice(steps.below(pending.length), 1);
       const txid = `tx ${steps.pick(POISONED_TEXTS)}`;
-      return { ...request!, ...(steps.chance(0.5) ? { kind: 'confirmed', txid } : { kind: 'returned' }) };
+      // No withdrawal is returned while it is taken.
+      const isPaid = steps.chance(0.5) || taken.has(request!.reference);
+      return { ...request!, ...(isPaid ? { kind: 'confirmed', txid } : { kind: 'returned' }) };
     }
+    if (pending.length > 0 && steps.chance(0.2)) return takeOrRelease(steps.pick(pending));
     if (movement.kind === 'credited' || steps.chance(0.4)) return undefined;
     const request = { ...movement, kind: 'requested' } as const;
     pending.push(request);
@@ -249,7 +265,13 @@ function openingEvents(): EventBody[] {
 
 /** Every other change of an account or a switch is an operator's. */
 function actOf({ kind }: EventBody, sequence: number): { act?: RecordedAct } {
-  const isOperators = ['account_held', 'trading_paused', 'terms_required', 'credited'].includes(kind);
+  const isOperators = [
+    'account_held',
+    'trading_paused',
+    'terms_required',
+    'credited',
+    'withdrawal_taken',
+  ].includes(kind);
   if (!isOperators || sequence % 2 === 0) return {};
   const reason = POISONED_TEXTS[sequence % POISONED_TEXTS.length]!;
   return { act: { by: 'seed', reason, before: kind === 'credited' ? '7' : null } };

@@ -6,6 +6,8 @@ import type { EngineEvent, EventBody } from '../../domain/event.ts';
 import type { Market } from '../../domain/market.ts';
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import type { ClosedOrder, LiveOrder, OrderTerms } from '../../domain/order.ts';
+import type { Switches } from '../../domain/switches.ts';
+import { writeTake } from '../../domain/withdrawal-states.ts';
 import { readBookMember, writeBookMember } from '../../engine/index.ts';
 import { type Adoption, entriesOfMovement, type Ledger, type SettledCursor } from '../../ledger/index.ts';
 import type { HeldState } from './still-engine.ts';
@@ -88,6 +90,19 @@ export async function lostSettings({ ledger, held, tail }: Sides, lost: LostEven
   for (const [wallet, version] of held.acceptedTerms)
     if (known.acceptedTerms.get(wallet) !== version && !switches.acceptedTerms.has(wallet))
       lost.addApart({ kind: 'terms_accepted', wallet, version });
+  lostTakes(known, { held, tail }, lost);
+}
+
+function lostTakes(known: Switches, { held, tail }: Pick<Sides, 'held' | 'tail'>, lost: LostEvents): void {
+  for (const reference of new Set([...known.takes.keys(), ...held.takes.keys()])) {
+    const was = known.takes.get(reference);
+    const take = held.takes.get(reference);
+    if ((was && writeTake(was)) === (take && writeTake(take)) || tail.switches.takes.has(reference)) continue;
+    // No row of a take has its wallet and asset: they are for acts, and nobody knows whose act this was.
+    const of = { reference, wallet: '', asset: '' };
+    if (take === undefined) lost.addApart({ kind: 'withdrawal_released', ...of });
+    else lost.addApart({ kind: 'withdrawal_taken', ...of, take });
+  }
 }
 
 /** Returns markets as they were before the tail, where the ledger has another record. */

@@ -3,6 +3,7 @@
 import { OperatorRefusal } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import { readMarketRecord } from '../../domain/market-record.ts';
+import { readTake, type Take } from '../../domain/withdrawal-states.ts';
 import {
   type Engine,
   type EngineHash,
@@ -31,6 +32,8 @@ export interface HeldState {
   readonly paused: boolean;
   readonly termsVersion: string | null;
   readonly holds: ReadonlySet<string>;
+  /** Takes of withdrawals by reference. */
+  readonly takes: ReadonlyMap<string, Take>;
   /** Version that each wallet accepted last. */
   readonly acceptedTerms: ReadonlyMap<string, string>;
   /** Scales by symbol. */
@@ -44,6 +47,7 @@ export interface HeldState {
 }
 
 const HOLD = 'hold of ';
+const TAKE = 'taken withdrawal ';
 const TERMS = 'terms of ';
 const LAST_PRICE = 'last price of market ';
 const WALLET_FIELD = /^(?:available to|reserved by) (0x[0-9a-f]{40})$/;
@@ -166,6 +170,7 @@ export async function readStillEngine(engine: Engine): Promise<HeldState> {
     paused: own.get('paused') === '1',
     termsVersion: own.get('terms') ?? null,
     holds: new Set(subjects(own, HOLD, String).keys()),
+    takes: subjects(own, TAKE, readTake),
     acceptedTerms: subjects(own, TERMS, String),
     assets,
     markets,

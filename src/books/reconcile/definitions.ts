@@ -69,7 +69,7 @@ export const ENGINE_CHECKS = {
   switches: {
     name: 'switches = their events',
     meaning:
-      'pause, holds, terms and the versions of markets are in Redis what the events in Postgres made them',
+      'pause, holds, takes of withdrawals, terms and the versions of markets are in Redis what the events in Postgres made them',
     proof: 'settings in Postgres at one event, and the events since',
   },
   trading: {

@@ -18,6 +18,7 @@ import { type ClosedOrder, heldAtoms, isLive, type OrderTerms, type Trade } from
 import { type OrderVisitor, type PlacedEvent, visitOrders } from '../../domain/order-life.ts';
 import { SwitchChanges } from '../../domain/switches.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
+import { writeTake } from '../../domain/withdrawal-states.ts';
 import type { Engine } from '../../engine/index.ts';
 import {
   type Audit,
@@ -190,6 +191,7 @@ export class Follower implements OrderVisitor {
     for (const { account, asset, amountAtoms } of entriesOfMovement(event))
       this.#book(asset, account, amountAtoms);
     this.assets.set(`${event.asset} used`, '1');
+    this.#switch(event);
   }
 
   #change(event: EngineEvent): void {
@@ -274,9 +276,11 @@ export class Follower implements OrderVisitor {
 
 /** Yields the fields of the engine hash that the changes set, null where they remove one. */
 function* fieldsOfChanges(changes: SwitchChanges): Generator<readonly [name: string, value: string | null]> {
-  const { paused, termsVersion, holds, acceptedTerms } = changes;
+  const { paused, termsVersion, holds, takes, acceptedTerms } = changes;
   if (paused !== undefined) yield ['paused', paused ? '1' : null];
   if (termsVersion !== undefined) yield ['terms', termsVersion];
   for (const [wallet, heldAtMs] of holds) yield [`hold of ${wallet}`, heldAtMs === null ? null : '1'];
+  for (const [reference, taken] of takes)
+    yield [`taken withdrawal ${reference}`, taken === null ? null : writeTake(taken.take)];
   for (const [wallet, { version }] of acceptedTerms) yield [`terms of ${wallet}`, version];
 }

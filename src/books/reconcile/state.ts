@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import type { Switches } from '../../domain/switches.ts';
+import { writeTake } from '../../domain/withdrawal-states.ts';
 import { ENGINE_FORMAT, MAX_EPOCH } from '../../engine/index.ts';
 import { storable } from '../../ledger/index.ts';
 import type { Servers } from '../servers.ts';
@@ -29,6 +30,9 @@ const switchFields = (switches: Switches): Map<string, string> =>
     ...(switches.paused ? [['paused', '1'] as const] : []),
     ...(switches.termsVersion === null ? [] : [['terms', switches.termsVersion] as const]),
     ...switches.holds.map((wallet) => [`hold of ${wallet}`, '1'] as const),
+    ...[...switches.takes].map(
+      ([reference, take]) => [`taken withdrawal ${reference}`, writeTake(take)] as const,
+    ),
     ...[...switches.acceptedTerms].map(([wallet, version]) => [`terms of ${wallet}`, version] as const),
     ...switches.markets.map(
       ({ number, symbol }) =>

@@ -31,7 +31,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'withdrawals end once',
     meaning:
-      'each withdrawal that ended was requested before, and the pending ones are those that did not end',
+      'each withdrawal that ended was requested before, the pending ones are those that did not end, and none was returned while it was taken',
     proof: 'references, unique by an index of the release; events in the order of their numbers',
     sql: `
       with ends as (select * from public.movements where kind in ('confirmed', 'returned'))
@@ -48,7 +48,24 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
       from (select reference, sequence from public.movements as request where kind = 'requested'
           and not exists (select from ends where ends.reference = request.reference)) as due
       full join public.pending_withdrawals as pending on pending.reference = due.reference
-      where due.sequence is distinct from pending.sequence`,
+      where due.sequence is distinct from pending.sequence
+      union all
+      select 'setting_changes ' || take.sequence, concat('a pending withdrawal ', take.subject), 'none'
+      from public.setting_changes as take
+      where take.kind in ('withdrawal_taken', 'withdrawal_released')
+        and (exists (select from ends where ends.reference = take.subject and ends.sequence < take.sequence)
+          or not exists (select from public.movements as request where request.kind = 'requested'
+              and request.reference = take.subject and request.sequence < take.sequence)
+            and not exists (select from public.adoptions where after_sequence < take.sequence))
+      union all
+      select 'movement ' || ends.sequence, concat('a release of ', ends.reference, ', taken by event ', take.sequence), 'none'
+      from ends join public.setting_changes as take on take.kind = 'withdrawal_taken' and take.subject = ends.reference
+        and take.sequence < ends.sequence
+      where ends.kind = 'returned' and not exists (select from public.setting_changes as release
+        where release.kind = 'withdrawal_released' and release.subject = take.subject
+          and release.sequence between take.sequence and ends.sequence)
+        and not exists (select from public.adoptions where after_sequence >= take.sequence
+          and adoptions.sequence < ends.sequence)`,
   },
   {
     name: 'no account is overdrawn',

@@ -7,12 +7,13 @@ import type { LedgerQuery } from './query.ts';
 export const STATE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'settings follow from their changes',
-    meaning: 'markets, assets, holds, terms and the pause are what the last change of each made them',
+    meaning: 'markets, assets, holds, takes, terms and the pause are what the last change of each made them',
     proof: 'changes in the order of their events, proven by the chain',
     sql: `
       with last as (
         select distinct on (subject, family) * from (
-          select *, case when kind like 'account_%' then 'hold' when kind like 'trading_%' then 'pause' else kind end
+          select *, case when kind like 'account_%' then 'hold' when kind like 'trading_%' then 'pause'
+            when kind like 'withdrawal_%' then 'take' else kind end
             as family
           from public.setting_changes) as changes
         order by subject, family, sequence desc)
@@ -30,6 +31,15 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       from (select * from last where family = 'hold') as changes full join public.holds on wallet = subject
       where case kind when 'account_held' then held_at_ms is distinct from time_ms
         when 'account_released' then wallet is not null else (select sequence from public.chain_heads order by 1 limit 1) = 0 end
+      union all
+      select 'take of ' || coalesce(subject, reference), case when is_taken then concat(value, ' at ', time_ms) else 'none' end,
+        concat(take, ' until ', until_ms, ' at ', taken_at_ms)
+      from (select last.*, kind = 'withdrawal_taken' and not exists (select from public.movements as ends
+          where ends.kind in ('confirmed', 'returned') and ends.reference = subject and ends.sequence > last.sequence) as is_taken
+        from last where family = 'take') as changes
+      full join public.taken_withdrawals on reference = subject
+      where case when is_taken then (value, time_ms) is distinct from (take, taken_at_ms)
+          or take !~ concat('"until":', until_ms, '}$') else reference is not null end
       union all
       select 'terms of ' || coalesce(subject, wallet), concat(value, ' at ', time_ms),
         concat(version, ' at ', accepted_at_ms)
@@ -113,6 +123,7 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         union all select 'balances at ' || end_ms, nullif(sequence, 0), null from public.daily_balances
         union all select 'reconciliation ' || id, nullif(sequence, 0), null from public.reconciliations
         union all select 'hold of ' || wallet, null, held_at_ms from public.holds
+        union all select 'take of ' || reference, null, taken_at_ms from public.taken_withdrawals
         union all select 'terms of ' || wallet, null, accepted_at_ms from public.wallet_terms) as row
       where row.sequence not between 1 and cursor.sequence or row.time_ms > cursor.event_time_ms`,
   },

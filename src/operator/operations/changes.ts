@@ -1,4 +1,4 @@
-/** Tells custody systems and finance of deposits, withdrawals and their steps as they are settled. */
+/** Tells custody systems and finance of deposits, withdrawals, their steps and takes as they are settled. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { Bound } from '../../domain/bound.ts';
 import { WAITS } from '../../domain/bounds.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { formatScaled } from '../../domain/units.ts';
-import { MOVEMENT_NAMES } from '../../ledger/index.ts';
+import { CHANGE_NAMES } from '../../ledger/index.ts';
 import { isoTime } from '../../statements/amounts.ts';
 import { operation, replyNames } from '../operation.ts';
 
@@ -20,13 +20,14 @@ const SCOPE = { list: 'movements' };
 
 const change = z.strictObject({
   at: timestamp,
-  kind: z.enum(Object.values(MOVEMENT_NAMES)),
+  kind: z.enum(Object.values(CHANGE_NAMES)),
   reference: z.string(),
   wallet,
   asset: assetSymbol,
   amount: decimalText,
   reverses: z.string().nullable().describe('reference of the movement that this corrects'),
   txid: z.string().nullable().describe('transaction that paid a confirmed withdrawal'),
+  takenBy: z.string().nullable().describe('name of who took a withdrawal'),
 });
 
 const waits = new Bound(WAITS);
@@ -64,7 +65,7 @@ async function waitFor<Row>(
 export const getMovementChanges = operation({
   id: 'listMovementChanges',
   tag: 'Money',
-  summary: 'Returns deposits, withdrawals and their steps as they are settled',
+  summary: 'Returns deposits, withdrawals, their steps and who takes them as they are settled',
   description:
     'Returns what came after a cursor, oldest first. Each change is told once, as long as each request sends the `cursor` of the reply before. Where there is none, the reply waits up to `wait` seconds for the next one. Without `after`, it has no changes and the present cursor.',
   method: 'GET',
@@ -86,7 +87,7 @@ export const getMovementChanges = operation({
     // Postgres was put back: what came in between would be left out.
     if (from > settled) throw new Refusal('VALIDATION_ERROR', 'after: the ledger is older than this cursor');
     // One movement more than the page tells that further ones follow.
-    const read = () => services.ledger.journal.movementsAfter(from, limit + 1);
+    const read = () => services.ledger.journal.changesAfter(from, limit + 1);
     const found =
       wait === 0 ? await read() : await waitFor(read, wait * 1_000, key?.name ?? '', services.stopping);
     const page = found.slice(0, limit);

@@ -1,9 +1,15 @@
-/** Requests, confirms, returns, lists and shows withdrawals that custody pays later. */
+/** Requests, takes, releases, confirms, returns, lists and shows withdrawals that custody pays later. */
 
 import { Option } from 'commander';
 import { z } from 'zod';
 import { bookMovements } from '../../books/movement-batch.ts';
-import { endWithdrawal, findWithdrawal, listWithdrawals } from '../../books/withdrawals.ts';
+import {
+  endWithdrawal,
+  findWithdrawal,
+  listWithdrawals,
+  releaseWithdrawal,
+  takeWithdrawal,
+} from '../../books/withdrawals.ts';
 import { cursorText, nextCursor } from '../../contract/cursor.ts';
 import { positiveDecimal } from '../../contract/decimals.ts';
 import { oneOf, optional, text, validText } from '../../contract/fields.ts';
@@ -16,20 +22,32 @@ import {
   reference,
   referenceRequest,
 } from '../../contract/operator.ts';
+import { moment } from '../../contract/requests.ts';
 import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
+import { MAX_BY } from '../../domain/act.ts';
 import type { ErrorCode, OperatorCode } from '../../domain/errors.ts';
 import type { Decimal } from '../../domain/units.ts';
 import { WITHDRAWAL_STATES, type WithdrawalState } from '../../domain/withdrawal-states.ts';
 import { column, renderTable, shown } from '../../terminal/table.ts';
-import { AMOUNT, ASSET, readDecimal, readSequence, readWallet, WALLET } from '../arguments.ts';
+import { type ActOptions, actOf } from '../act-options.ts';
+import {
+  AMOUNT,
+  ASSET,
+  readDecimal,
+  readOperator,
+  readSequence,
+  readTimeMs,
+  readWallet,
+  WALLET,
+} from '../arguments.ts';
 import { type Noun, operation, replyNames } from '../operation.ts';
 import { type CommandResult, shortResult } from '../verb.ts';
 
 const REFERENCE = 'reference of the withdrawal';
 const REPEAT = '\nIf the outcome is unknown, repeat the command: it counts only once.';
 
-const OF_ENDS: readonly OperatorCode[] = ['UNKNOWN_WITHDRAWAL', 'REFERENCE_CONFLICT'];
+const OF_STEPS: readonly OperatorCode[] = ['UNKNOWN_WITHDRAWAL', 'REFERENCE_CONFLICT', 'PAYMENT_UNDER_WAY'];
 const OF_REQUESTS: readonly (ErrorCode | OperatorCode)[] = [
   'INVALID_AMOUNT',
   'INVALID_REFERENCE',
@@ -50,6 +68,14 @@ const withdrawalSchema = z
     state: z.enum(WITHDRAWAL_STATES),
     txid: z.string().nullable().describe('transaction that paid it; null unless it is confirmed'),
     held: z.boolean().describe('the wallet is on custody hold: do not pay now'),
+    taken: z
+      .strictObject({
+        by: z.string().describe('name of who pays it'),
+        key: z.string().describe('key that took it, or person on the command line'),
+        until: timestamp.describe('when it should have ended; later it is overdue, and taken all the same'),
+      })
+      .nullable()
+      .describe('null while nobody took it, and once it ended'),
   })
   .register(replyNames, { id: 'Withdrawal' });
 
@@ -60,11 +86,12 @@ interface Told {
 }
 
 function answer({ reply, isNew = true }: Told): CommandResult {
-  const { reference, wallet, asset, amount, state, txid } = reply;
+  const { reference, wallet, asset, amount, state, txid, taken } = reply;
   const paid = txid === null ? '' : ` by ${shown(txid)}`;
-  const earlier = isNew ? '' : ': known already, nothing moved';
+  const owner = taken === null ? '' : `, taken by ${shown(taken.by)} until ${taken.until}`;
+  const earlier = isNew ? '' : ': known already, nothing changed';
   return shortResult(
-    `withdrawal ${shown(reference)} of ${amount} ${asset} for ${wallet} is ${state}${paid}${earlier}`,
+    `withdrawal ${shown(reference)} of ${amount} ${asset} for ${wallet} is ${state}${paid}${owner}${earlier}`,
     { ...reply, duplicate: !isNew },
   );
 }
@@ -114,25 +141,115 @@ const requestWithdrawal = operation({
   ],
 });
 
+const taker = validText(MAX_BY);
+const TAKEN_BY = 'name by which it was taken; the name of the key if it is left out';
+
+export const postTake = operation({
+  id: 'takeWithdrawal',
+  tag: 'Money',
+  summary: 'Takes a pending withdrawal for whoever pays it',
+  description:
+    'Take a withdrawal before it is paid. From then on nobody can return it, nobody else can take it, and `confirm` and `release` need the name in `by`. The same take again changes nothing; the same name of the same key may take it until another time. Later than `until` it is overdue, which an alert tells, and it is taken all the same: its payment may be under way.',
+  method: 'POST',
+  path: '/withdrawals/:reference/take',
+  rights: ['debit'],
+  params: referenceRequest,
+  body: z.strictObject({
+    by: taker.describe('name of one worker or person, whom no other one shares'),
+    until: moment.meta({
+      description: 'ISO 8601 time until when it should have ended, at most 7 days ahead',
+      examples: ['2026-01-31T12:00:00Z'],
+    }),
+    reason: optional(reason).describe('why; kept for auditors'),
+  }),
+  usualReason: 'to be paid',
+  reply: withdrawalSchema,
+  codes: [...OF_STEPS, 'CUSTODY_HOLD'],
+  async run(services, { reference, by, until }, { act }) {
+    const isNew = await takeWithdrawal(services, reference, { by, untilMs: until }, act);
+    return { reply: await findWithdrawal(services, reference), isNew };
+  },
+  verbs: [
+    {
+      verb: 'take',
+      describe: (command) =>
+        command
+          .argument('<reference>', REFERENCE)
+          .requiredOption('--until <time>', 'when it should have ended, at most 7 days ahead', readTimeMs)
+          .addHelpText('after', REPEAT)
+          .description(
+            'take a pending withdrawal under the name of --by, so that nobody else pays or returns it',
+          ),
+      input: (reference: string, options: ActOptions & { until: number }) => ({
+        reference,
+        by: actOf(options).by,
+        until: options.until,
+      }),
+      answer,
+    },
+  ],
+});
+
+/** Commands name who took the withdrawal if it was not who confirms it or gives it up. */
+const TAKEN_BY_OPTION = ['--taken-by <name>', 'who took it, if it was not --by', readOperator] as const;
+
+interface TakenByOption extends ActOptions {
+  takenBy?: string;
+}
+
+export const postRelease = operation({
+  id: 'releaseWithdrawal',
+  tag: 'Money',
+  summary: 'Gives up a taken withdrawal whose payment is not under way',
+  description:
+    'Whoever calls it names the one who took it. Make sure first that no transaction pays it: afterwards it can be returned, or taken by another one. Nothing changes if nobody took it.',
+  method: 'POST',
+  path: '/withdrawals/:reference/release',
+  rights: ['debit'],
+  params: referenceRequest,
+  body: z.strictObject({ by: optional(taker).describe(TAKEN_BY), reason }),
+  reply: withdrawalSchema,
+  codes: OF_STEPS,
+  async run(services, { reference, by }, { act }) {
+    const isNew = await releaseWithdrawal(services, reference, by ?? act.by, act);
+    return { reply: await findWithdrawal(services, reference), isNew };
+  },
+  verbs: [
+    {
+      verb: 'release',
+      describe: (command) =>
+        command
+          .argument('<reference>', REFERENCE)
+          .option(...TAKEN_BY_OPTION)
+          .addHelpText('after', REPEAT)
+          .description('give up a taken withdrawal whose payment is not under way'),
+      input: (reference: string, options: TakenByOption) => ({ reference, by: options.takenBy }),
+      answer,
+    },
+  ],
+});
+
 export const confirmWithdrawal = operation({
   id: 'confirmWithdrawal',
   tag: 'Money',
   summary: 'Confirms that a transaction paid a withdrawal',
   description:
-    'The same transaction again changes nothing. Another one, or a returned withdrawal, answers 409.',
+    'The same transaction again changes nothing. Another one, or a returned withdrawal, answers 409. A taken withdrawal needs the name in `by` under which it was taken.',
   method: 'POST',
   path: '/withdrawals/:reference/confirm',
   rights: ['debit'],
   params: referenceRequest,
   body: z.strictObject({
     txid: validText(256).describe('transaction that paid the withdrawal'),
+    by: optional(taker).describe(TAKEN_BY),
     reason: optional(reason).describe('why; the transaction if it is left out'),
   }),
   usualReason: 'paid',
   reply: withdrawalSchema,
-  codes: OF_ENDS,
-  async run(services, { reference, txid }, { act }) {
-    const { duplicate } = await endWithdrawal(services, reference, { kind: 'confirmed', txid }, act);
+  codes: OF_STEPS,
+  async run(services, { reference, txid, by }, { act }) {
+    const end = { kind: 'confirmed', txid, takenBy: by ?? act.by } as const;
+    const { duplicate } = await endWithdrawal(services, reference, end, act);
     return { reply: await findWithdrawal(services, reference), isNew: !duplicate };
   },
   verbs: [
@@ -142,9 +259,14 @@ export const confirmWithdrawal = operation({
         command
           .argument('<reference>', REFERENCE)
           .requiredOption('--txid <id>', 'transaction that paid the withdrawal')
+          .option(...TAKEN_BY_OPTION)
           .addHelpText('after', REPEAT)
           .description('confirm that a transaction paid a withdrawal'),
-      input: (reference: string, { txid }: { txid: string }) => ({ reference, txid }),
+      input: (reference: string, { txid, takenBy }: TakenByOption & { txid: string }) => ({
+        reference,
+        txid,
+        by: takenBy,
+      }),
       answer,
     },
   ],
@@ -154,14 +276,14 @@ export const returnWithdrawal = operation({
   id: 'returnWithdrawal',
   tag: 'Money',
   summary: 'Returns the amount of a withdrawal that was not paid',
-  description: 'A second return changes nothing. A confirmed withdrawal answers 409.',
+  description: 'A second return changes nothing. A confirmed or taken withdrawal answers 409.',
   method: 'POST',
   path: '/withdrawals/:reference/return',
   rights: ['debit'],
   params: referenceRequest,
   body: reasonRequest,
   reply: withdrawalSchema,
-  codes: OF_ENDS,
+  codes: OF_STEPS,
   async run(services, { reference }, { act }) {
     const { duplicate } = await endWithdrawal(services, reference, { kind: 'returned' }, act);
     return { reply: await findWithdrawal(services, reference), isNew: !duplicate };
@@ -208,7 +330,7 @@ const LISTED = 500;
 const COLUMNS = [
   ...['REFERENCE', 'WALLET', 'ASSET'].map((title) => column(title)),
   column('AMOUNT', 'point'),
-  ...['REQUESTED', 'ENDED', 'TRANSACTION', 'HOLD'].map((title) => column(title)),
+  ...['REQUESTED', 'ENDED', 'TRANSACTION', 'HOLD', 'TAKEN BY', 'UNTIL'].map((title) => column(title)),
 ];
 
 type Listed = Awaited<ReturnType<typeof listWithdrawals>>[number];
@@ -222,6 +344,8 @@ const rowOf = (one: Listed): string[] => [
   one.endedAt ?? '-',
   one.txid === null ? '-' : shown(one.txid),
   one.held ? 'on hold' : '-',
+  one.taken === null ? '-' : shown(one.taken.by),
+  one.taken?.until ?? '-',
 ];
 
 export const getWithdrawals = operation({
@@ -287,5 +411,13 @@ export const getWithdrawals = operation({
 export const WITHDRAWAL: Noun = {
   name: 'withdrawal',
   description: 'manage withdrawals that custody pays after their request',
-  parts: [requestWithdrawal, confirmWithdrawal, returnWithdrawal, getWithdrawal, getWithdrawals],
+  parts: [
+    requestWithdrawal,
+    postTake,
+    postRelease,
+    confirmWithdrawal,
+    returnWithdrawal,
+    getWithdrawal,
+    getWithdrawals,
+  ],
 };

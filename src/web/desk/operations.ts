@@ -11,6 +11,8 @@ import type { getWallet, holdWallet, releaseWallet } from '../../operator/operat
 import type {
   confirmWithdrawal,
   getWithdrawals,
+  postRelease,
+  postTake,
   returnWithdrawal,
 } from '../../operator/operations/withdrawals.ts';
 import type { Answer } from './operators.ts';
@@ -25,6 +27,8 @@ export type HoldWallet = typeof holdWallet;
 export type ReleaseWallet = typeof releaseWallet;
 export type GetWithdrawals = typeof getWithdrawals;
 export type ConfirmWithdrawal = typeof confirmWithdrawal;
+export type TakeWithdrawal = typeof postTake;
+export type ReleaseWithdrawal = typeof postRelease;
 export type ReturnWithdrawal = typeof returnWithdrawal;
 export type GetActs = typeof getActs;
 export type ListClosings = typeof listClosings;

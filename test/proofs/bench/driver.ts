@@ -144,7 +144,7 @@ async function rebuild(resting: number): Promise<void> {
     cursor: { epoch: 1, sequence: resting + 1, timeMs: Date.now() },
     begunEpoch: 1,
     switches: {
-      ...{ paused: false, termsVersion: null, holds: [], acceptedTerms: new Map() },
+      ...{ paused: false, termsVersion: null, holds: [], takes: new Map(), acceptedTerms: new Map() },
       ...{ marketVersions: new Map([[market.number, market.version]]), markets: [market] },
     },
     assets: await engine.assets.all(),

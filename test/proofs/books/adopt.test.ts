@@ -44,12 +44,13 @@ async function stateOf(ledger: Ledger): Promise<Record<string, unknown>> {
   for await (const { id, wallet, remainingSteps, clientOrderId } of ledger.state.liveOrders(sequence))
     orders.push(`${id} ${wallet} ${remainingSteps} ${clientOrderId}`);
   const { cursor, ...switches } = await ledger.state.switches();
-  const { holds, acceptedTerms, markets, marketVersions, ...others } = switches;
+  const { holds, takes, acceptedTerms, markets, marketVersions, ...others } = switches;
   return {
     sequence,
     balances,
     orders,
     holds: [...holds].sort(),
+    takes: [...takes],
     terms: [...acceptedTerms].sort(),
     markets: [...markets].sort((a, b) => a.number - b.number),
     versions: [...marketVersions].sort(),
@@ -105,6 +106,9 @@ describe('books: adopt', function () {
     await exchange.ask('market', 'set', 'BTC/ETH', '--fee-bps', '3');
     await exchange.ask('account', 'credit', BOB, 'USDC', '77', '--reference', 'lost deposit');
     await exchange.ask('withdrawal', 'request', BOB, 'USDC', '5', '--reference', 'ends later');
+    await exchange.ask('withdrawal', 'request', BOB, 'USDC', '2', '--reference', 'taken');
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    await exchange.ask('withdrawal', 'take', 'taken', '--by', 'payer', '--until', until);
     const last = await sequenceOf(exchange);
     await exchange.ask('withdrawal', 'confirm', 'ends later', '--txid', '0x1');
     await exchange.ask('market', 'set', 'ETH/USDC', '--fee-bps', '20');

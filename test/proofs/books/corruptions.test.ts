@@ -100,6 +100,7 @@ const KEYS: Readonly<Record<string, string>> = {
   engine_cursor: `'engine_cursor'`,
   trading_switches: `'trading_switches'`,
   pending_withdrawals: 'reference',
+  taken_withdrawals: 'reference',
   market_versions: 'sequence',
   chain_heads: `'chain'`,
   chain_links: `'event'`,

@@ -56,6 +56,7 @@ const REDATED = [
   ['operator_acts', 'time_ms'],
   ['holds', 'held_at_ms'],
   ['wallet_terms', 'accepted_at_ms'],
+  ['taken_withdrawals', 'taken_at_ms'],
   ['orders', 'created_at_ms'],
   ['orders', 'updated_at_ms'],
   ['engine_cursor', 'event_time_ms'],

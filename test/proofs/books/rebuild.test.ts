@@ -37,6 +37,9 @@ async function openTradedFixture(dice: Random): Promise<OperatorFixture> {
     await fixture.place({ wallet: ALICE, side, price, clientOrderId: `a ${side}` });
   // More digits than a double holds.
   await fixture.ask('account', 'credit', ALICE, 'BTC', '45000000000.00000001', '--reference', 'much');
+  await fixture.ask('withdrawal', 'request', ALICE, 'BTC', '1', '--reference', 'é "taken"');
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  await fixture.ask('withdrawal', 'take', 'é "taken"', '--by', '“payer”', '--until', until);
   await fixture.ask('account', 'hold', HELD);
   await fixture.ask('terms', 'require', '2');
   for (const wallet of WALLETS) await fixture.engine.switches.acceptTerms(wallet, '2');
@@ -47,7 +50,7 @@ async function openTradedFixture(dice: Random): Promise<OperatorFixture> {
 }
 
 /** Fields of the engine's own hash. */
-const OWN = /^(sequence|time|settled|paused|terms|version:\d+|last:\d+|hold:.*|terms:.*)$/s;
+const OWN = /^(sequence|time|settled|paused|terms|version:\d+|last:\d+|hold:.*|taken:.*|terms:.*)$/s;
 const contentOf = (redis: Redis): Promise<Record<string, unknown>> => contentOfEngine(redis, OWN);
 
 const newestTrade = async (ledger: Ledger): Promise<number> =>

@@ -541,6 +541,9 @@ class Run {
         throw new Divergence('events', event, 'no change of an asset');
       case 'operator_acted':
         throw new Divergence('events', event, 'no act of an operator');
+      case 'withdrawal_taken':
+      case 'withdrawal_released':
+        throw new Divergence('events', event, 'no take of a withdrawal');
       default: {
         const { epoch: _epoch, sequence: _sequence, timeMs: _time, digest: _digest, ...body } = event;
         return body;

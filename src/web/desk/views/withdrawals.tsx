@@ -1,11 +1,28 @@
-/** Pending withdrawals: confirms and returns them. */
+/** Pending withdrawals: takes, releases, confirms and returns them. */
 
-import type { ConfirmWithdrawal, GetWithdrawals, ReturnWithdrawal, Withdrawal } from '../operations.ts';
+import type {
+  ConfirmWithdrawal,
+  GetWithdrawals,
+  ReleaseWithdrawal,
+  ReturnWithdrawal,
+  TakeWithdrawal,
+  Withdrawal,
+} from '../operations.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct } from './act-dialog.tsx';
 import { Listing, shownTime } from './listing.tsx';
 
 const EVERY_MS = 10_000;
+/** A person pays within an hour. */
+const TAKEN_FOR_MS = 3_600_000;
+
+const NOBODY = '–';
+
+function ownerOf({ taken }: Withdrawal): string {
+  if (taken === null) return NOBODY;
+  const isOverdue = Date.parse(taken.until) < Date.now();
+  return `${taken.by} (${taken.key}) ${isOverdue ? 'overdue since' : 'until'} ${shownTime(taken.until)}`;
+}
 
 export function Withdrawals() {
   const { answer, trouble } = useAnswer<GetWithdrawals>(
@@ -16,7 +33,7 @@ export function Withdrawals() {
   return (
     <Listing
       title="Pending withdrawals"
-      columns={['Requested (UTC)', 'Reference', 'Wallet', 'Amount', 'Hold', 'Actions']}
+      columns={['Requested (UTC)', 'Reference', 'Wallet', 'Amount', 'Hold', 'Taken by', 'Actions']}
       rows={answer?.withdrawals.map((one) => [
         one.reference,
         [
@@ -24,7 +41,8 @@ export function Withdrawals() {
           one.reference,
           one.wallet,
           `${one.amount} ${one.asset}`,
-          one.held ? 'on hold: do not pay' : '–',
+          one.held ? 'on hold: do not pay' : NOBODY,
+          ownerOf(one),
           <WithdrawalActions key="actions" withdrawal={one} />,
         ],
       ])}
@@ -35,39 +53,91 @@ export function Withdrawals() {
   );
 }
 
+const factsOf = ({ reference, wallet, amount, asset, taken }: Withdrawal) => [
+  ['Reference', reference] as const,
+  ['Wallet', wallet] as const,
+  ['Amount', `${amount} ${asset}`] as const,
+  ...(taken === null ? [] : [['Taken by', taken.by] as const]),
+];
+
+/** Whoever acts on a taken withdrawal names the one who took it. */
+const givenOf = ({ reference, taken }: Withdrawal) => ({
+  reference,
+  ...(taken !== null && { by: taken.by }),
+});
+
+function take(withdrawal: Withdrawal): void {
+  const { reference } = withdrawal;
+  const until = new Date(Date.now() + TAKEN_FOR_MS).toISOString();
+  askForAct<TakeWithdrawal>({
+    operation: 'takeWithdrawal',
+    given: { reference, until },
+    title: 'Take the withdrawal',
+    facts: factsOf(withdrawal),
+    changes: [['taken until', NOBODY, shownTime(until)]],
+    done: ({ taken }) => `The withdrawal ${reference} is taken by ${taken?.by}.`,
+  });
+}
+
+function release(withdrawal: Withdrawal): void {
+  askForAct<ReleaseWithdrawal>({
+    operation: 'releaseWithdrawal',
+    given: givenOf(withdrawal),
+    title: 'Release the withdrawal',
+    facts: factsOf(withdrawal),
+    changes: [['taken by', ownerOf(withdrawal), 'nobody: no transaction pays it']],
+    done: `The withdrawal ${withdrawal.reference} is released.`,
+  });
+}
+
+function confirm(withdrawal: Withdrawal): void {
+  askForAct<ConfirmWithdrawal>({
+    operation: 'confirmWithdrawal',
+    given: givenOf(withdrawal),
+    title: 'Confirm the withdrawal',
+    facts: factsOf(withdrawal),
+    changes: [['state', 'pending', 'confirmed']],
+    done: `The withdrawal ${withdrawal.reference} is confirmed.`,
+  });
+}
+
+function giveBack(withdrawal: Withdrawal): void {
+  const { reference, wallet } = withdrawal;
+  askForAct<ReturnWithdrawal>({
+    operation: 'returnWithdrawal',
+    given: { reference },
+    title: 'Return the withdrawal',
+    facts: factsOf(withdrawal),
+    changes: [['state', 'pending', 'returned']],
+    done: `The withdrawal ${reference} is returned to ${wallet}.`,
+  });
+}
+
 function WithdrawalActions({ withdrawal }: { readonly withdrawal: Withdrawal }) {
-  const { reference, wallet, amount, asset } = withdrawal;
-  const facts = [
-    ['Reference', reference],
-    ['Wallet', wallet],
-    ['Amount', `${amount} ${asset}`],
-  ] as const;
-  const confirm = (): void =>
-    askForAct<ConfirmWithdrawal>({
-      operation: 'confirmWithdrawal',
-      given: { reference },
-      title: 'Confirm the withdrawal',
-      facts,
-      changes: [['state', 'pending', 'confirmed']],
-      done: `The withdrawal ${reference} is confirmed.`,
-    });
-  const giveBack = (): void =>
-    askForAct<ReturnWithdrawal>({
-      operation: 'returnWithdrawal',
-      given: { reference },
-      title: 'Return the withdrawal',
-      facts,
-      changes: [['state', 'pending', 'returned']],
-      done: `The withdrawal ${reference} is returned to ${wallet}.`,
-    });
+  const actions =
+    withdrawal.taken === null
+      ? ([
+          ['Take', take],
+          ['Confirm', confirm],
+          ['Return', giveBack],
+        ] as const)
+      : ([
+          ['Confirm', confirm],
+          ['Release', release],
+        ] as const);
   return (
     <span class="desk-actions">
-      <button type="button" class="button small" onClick={confirm}>
-        Confirm<span class="visually-hidden"> {reference}</span>
-      </button>
-      <button type="button" class="button small danger" onClick={giveBack}>
-        Return<span class="visually-hidden"> {reference}</span>
-      </button>
+      {actions.map(([name, act]) => (
+        <button
+          key={name}
+          type="button"
+          class={`button small${name === 'Return' || name === 'Release' ? ' danger' : ''}`}
+          onClick={() => act(withdrawal)}
+        >
+          {name}
+          <span class="visually-hidden"> {withdrawal.reference}</span>
+        </button>
+      ))}
     </span>
   );
 }
