@@ -8,7 +8,7 @@ ARGV  epoch
       field                field of the engine hash that tells who took the withdrawal
       take                 the take as JSON; '' releases it
       taker                beginning of the texts of his takes: name and key to take it, name to release it
-      until                Unix milliseconds until when it is taken
+      until_ms             Unix milliseconds until when it is taken
       wallet               20 bytes
       detail               detail of the event as JSON
       checked_at           time that an earlier `unchecked` replied, if Postgres was asked since, else 0
@@ -27,7 +27,7 @@ Events   withdrawal_taken | withdrawal_released
 --- include emit
 --- include claim
 --- include act
---- define LONGEST_TAKE_MS 604800000 (7 days; `src/domain/withdrawal-states.ts` has the same)
+--- define LONGEST_TAKE_MS 604800000 (7 days, as the refusal NO_TIME_OF_TAKE says)
 
 local keys = { engine = KEYS.engine, events = KEYS.events, unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 } }
 local take, wallet = ARGV.take, ARGV.wallet
@@ -54,7 +54,7 @@ if take == '' then
   redis.call('HDEL', keys.engine, ARGV.field)
   return { 'released' }
 end
-local ahead = tonumber(ARGV.until) - time
+local ahead = tonumber(ARGV.until_ms) - time
 if ahead <= 0 or ahead > LONGEST_TAKE_MS then return { 'refused', 'NO_TIME_OF_TAKE' } end
 emit(keys, state, time, WITHDRAWAL_TAKEN, with_act(ARGV.detail, ARGV.act, taken), wallet)
 redis.call('HSET', keys.engine, ARGV.field, take)

@@ -19,9 +19,6 @@ export interface Take {
   readonly untilMs: number;
 }
 
-/** Longest time between a take and its `until`. */
-export const LONGEST_TAKE_MS = 7 * 24 * 3_600_000;
-
 /** Returns a take as engine and ledger store it. Scripts compare its beginning, so its members have this order. */
 export const writeTake = ({ by, key, untilMs }: Take): string => JSON.stringify({ by, key, until: untilMs });
 

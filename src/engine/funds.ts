@@ -116,7 +116,7 @@ export class EngineFunds {
    */
   take(withdrawal: Requested, take: Take, act: Act, checked?: EngineMoment): Promise<Taking> {
     const { by, key, untilMs } = take;
-    const asked = { take: writeTake(take), taker: beginningOfTakes(by, key), until: untilMs };
+    const asked = { take: writeTake(take), taker: beginningOfTakes(by, key), untilMs };
     return this.#take(withdrawal, { ...asked, detail: { take } }, act, checked);
   }
 
@@ -126,13 +126,13 @@ export class EngineFunds {
    * @throws OperatorRefusal PAYMENT_UNDER_WAY if another one took it
    */
   release(withdrawal: Requested, by: string, act: Act, checked?: EngineMoment): Promise<Taking> {
-    const asked = { take: '', taker: beginningOfTakes(by), until: 0, detail: {} };
+    const asked = { take: '', taker: beginningOfTakes(by), untilMs: 0, detail: {} };
     return this.#take(withdrawal, asked, act, checked);
   }
 
   async #take(
     { reference, wallet, asset }: Requested,
-    { detail, ...asked }: { take: string; taker: string; until: number; detail: object },
+    { detail, ...asked }: { take: string; taker: string; untilMs: number; detail: object },
     act: Act,
     checked?: EngineMoment,
   ): Promise<Taking> {

@@ -383,7 +383,7 @@ export const TAKE_WITHDRAWAL = describeScript({
     'field',
     'take',
     'taker',
-    'until',
+    'untilMs',
     'wallet',
     'detail',
     'checkedAt',
