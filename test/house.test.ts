@@ -158,15 +158,20 @@ describe('the house', () => {
     expect(arrows).to.deep.equal([]);
   });
 
-  it('writes lists, objects and declarations out, and exported functions of several lines as declarations', () => {
-    const found = files.flatMap((file) => {
-      const text = readFileSync(file, 'utf8');
-      return [IDLE_SPREAD, JOINED, ARROW_FUNCTION]
-        .flatMap((form) => [...text.matchAll(form)])
-        .map(([line]) => `${relative(SRC, file)}: ${line.trim().split('\n')[0]}`);
-    });
-    expect(found).to.deep.equal([]);
+  const written = (form: RegExp, among: readonly string[]): string[] =>
+    among.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(form)].map(
+        ([text]) => `${relative(ROOT, file)}: ${text.trim().split('\n')[0]}`,
+      ),
+    );
+
+  it('writes lists, objects and declarations out, in the tests too', () => {
+    const all = [...files, ...filesBelow(join(ROOT, 'test'), /\.(?:ts|mjs)$/)];
+    expect([IDLE_SPREAD, JOINED].flatMap((form) => written(form, all))).to.deep.equal([]);
   });
+
+  it('writes exported functions of several lines as declarations', () =>
+    expect(written(ARROW_FUNCTION, files)).to.deep.equal([]));
 
   it('has each test file in one of `npm test` and `npm run proofs`', () => {
     const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })

@@ -52,9 +52,15 @@ describe('the desk of operators', () => {
       { name: 'epochs rise', asset: null, compared: 'up to event 7', differences: 0 },
       { name: 'supply', asset: 'USDC', compared: '4 accounts', differences: 3 },
     ]);
-    const [logger, metrics] = [pino({ level: 'silent' }), openMetrics()];
+    const logger = pino({ level: 'silent' });
+    const metrics = openMetrics();
     const app = createOperatorApp({
-      ...{ engine, ledger, logger, metrics, networkId: '1', serviceName: 'Redbook' },
+      engine,
+      ledger,
+      logger,
+      metrics,
+      networkId: '1',
+      serviceName: 'Redbook',
       ready: async () => ({ ready: true, checks: {} }),
       wakeSettlement: () => undefined,
     });

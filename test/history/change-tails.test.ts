@@ -29,13 +29,15 @@ describe('changes told from the last events of a wallet', () => {
   const placeAfter = (sequence: number): ChangePlace => ({ ...digest, sequence, kind: KIND.after, key: 0 });
   const tailOf = (own: readonly EngineEvent[], since: number) => ({
     position: { server: SERVER, epoch: digest.epoch, sequence: EVENTS },
-    ...{ since, events: own },
+    since,
+    events: own,
   });
   const ownOf = (wallet: string): EngineEvent[] =>
     events.filter((event) => JSON.stringify(event, bigintsAsText).includes(wallet));
 
   it('show each order as all events leave it, and are left to the stores where an order is older', () => {
-    let [told, left] = [0, 0];
+    let told = 0;
+    let left = 0;
     for (const wallet of WALLETS) {
       const own = ownOf(wallet);
       const orders = new Map(

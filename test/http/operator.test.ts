@@ -18,7 +18,8 @@ import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from '
 import '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
 
-const [ALICE, BOB] = [WALLET('a'), WALLET('b')];
+const ALICE = WALLET('a');
+const BOB = WALLET('b');
 const reason = 'a test';
 /** Shorter than a statement may take, and than a request waits for a connection. */
 const LOCKED_MS = 1_900;
@@ -35,10 +36,16 @@ describe('the routes for operators', () => {
     await fixture.ask('market', 'create', 'ETH/USDC', ...marketRules());
     other = openLedger({ databaseUrl: fixture.databaseUrl });
     const { engine, ledger, networkId } = fixture.services;
-    const [logger, metrics] = [pino({ level: 'silent' }), openMetrics()];
+    const logger = pino({ level: 'silent' });
+    const metrics = openMetrics();
     const appOn = (of: typeof ledger): RequestListener =>
       createOperatorApp({
-        ...{ engine, ledger: of, logger, metrics, networkId, serviceName: 'Redbook' },
+        engine,
+        ledger: of,
+        logger,
+        metrics,
+        networkId,
+        serviceName: 'Redbook',
         ready: async () => ({ ready: true, checks: {} }),
         wakeSettlement: () => undefined,
       });
@@ -57,7 +64,12 @@ describe('the routes for operators', () => {
   const post = (path: string, body: object, key = master, app = 0): Promise<Response> =>
     request(apps[app]!).post(`/operator/v1${path}`).set('authorization', `Bearer ${key}`).send(body);
   const movement = (reference: string, more: object = {}) => ({
-    ...{ reference, kind: 'deposit', wallet: ALICE, asset: 'USDC', amount: '5', reason },
+    reference,
+    kind: 'deposit',
+    wallet: ALICE,
+    asset: 'USDC',
+    amount: '5',
+    reason,
     ...more,
   });
   const book = async (movements: unknown[], key = master, app = 0) =>
@@ -119,11 +131,18 @@ describe('the routes for operators', () => {
     // The deposit and the withdrawal run at once; the withdrawal may come first and find nothing.
     const [deposited] = await book(movements.slice(0, 1));
     expect(deposited).to.deep.equal({
-      ...{ reference: 'm-1', kind: 'deposit', wallet: ALICE, asset: 'USDC', amount: '1000.5', status: 201 },
+      reference: 'm-1',
+      kind: 'deposit',
+      wallet: ALICE,
+      asset: 'USDC',
+      amount: '1000.5',
+      status: 201,
     });
     expect(codes(await book(movements))).to.deep.equal([[200, undefined], [201, undefined], ...refused]);
     expect(codes(await book(movements, master, 1))).to.deep.equal([
-      ...[[200, undefined], [200, undefined], ...refused],
+      [200, undefined],
+      [200, undefined],
+      ...refused,
     ]);
     const [conflict] = await book([movement('m-1', { amount: '7' })]);
     expect(conflict).to.include({ status: 409, code: 'REFERENCE_CONFLICT' });
@@ -231,7 +250,11 @@ describe('the routes for operators', () => {
   describe('for withdrawals in two steps', () => {
     const CAROL = WALLET('c');
     const asked = (reference: string, more: object = {}) => ({
-      ...{ reference, wallet: CAROL, asset: 'USDC', amount: '10', reason },
+      reference,
+      wallet: CAROL,
+      asset: 'USDC',
+      amount: '10',
+      reason,
       ...more,
     });
     const codeOf = ({ status, body }: Response) => [status, body.code ?? body.state];
@@ -543,14 +566,19 @@ describe('the routes for operators', () => {
 
   it('create, change, halt and clear markets', async () => {
     const created = await post('/markets', {
-      ...{ symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.001', feeBps: 10, reason },
+      symbol: 'BTC/USDC',
+      tickSize: '0.1',
+      sizeStep: '0.001',
+      feeBps: 10,
+      reason,
     });
     expect(created.status, created.text).to.equal(200);
     expect(created.body).to.include({ symbol: 'BTC/USDC', networkId: '31337', minOrderSize: null });
     const again = { symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.001', feeBps: 10, reason };
     expect((await post('/markets', again)).body.code).to.equal('MARKET_EXISTS');
     expect((await post('/markets/BTC%2FUSDC', { minOrderSize: '0.002', reason })).body).to.include({
-      ...{ minOrderSize: '0.002', feeBps: 10 },
+      minOrderSize: '0.002',
+      feeBps: 10,
     });
     expect((await post('/markets/BTC%2FUSDC', { reason })).body.code).to.equal('VALIDATION_ERROR');
     expect((await post('/markets/NO%2FUSDC', { feeBps: 1, reason })).body.code).to.equal('MARKET_NOT_FOUND');
@@ -751,7 +779,10 @@ describe('the routes for operators', () => {
     expect(body.results).to.have.length(body.checks);
     expect(found(body.results)).to.deep.equal(body.failedChecks);
     expect(body.results).to.deep.include({
-      ...{ name: 'epochs rise', asset: null, compared: `up to event ${body.sequence}`, differences: 0 },
+      name: 'epochs rise',
+      asset: null,
+      compared: `up to event ${body.sequence}`,
+      differences: 0,
     });
   });
 

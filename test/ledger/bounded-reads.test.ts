@@ -114,7 +114,8 @@ describe('rows that Postgres reads from a long history', () => {
           };
           costs.push(await rowsReadBy(read));
         } while (pages.at(-1)!.next !== null);
-        const [summing, listing] = [pages.filter(({ stated }) => stated.length === 0), pages.slice(-4)];
+        const summing = pages.filter(({ stated }) => stated.length === 0);
+        const listing = pages.slice(-4);
         expect([summing.length, pages.length]).to.deep.equal([14, 18]);
         // Each trade is found in the index and read, and the place of a page costs a few rows.
         expect(Math.max(...costs)).to.be.below(3 * 10_000);

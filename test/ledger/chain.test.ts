@@ -19,7 +19,8 @@ describe('ledger: the chain of events', () => {
   it('has the known heads and links after the same events in the same batches', () => {
     const events = seededEvents(2811).next(EVENTS);
     const orders = new Map<string, Progress>();
-    let [from, head] = [0, ''];
+    let from = 0;
+    let head = '';
     for (const [to, ...known] of KNOWN) {
       const batch = events.slice(from, to);
       const folded = fold(batch, new Map(ordersOfEarlierBatches(batch).map((id) => [id, orders.get(id)!])));

@@ -86,8 +86,15 @@ describe('the view of the ledger’s entries', () => {
     );
     const due = events.flatMap((event) =>
       linesOf(event).map(([transaction_id, kind, account, asset, atoms, reference], line) => ({
-        ...{ sequence: event.sequence, line, time: `${event.timeMs}` },
-        ...{ transaction_id, kind, account, asset, atoms: `${atoms}`, reference },
+        sequence: event.sequence,
+        line,
+        time: `${event.timeMs}`,
+        transaction_id,
+        kind,
+        account,
+        asset,
+        atoms: `${atoms}`,
+        reference,
       })),
     );
     expect(rows).to.deep.equal(due);

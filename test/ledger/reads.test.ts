@@ -294,7 +294,8 @@ describe('ledger reads', () => {
     });
     const movements = texts.map((reference, index): EngineEvent => {
       const sequence = 31 + texts.length + index;
-      const [wallet, asset] = [WALLETS[0]!, 'ETH'];
+      const wallet = WALLETS[0]!;
+      const asset = 'ETH';
       return {
         epoch: 99,
         sequence,

@@ -282,8 +282,15 @@ describe('ledger check', () => {
   it('names every event that differs, and a batch without links', async () => {
     const { ledger: chained, databaseUrl: chainedUrl } = await freshLedger();
     const deposit = (sequence: number): EngineEvent => ({
-      ...{ kind: 'credited', epoch: 1, sequence, timeMs: 1_000 * sequence, digest: `${sequence}` },
-      ...{ wallet: WALLET, asset: 'USDC', amountAtoms: 5n, reference: `deposit ${sequence}` },
+      kind: 'credited',
+      epoch: 1,
+      sequence,
+      timeMs: 1_000 * sequence,
+      digest: `${sequence}`,
+      wallet: WALLET,
+      asset: 'USDC',
+      amountAtoms: 5n,
+      reference: `deposit ${sequence}`,
     });
     await chained.settlement.settle([1, 2, 3].map(deposit));
     await chained.settlement.settle([3, 4, 5].map(deposit));

@@ -350,7 +350,13 @@ describe('operator: accounts', () => {
       const late = debit(wallet, 'ETH', '1', '--reference', 'mend late', '--reverses', 'wrong');
       expect(await fixture.refuse(...late)).to.equal('ALREADY_REVERSED');
       const { movements } = await fixture.ask(
-        ...['ledger', 'movements', '--from', '2020-01-01', '--to', '2100-01-01', '--wallet'],
+        'ledger',
+        'movements',
+        '--from',
+        '2020-01-01',
+        '--to',
+        '2100-01-01',
+        '--wallet',
         wallet,
       );
       expect(movements.map(({ reverses }: { reverses: string | null }) => reverses)).to.deep.equal([
@@ -361,7 +367,13 @@ describe('operator: accounts', () => {
 
     it('repeats under the same reference, and conflicts without the reversal', async () => {
       const { movements } = await fixture.ask(
-        ...['ledger', 'movements', '--from', '2020-01-01', '--to', '2100-01-01', '--wallet'],
+        'ledger',
+        'movements',
+        '--from',
+        '2020-01-01',
+        '--to',
+        '2100-01-01',
+        '--wallet',
         wallet,
       );
       const again = debit(wallet, 'ETH', '2', '--reference', movements[1].reference);
@@ -432,8 +444,13 @@ describe('operator: accounts', () => {
       expect(refused.status).to.equal(1);
       expect(refused.stderr).to.contain('LINES_REFUSED: 7 of 158 movements were refused');
       expect(refused.answers.slice(150).map(({ code }) => code)).to.deep.equal([
-        ...['REFERENCE_CONFLICT', 'INVALID_LINE', 'UNKNOWN_ASSET'],
-        ...['INVALID_LINE', 'INVALID_LINE', 'INVALID_LINE', 'INVALID_LINE'],
+        'REFERENCE_CONFLICT',
+        'INVALID_LINE',
+        'UNKNOWN_ASSET',
+        'INVALID_LINE',
+        'INVALID_LINE',
+        'INVALID_LINE',
+        'INVALID_LINE',
         undefined,
       ]);
       expect((await fixture.ask('account', 'show', WALLET('8'))).balances[0].total).to.equal('211.5');

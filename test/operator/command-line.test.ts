@@ -14,7 +14,8 @@ import {
 
 /** Runs a command that must not need a server. */
 async function runOffline(...argv: string[]): Promise<Outcome> {
-  const [out, err] = [new Capture(), new Capture()];
+  const out = new Capture();
+  const err = new Capture();
   const open = (): never => expect.fail('no server may be asked');
   const status = await runOperator(argv, open, { out, err });
   return { status, stdout: out.text, stderr: err.text };
@@ -160,7 +161,8 @@ describe('operator: the command line', () => {
     });
 
     it('are reported with a code when they cannot be opened', async () => {
-      const [out, err] = [new Capture(), new Capture()];
+      const out = new Capture();
+      const err = new Capture();
       const open = async (): Promise<never> => {
         throw new Error('nothing runs here');
       };

@@ -74,7 +74,8 @@ export interface FixtureOptions {
 export async function openOperatorFixture(options: FixtureOptions = {}): Promise<OperatorFixture> {
   const { claimFilterBytes = LIMITS.claimFilterBytes } = options;
   const redisUrl = await freshRedis();
-  const [redis, operating] = [openRedis(redisUrl), openRedis(redisUrl, 'engine-operator')];
+  const redis = openRedis(redisUrl);
+  const operating = openRedis(redisUrl, 'engine-operator');
   const exchange = await openExchange({
     redisUrl,
     databaseUrl: options.databaseUrl,
@@ -94,7 +95,8 @@ export async function openOperatorFixture(options: FixtureOptions = {}): Promise
   };
 
   const run = async (...argv: string[]): Promise<Outcome> => {
-    const [out, err] = [new Capture(), new Capture()];
+    const out = new Capture();
+    const err = new Capture();
     const open = async (): Promise<OperatorServices> => {
       opened.times += 1;
       return fixture.services;

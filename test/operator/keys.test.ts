@@ -20,7 +20,13 @@ describe('operator: keys', () => {
 
   it('prints a key once, and keeps only its digest', async () => {
     const { key } = await fixture.ask(
-      ...['key', 'create', 'custody-1', '--may', 'credit,debit', '--cap', 'USDC=100000.5/day'],
+      'key',
+      'create',
+      'custody-1',
+      '--may',
+      'credit,debit',
+      '--cap',
+      'USDC=100000.5/day',
     );
     expect(key).to.match(/^rbk_[\w-]{43}$/);
     const rows = await query(fixture.databaseUrl, 'select * from operator_keys');
@@ -82,7 +88,11 @@ describe('operator: keys', () => {
   it('reserves no atom above a cap for two processes at once, and counts a reference once', async () => {
     const other = openLedger({ databaseUrl: fixture.databaseUrl });
     const amount = (reference: string, atoms: bigint) => ({
-      ...{ kind: 'debited', reference, asset: 'USDC', atoms, capAtoms: 1_000n },
+      kind: 'debited',
+      reference,
+      asset: 'USDC',
+      atoms,
+      capAtoms: 1_000n,
     });
     const reserve = ({ caps }: typeof other, names: readonly string[]) =>
       caps.reserve(
@@ -104,7 +114,8 @@ describe('operator: keys', () => {
       false,
     ]);
 
-    const [moved, refused] = [amount([...granted][0]!, 7n), amount([...granted][1]!, 7n)];
+    const moved = amount([...granted][0]!, 7n);
+    const refused = amount([...granted][1]!, 7n);
     await other.caps.keep('capped', [moved]);
     await other.caps.release('capped', [moved]);
     expect(await sums()).to.deep.equal([{ atoms: '1000' }]);

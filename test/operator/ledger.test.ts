@@ -81,7 +81,8 @@ describe('operator: ledger export', () => {
   it('takes its span in milliseconds, without its end', async () => {
     const entries = JSON.parse(await read('--json')).entries;
     const times = entries.map(({ time }: { time: string }) => time);
-    const [first, last] = [times[0], times.at(-1)];
+    const first = times[0];
+    const last = times.at(-1);
     const { stdout } = await fixture.run('ledger', 'export', '--from', first, '--to', last, '--json');
     expect(JSON.parse(stdout).entries).to.deep.equal(
       entries.filter(({ time }: { time: string }) => time < last),
@@ -142,7 +143,14 @@ describe('operator: statements', () => {
 
   it('shows one wallet and one asset', async () => {
     const { balances } = await fixture.ask(
-      ...['ledger', 'balances', '--as-of', '2100-01-01', '--wallet', MAKER, '--asset', 'ETH'],
+      'ledger',
+      'balances',
+      '--as-of',
+      '2100-01-01',
+      '--wallet',
+      MAKER,
+      '--asset',
+      'ETH',
     );
     expect(balances).to.deep.equal([
       { account: MAKER, asset: 'ETH', total: '999998.397', reserved: '2.397', available: '999996' },
@@ -163,7 +171,12 @@ describe('operator: statements', () => {
         }),
     ).to.deep.equal([
       {
-        ...{ kind: 'trade', asset: 'ETH', amount: '1', market: 'ETH/USDC', side: 'buy', role: 'taker' },
+        kind: 'trade',
+        asset: 'ETH',
+        amount: '1',
+        market: 'ETH/USDC',
+        side: 'buy',
+        role: 'taker',
         ...{
           price: '2001',
           size: '1',
@@ -176,7 +189,12 @@ describe('operator: statements', () => {
         },
       },
       {
-        ...{ kind: 'trade', asset: 'USDC', amount: '-2001', market: 'ETH/USDC', side: 'buy', role: 'taker' },
+        kind: 'trade',
+        asset: 'USDC',
+        amount: '-2001',
+        market: 'ETH/USDC',
+        side: 'buy',
+        role: 'taker',
         ...{
           price: '2001',
           size: '1',
@@ -210,7 +228,11 @@ describe('operator: statements', () => {
     );
     const { volumes } = await fixture.ask('ledger', 'volumes', ...SPAN, '--by', 'market');
     expect(volumes[1]).to.deep.equal({
-      ...{ market: 'ETH/USDC', trades: 2, baseAsset: 'ETH', baseVolume: '1.603', quoteAsset: 'USDC' },
+      market: 'ETH/USDC',
+      trades: 2,
+      baseAsset: 'ETH',
+      baseVolume: '1.603',
+      quoteAsset: 'USDC',
       quoteVolume: '3208.206',
     });
     const { movements } = await fixture.ask(
@@ -267,7 +289,8 @@ describe('operator: statements', () => {
 describe('operator: checkpoints', () => {
   let fixture: OperatorFixture;
   const folder = mkdtempSync(join(tmpdir(), 'redbook-checkpoints-'));
-  const [key, other] = [join(folder, 'key.pem'), join(folder, 'other.pem')];
+  const key = join(folder, 'key.pem');
+  const other = join(folder, 'other.pem');
   before(async () => {
     fixture = await openBusyFixture();
     for (const file of [key, other])

@@ -187,7 +187,12 @@ describe('operator: markets, assets, orders, switches', () => {
     const described = ['--name', 'Gas', '--ucid', '7', '--can-deposit', 'true', '--min-withdraw', '0.50'];
     await fixture.ask('asset', 'set', 'FUEL', '--scale', '3');
     expect(await fixture.ask('asset', 'set', 'FUEL', ...described)).to.deep.equal({
-      ...{ symbol: 'FUEL', scale: 3, name: 'Gas', ucid: '7', canDeposit: true, minWithdraw: '0.5' },
+      symbol: 'FUEL',
+      scale: 3,
+      name: 'Gas',
+      ucid: '7',
+      canDeposit: true,
+      minWithdraw: '0.5',
     });
     expect(await fixture.refuse('asset', 'set', 'FUEL', '--ucid', 'seven')).to.equal('INVALID_ASSET');
     expect(await fixture.refuse('asset', 'set', 'NONE', '--name', 'None')).to.equal('UNKNOWN_ASSET');

@@ -20,7 +20,8 @@ function collector(): { stream: Writable; text(): string } {
 
 describe('operator: progress of a long command', () => {
   const tell = async (json: boolean, everyMs: number): Promise<string> => {
-    const [out, err] = [collector(), collector()];
+    const out = collector();
+    const err = collector();
     const terminal = { out: out.stream, err: err.stream };
     const result = await withProgress(
       { terminal, json },

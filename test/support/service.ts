@@ -54,7 +54,8 @@ export async function launchService(
   // Nobody is left to end it when a process of the tests is killed.
   const mortal = canSignalDeath() ? ['setpriv', '--pdeathsig', 'KILL'] : [];
   const redbook = await program({ folder });
-  const [command, ...args] = [...mortal, process.execPath, ...NODE_FLAGS, ...redbook, role, ...further];
+  const words = [...mortal, process.execPath, ...NODE_FLAGS, ...redbook, role, ...further];
+  const [command, ...args] = words;
   const child = spawn(command!, args, {
     cwd: folder,
     env: environment(role, settings),

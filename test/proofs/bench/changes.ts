@@ -16,7 +16,8 @@ const WAITING = [1, 1_000];
 const BEGINS_MS = 15;
 const REFUSED_MS = 500;
 const EXPECTED_MS = 5;
-const [MAKER, TAKER] = [bearerOf(walletOf(0)), bearerOf(walletOf(1))];
+const MAKER = bearerOf(walletOf(0));
+const TAKER = bearerOf(walletOf(1));
 
 type Ask = (method: string, path: string, bearer: string, body?: object) => Promise<Record<string, unknown>>;
 

@@ -16,7 +16,10 @@ const MISSING = 'no-such-revision';
 
 /** Row whose reference is a figure of the older release, if that release can run here. */
 const against = ({ folder, revision, because }: OlderRelease): Measured => ({
-  ...{ name: 'orders', unit: '/s', figure: 30, target: { relation: '>=', bound: 2 } },
+  name: 'orders',
+  unit: '/s',
+  figure: 30,
+  target: { relation: '>=', bound: 2 },
   reference: { name: revision, figure: folder === undefined ? null : 10 },
   ...(because === undefined ? {} : { note: because }),
 });
@@ -31,7 +34,8 @@ const missed = { name: 'order', unit: 'µs', figure: 2 };
 const reportedTarget = { relation: '<=', bound: 1, isReported: true } as const;
 
 async function run(...args: string[]): Promise<Said> {
-  const [out, err] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })];
+  const out = new PassThrough({ encoding: 'utf8' });
+  const err = new PassThrough({ encoding: 'utf8' });
   const code = await bench(['--against', MISSING, ...args], out, err, {
     engine: async (older) => tableOf('engine', 'of a test', [against(older)]),
     memory: async () => tableOf('memory', 'of a test', [{ name: 'order', unit: 'bytes', figure: 1_234 }]),
@@ -62,16 +66,23 @@ describe('bench: the command', () => {
       against: MISSING,
       tables: [
         {
-          ...{ name: 'memory', title: 'of a test' },
+          name: 'memory',
+          title: 'of a test',
           rows: [{ name: 'order', unit: 'bytes', figure: 1_234, ratio: null, verdict: null }],
         },
         {
-          ...{ name: 'engine', title: 'of a test' },
+          name: 'engine',
+          title: 'of a test',
           rows: [
             {
-              ...{ name: 'orders', unit: '/s', figure: 30, target: { relation: '>=', bound: 2 } },
+              name: 'orders',
+              unit: '/s',
+              figure: 30,
+              target: { relation: '>=', bound: 2 },
               reference: { name: MISSING, figure: null },
-              ...{ note: `the history has no ${MISSING}`, ratio: null, verdict: 'not measured' },
+              note: `the history has no ${MISSING}`,
+              ratio: null,
+              verdict: 'not measured',
             },
           ],
         },

@@ -107,7 +107,8 @@ async function openExchange(servers: readonly RedisServer[], closing: (() => voi
 /** Half of the orders rest, and the other half fill them. */
 async function take({ engine, primary, roundsMs }: Exchange, inFlight: InFlight): Promise<Taken> {
   roundsMs.length = 0;
-  const [processBefore, primaryBefore] = [process.cpuUsage(), await processorSeconds(primary)];
+  const processBefore = process.cpuUsage();
+  const primaryBefore = await processorSeconds(primary);
   const tookMs: number[] = [];
   let next = 0;
   const begunMs = performance.now();
@@ -139,7 +140,8 @@ interface Pair {
 async function takePairs(one: Exchange, copied: Exchange, inFlight: InFlight): Promise<Pair> {
   const pair = { one: [] as Taken[], copied: [] as Taken[] };
   for (let round = 0; round <= ROUNDS; round += 1) {
-    const [first, second] = [await take(one, inFlight), await take(copied, inFlight)];
+    const first = await take(one, inFlight);
+    const second = await take(copied, inFlight);
     // The first round warms both.
     if (round > 0)
       for (const [list, taken] of [
@@ -155,16 +157,23 @@ const middle = (taken: readonly Taken[], of: (one: Taken) => number): number => 
 const p50 = ({ tookMs }: Taken): number => median(tookMs);
 
 function rowsOf(inFlight: InFlight, { one, copied }: Pair): Measured[] {
-  const [before, now, roundMs] = [middle(one, p50), middle(copied, p50), middle(copied, (t) => t.roundMs)];
+  const before = middle(one, p50);
+  const now = middle(copied, p50);
+  const roundMs = middle(copied, (t) => t.roundMs);
   const name = `${inFlight} in flight`;
   const perSecond = ({ perSecond: figure }: Taken): number => figure;
   const spent = (of: 'process' | 'primary'): Measured => ({
-    ...{ name: `${name}: ${of}, an order`, unit: 'µs', figure: middle(copied, (taken) => taken[of]) },
+    name: `${name}: ${of}, an order`,
+    unit: 'µs',
+    figure: middle(copied, (taken) => taken[of]),
     reference: { name: 'one server', figure: middle(one, (taken) => taken[of]) },
   });
-  const [ordersBefore, ordersNow] = [middle(one, perSecond), middle(copied, perSecond)];
+  const ordersBefore = middle(one, perSecond);
+  const ordersNow = middle(copied, perSecond);
   const added: Measured = {
-    ...{ name: `${name}: added to the median order`, unit: 'ms', figure: now - before },
+    name: `${name}: added to the median order`,
+    unit: 'ms',
+    figure: now - before,
     reference: { name: 'a round', figure: roundMs },
     target: { relation: '<=', bound: 1.5, isReported: true },
   };
@@ -177,7 +186,9 @@ function rowsOf(inFlight: InFlight, { one, copied }: Pair): Measured[] {
     },
     ...(inFlight === 512 ? [] : [added]),
     {
-      ...{ name: `${name}: orders`, unit: '/s', figure: ordersNow },
+      name: `${name}: orders`,
+      unit: '/s',
+      figure: ordersNow,
       reference: { name: 'one server', figure: ordersBefore },
       ...(inFlight === 512 && { target: { relation: '>=', bound: 0.9, isReported: true } }),
     },

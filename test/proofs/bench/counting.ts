@@ -32,7 +32,12 @@ async function countingRound(redis: Redis, round: number): Promise<Counting> {
     Array.from({ length: count }, (_, index) => `${name} ${round} ${(from + index) % COUNTED_ADDRESSES}`);
   const scripts = (script: string, name: string, each: number): Command[] =>
     Array.from({ length: COUNTED_REQUESTS / each }, (_, index) => [
-      ...[script, each, ...logs(name, index * each, each), 60_000, 180_000, 300],
+      script,
+      each,
+      ...logs(name, index * each, each),
+      60_000,
+      180_000,
+      300,
     ]) as Command[];
   return {
     noop: await cost(redis, scripts(NO_OP.sha, 'none', 1)),

@@ -135,7 +135,9 @@ async function rebuild(resting: number): Promise<void> {
           priceTicks: BigInt(priceTicks),
           units,
         },
-        ...{ sizeSteps: 10_000n, remainingSteps: 10_000n, sequence: index + 1 },
+        sizeSteps: 10_000n,
+        remainingSteps: 10_000n,
+        sequence: index + 1,
         clientOrderId: `seed-${index}`.padEnd(ID_LENGTH, '0'),
       };
     }
@@ -144,8 +146,13 @@ async function rebuild(resting: number): Promise<void> {
     cursor: { epoch: 1, sequence: resting + 1, timeMs: Date.now() },
     begunEpoch: 1,
     switches: {
-      ...{ paused: false, termsVersion: null, holds: [], takes: new Map(), acceptedTerms: new Map() },
-      ...{ marketVersions: new Map([[market.number, market.version]]), markets: [market] },
+      paused: false,
+      termsVersion: null,
+      holds: [],
+      takes: new Map(),
+      acceptedTerms: new Map(),
+      marketVersions: new Map([[market.number, market.version]]),
+      markets: [market],
     },
     assets: await engine.assets.all(),
     lastPrices: new Map(),
@@ -174,11 +181,17 @@ interface Shape {
 /** Bids stay below asks, so only orders that are meant to be filled match. */
 const SHAPES: Readonly<Record<OrderKind, (index: number) => Shape>> = {
   far: (index) => ({
-    ...{ wallet: walletOf(index), side: 'buy', size: 1, status: 'resting' },
+    wallet: walletOf(index),
+    side: 'buy',
+    size: 1,
+    status: 'resting',
     price: FAR.from + (index % FAR.prices),
   }),
   rest: (index) => ({
-    ...{ wallet: walletOf(index), side: 'buy', size: 1, status: 'resting' },
+    wallet: walletOf(index),
+    side: 'buy',
+    size: 1,
+    status: 'resting',
     price: 12_000 + (index % 500),
   }),
   maker: (index) => ({ wallet: walletOf(index), side: 'sell', price: 20_000, size: 1, status: 'resting' }),
@@ -186,7 +199,10 @@ const SHAPES: Readonly<Record<OrderKind, (index: number) => Shape>> = {
   five: () => ({ wallet: TAKER, side: 'buy', price: 20_000, size: 5, status: 'filled' }),
   sweep: () => ({ wallet: TAKER, side: 'buy', price: 20_000, size: 100, status: 'filled' }),
   mixed: (index) => ({
-    ...{ wallet: walletOf(index), side: index % 2 === 0 ? 'buy' : 'sell', price: 15_000, size: 1 },
+    wallet: walletOf(index),
+    side: index % 2 === 0 ? 'buy' : 'sell',
+    price: 15_000,
+    size: 1,
   }),
 };
 
@@ -195,8 +211,14 @@ async function placeOne(shape: Shape): Promise<{ id: string; wallet: string }> {
   const clientOrderId = `bench-${(serial++).toString().padStart(ID_LENGTH - 6, '0')}`;
   const { wallet } = shape;
   const request: OrderRequest = {
-    ...{ market: SYMBOL, side: shape.side, type: 'limit', timeInForce: 'GTC', clientOrderId },
-    ...{ postOnly: false, reduceOnly: false, leverage: null },
+    market: SYMBOL,
+    side: shape.side,
+    type: 'limit',
+    timeInForce: 'GTC',
+    clientOrderId,
+    postOnly: false,
+    reduceOnly: false,
+    leverage: null,
     price: parseDecimal((shape.price / 100).toFixed(2))!,
     size: parseDecimal(`${shape.size}`)!,
   };

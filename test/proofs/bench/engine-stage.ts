@@ -34,7 +34,9 @@ export async function openStage(project: string, idLength?: number): Promise<Sta
   const server = await startMeasuredRedis(folder, findCounter() === 'perf' ? 'perf' : undefined);
   const driver = await startDriver(project, idLength);
   const stage = {
-    ...{ server, driver, folder },
+    server,
+    driver,
+    folder,
     async close() {
       await driver.stop();
       await server.stop();

@@ -124,7 +124,10 @@ const beside = ({ micros }: Cost): string => `${micros.toFixed(1)} µs`;
 function rowsOfCalls(costs: Awaited<ReturnType<typeof costsOfCalls>>): Measured[] {
   const { unit, of } = decider();
   const row = (name: string, cost: Cost, bound?: number): Measured => ({
-    ...{ name, unit, figure: of(cost), note: beside(cost) },
+    name,
+    unit,
+    figure: of(cost),
+    note: beside(cost),
     reference: { name: 'no-op of a placement', figure: of(costs.noOp) },
     ...(bound === undefined ? {} : { target: { relation: '<=', bound } }),
   });
@@ -143,7 +146,10 @@ function rowsOfCalls(costs: Awaited<ReturnType<typeof costsOfCalls>>): Measured[
 function rowOfGrowth(name: string, few: Cost, most: Cost, bound: number): Measured {
   const { unit, of } = decider();
   return {
-    ...{ name: `${name} at 1,000,000 resting orders`, unit, figure: of(most), note: beside(most) },
+    name: `${name} at 1,000,000 resting orders`,
+    unit,
+    figure: of(most),
+    note: beside(most),
     reference: { name: 'at 1,000', figure: of(few) },
     target: { relation: '<=', bound },
   };
@@ -159,7 +165,9 @@ function rowsOfDriving(
   const byTime = ({ micros }: Cost): number => 1e6 / micros;
   const byInstructions = ({ instructions }: Cost): number => 1e6 / instructions!;
   const row = (unit: string, of: (cost: Cost) => number): Measured => ({
-    ...{ name, unit, figure: of(present) },
+    name,
+    unit,
+    figure: of(present),
     reference: { name: revision, figure: older === undefined ? null : of(older) },
     ...(because === undefined ? {} : { note: because }),
   });

@@ -130,7 +130,9 @@ export async function openExchange(project: string, idLength?: number): Promise<
       OPERATOR_PORT: String(port),
     };
     const one = await startProcess([...NODE_FLAGS, ...args, role], {
-      ...{ url, path: '/readyz', cwd: folder },
+      url,
+      path: '/readyz',
+      cwd: folder,
       env: { ...settings, WEB_HOSTS: 'localhost', PORT: String(port), LOG_LEVEL: 'fatal', ...env },
     });
     running.push(one);

@@ -69,7 +69,8 @@ async function openStage(exchange: Exchange, queueUrl: string): Promise<Watched>
   const operator = await exchange.start('operator-api', env);
   const keys = await prepare(exchange);
   await exchange.start('snapshot', env);
-  const [api, stream] = [await exchange.start('api', env), await exchange.start('stream', env)];
+  const api = await exchange.start('api', env);
+  const stream = await exchange.start('stream', env);
   const stage = {
     api: portOf(api.url),
     stream: portOf(stream.url),
@@ -95,9 +96,11 @@ interface Round {
 
 /** Returns a function that tells how the process was served since now. */
 function sharesSince(pid: number): () => Round['api'] {
-  const [began, beganMs] = [mainThreadSeconds(pid), performance.now()];
+  const began = mainThreadSeconds(pid);
+  const beganMs = performance.now();
   return () => {
-    const [ended, seconds] = [mainThreadSeconds(pid), (performance.now() - beganMs) / 1_000];
+    const ended = mainThreadSeconds(pid);
+    const seconds = (performance.now() - beganMs) / 1_000;
     return { ran: (ended.ran - began.ran) / seconds, waited: (ended.waited - began.waited) / seconds };
   };
 }
@@ -129,14 +132,17 @@ function rowsOf({ name, isOutage }: Attack, rounds: readonly Round[]): Measured[
     return figures.length === 0 ? null : median(figures.map((values) => percentile(values, 0.99)));
   };
   const row = (kind: Kind, when: 'beside' | 'after'): Measured => ({
-    ...{ name: `${name}: ${kind}, ${when}`, unit: 'ms', figure: p99(when, kind) },
+    name: `${name}: ${kind}, ${when}`,
+    unit: 'ms',
+    figure: p99(when, kind),
     reference: { name: 'before', figure: p99('before', kind) },
     target: { relation: '<=', bound: when === 'beside' ? 4 : 1.5, isReported: true },
   });
   const percent = (share: keyof Round['api']) => median(rounds.map((round) => round.api[share])) * 100;
   // A busy process that waits for a processor looks idle, and its ratios tell of the machine.
   const processor: Measured = {
-    ...{ name: `${name}: time for which api was ready and had no processor, beside`, unit: '%' },
+    name: `${name}: time for which api was ready and had no processor, beside`,
+    unit: '%',
     figure: percent('waited'),
     note: `it ran for ${percent('ran').toFixed(0)} %`,
   };
@@ -144,7 +150,8 @@ function rowsOf({ name, isOutage }: Attack, rounds: readonly Round[]): Measured[
   const refused = rounds.flatMap(({ beside, after }) => [...beside.refused, ...after.refused]);
   const broken = rounds.flatMap((round) => round.broken);
   const broke = {
-    ...{ name: `${name}: refused, and promises broken`, unit: '' },
+    name: `${name}: refused, and promises broken`,
+    unit: '',
     figure: refused.reduce((sum, [, count]) => sum + count, broken.length),
     target: { relation: '<=', bound: 0 },
     note: [...refused.map(([what, count]) => `${what}: ${count}`), ...broken].join('; '),

@@ -86,16 +86,25 @@ function targetText({ reference, target }: Row): string {
 /** @returns the lines of the table as plain text */
 export function renderFigures({ name, title, rows }: Table): string {
   const columns = [
-    ...[column(''), column('figure', 'right'), column('reference', 'right'), column('of')],
-    ...[column('ratio', 'right'), column('target', 'right'), column(''), column('')],
+    column(''),
+    column('figure', 'right'),
+    column('reference', 'right'),
+    column('of'),
+    column('ratio', 'right'),
+    column('target', 'right'),
+    column(''),
+    column(''),
   ];
   const cells = rows.map((row) => [
-    ...[row.name, withUnit(row.figure, row.unit)],
+    row.name,
+    withUnit(row.figure, row.unit),
     ...(row.reference === undefined
       ? ['', '']
       : [withUnit(row.reference.figure, row.unit), row.reference.name]),
     row.ratio === null ? '' : `${row.ratio.toFixed(2)}x`,
-    ...[targetText(row), row.verdict === 'not held' ? 'NOT HELD' : (row.verdict ?? ''), row.note ?? ''],
+    targetText(row),
+    row.verdict === 'not held' ? 'NOT HELD' : (row.verdict ?? ''),
+    row.note ?? '',
   ]);
   return `\n${name}: ${title}\n\n${renderTable(columns, cells, PLAIN)}`;
 }

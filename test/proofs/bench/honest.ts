@@ -82,8 +82,13 @@ class Lane {
 
 function requestOf(wallet: string, method: string, path: string, body = ''): string {
   const head = [
-    ...[`${method} ${path} HTTP/1.1`, 'Host: localhost', `Authorization: ${bearerOf(wallet)}`],
-    ...['Content-Type: application/json', `Content-Length: ${body.length}`, '', ''],
+    `${method} ${path} HTTP/1.1`,
+    'Host: localhost',
+    `Authorization: ${bearerOf(wallet)}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    '',
   ];
   return `${head.join('\r\n')}${body}`;
 }

@@ -49,7 +49,8 @@ export interface Tails {
 export function rowOfTails(tails: readonly Tails[]): Measured {
   const perSecond = Math.round(median(tails.map((one) => one.perSecond)));
   return {
-    ...{ name: `p99 at half of saturation (${perSecond}/s)`, unit: 'ms' },
+    name: `p99 at half of saturation (${perSecond}/s)`,
+    unit: 'ms',
     figure: median(tails.map(({ orders }) => orders)),
     reference: { name: 'hello world', figure: median(tails.map(({ hello }) => hello)) },
     target: { relation: '<=', bound: 3, isReported: true },
@@ -68,30 +69,45 @@ export function rowsOf(rounds: readonly Round[], cannon: readonly CannonRound[])
   const perSecond = ({ requests, seconds }: Loaded): number => requests / seconds;
   return [
     {
-      ...{ name: 'api, an order, 64 connections', unit: 'µs', reference: hello },
-      ...{ figure: of(({ build }) => build.many.micros.api), target: { relation: '<=', bound: 0.5 } },
+      name: 'api, an order, 64 connections',
+      unit: 'µs',
+      reference: hello,
+      figure: of(({ build }) => build.many.micros.api),
+      target: { relation: '<=', bound: 0.5 },
       ...instructions(({ build }) => build.many.instructions.api),
     },
     {
-      ...{ name: 'api, an order, 8 connections', unit: 'µs', reference: helloFew },
-      ...{ figure: of(({ build }) => build.few.micros.api), target: { relation: '<=', bound: 0.9 } },
+      name: 'api, an order, 8 connections',
+      unit: 'µs',
+      reference: helloFew,
+      figure: of(({ build }) => build.few.micros.api),
+      target: { relation: '<=', bound: 0.9 },
       ...instructions(({ build }) => build.few.instructions.api),
     },
     {
-      ...{ name: 'engine Redis, an order, 64 connections', unit: 'µs', reference: hello },
-      ...{ figure: of(({ build }) => build.many.micros.redis), target: { relation: '<=', bound: 0.5 } },
+      name: 'engine Redis, an order, 64 connections',
+      unit: 'µs',
+      reference: hello,
+      figure: of(({ build }) => build.many.micros.redis),
+      target: { relation: '<=', bound: 0.5 },
       ...instructions(({ build }) => build.many.instructions.redis),
     },
     {
-      ...{ name: 'engine Redis, an order, 8 connections', unit: 'µs', reference: helloFew },
+      name: 'engine Redis, an order, 8 connections',
+      unit: 'µs',
+      reference: helloFew,
       figure: of(({ build }) => build.few.micros.redis),
     },
     {
-      ...{ name: 'api, a cancel, 64 connections', unit: 'µs', reference: hello },
+      name: 'api, a cancel, 64 connections',
+      unit: 'µs',
+      reference: hello,
       figure: of(({ build }) => build.cancel.api),
     },
     {
-      ...{ name: 'engine Redis, a cancel, 64 connections', unit: 'µs', reference: hello },
+      name: 'engine Redis, a cancel, 64 connections',
+      unit: 'µs',
+      reference: hello,
       figure: of(({ build }) => build.cancel.redis),
     },
     {
@@ -104,7 +120,8 @@ export function rowsOf(rounds: readonly Round[], cannon: readonly CannonRound[])
       target: { relation: '>=', bound: 0.7, isReported: true },
     },
     {
-      ...{ name: 'orders by the clock, light client', unit: '/s' },
+      name: 'orders by the clock, light client',
+      unit: '/s',
       figure: of(({ build }) => perSecond(build.many)),
       reference: { name: 'hello world', figure: of((round) => perSecond(round.hello.many)) },
     },
@@ -134,7 +151,8 @@ export function rowsOfReleases(rounds: readonly Round[], { revision, because }: 
     const older = launches.map((all) => median(all.map((round) => amount(round.older!))));
     const ratios = present.map((figure, launch) => (figure / older[launch]!).toFixed(2));
     return {
-      ...{ ...figures, reference: { name: revision, figure: median(older) } },
+      ...figures,
+      reference: { name: revision, figure: median(older) },
       note: `of each launch ${ratios.join(' ')}`,
     };
   };

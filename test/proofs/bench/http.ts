@@ -142,7 +142,8 @@ const takeCannonRound = async ({ build, hello }: AllProcesses, launch: number): 
 
 const cannonOrders = (round: number): autocannon.Request[] =>
   Array.from({ length: WALLETS }, (_none, index) => ({
-    ...{ method: 'POST', path: '/v1/orders' },
+    method: 'POST',
+    path: '/v1/orders',
     headers: { authorization: bearerOf(walletOf(index)), 'content-type': 'application/json' },
     body: JSON.stringify({ ...tradingOrder(index), clientOrderId: `cannon-${round}-[<id>]` }),
   }));
@@ -191,7 +192,9 @@ async function measureLaunches(
   hello: Running,
 ): Promise<Measured[]> {
   const nextOrder = orderRequests();
-  const [rounds, cannon, tails]: [Round[], CannonRound[], Tails[]] = [[], [], []];
+  const rounds: Round[] = [];
+  const cannon: CannonRound[] = [];
+  const tails: Tails[] = [];
   for (let launch = 0; launch < LAUNCHES; launch += 1) {
     const all = { ...(await inTurn(startable, launch, startApi)), hello };
     await warm(all, nextOrder);

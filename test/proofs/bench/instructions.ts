@@ -40,7 +40,8 @@ export async function countWithPerf(pids: readonly number[], work: () => Promise
   perf.stderr!.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
-  const [control, answers] = [perf.stdio[3] as Duplex, perf.stdio[4] as Duplex];
+  const control = perf.stdio[3] as Duplex;
+  const answers = perf.stdio[4] as Duplex;
   const tell = async (word: string): Promise<void> => {
     const answer = once(answers, 'data');
     control.write(`${word}\n`);
@@ -66,8 +67,11 @@ export const underCallgrind = (program: ServerProgram): ServerProgram => ({
   ...program,
   command: 'valgrind',
   args: [
-    ...['--tool=callgrind', '--instr-atstart=no', `--callgrind-out-file=${join(program.cwd, OUTPUT)}`],
-    ...[program.command, ...program.args],
+    '--tool=callgrind',
+    '--instr-atstart=no',
+    `--callgrind-out-file=${join(program.cwd, OUTPUT)}`,
+    program.command,
+    ...program.args,
   ],
 });
 

@@ -48,7 +48,8 @@ export function readAnswers(socket: Socket, onAnswer: (status: number, body: str
       }
       const next = bodyAt + Number(length);
       if (text.length < next) return;
-      const [status, body] = [Number(text.slice(9, 12)), text.slice(bodyAt, next)];
+      const status = Number(text.slice(9, 12));
+      const body = text.slice(bodyAt, next);
       text = text.slice(next);
       onAnswer(status, body);
     }

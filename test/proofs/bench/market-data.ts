@@ -37,8 +37,14 @@ const place = (engine: Engine, wallet: string, symbol: string, side: Side, price
   engine.orders.place({
     wallet,
     request: {
-      ...{ market: symbol, side, type: 'limit', timeInForce: 'GTC', clientOrderId: null, leverage: null },
-      ...{ postOnly: false, reduceOnly: false },
+      market: symbol,
+      side,
+      type: 'limit',
+      timeInForce: 'GTC',
+      clientOrderId: null,
+      leverage: null,
+      postOnly: false,
+      reduceOnly: false,
       price: parseDecimal(price.toFixed(2)),
       size: parseDecimal('0.0123'),
     },
@@ -105,7 +111,8 @@ async function takeRounds(exchange: Exchange): Promise<Round[]> {
   try {
     const api = await exchange.start('api', { TRUST_PROXY_HOPS: '1' });
     const [toHello, toBook, toSummary] = [
-      ...[requestsTo('/'), requestsTo('/v1/market-data/orderbook/M0_USDC?depth=100')],
+      requestsTo('/'),
+      requestsTo('/v1/market-data/orderbook/M0_USDC?depth=100'),
       requestsTo('/v1/market-data/summary'),
     ] as const;
     const of = (server: typeof api, nextRequest: () => string): Promise<Cost> =>
@@ -115,7 +122,8 @@ async function takeRounds(exchange: Exchange): Promise<Round[]> {
     const rounds: Round[] = [];
     for (let round = 0; round <= ROUNDS; round += 1) {
       rounds.push({
-        ...{ hello: await of(hello, toHello!), book: await of(api, toBook!) },
+        hello: await of(hello, toHello!),
+        book: await of(api, toBook!),
         summary: await of(api, toSummary!),
       });
     }
@@ -135,12 +143,19 @@ function rowsOf(rounds: readonly Round[]): Measured[] {
   };
   return [
     {
-      ...{ name: 'api, orderbook, depth 100', unit: 'µs', reference, ...perSecond(({ book }) => book) },
-      ...{ figure: of(({ book }) => book), target: { relation: '<=', bound: 1 } },
+      name: 'api, orderbook, depth 100',
+      unit: 'µs',
+      reference,
+      ...perSecond(({ book }) => book),
+      figure: of(({ book }) => book),
+      target: { relation: '<=', bound: 1 },
     },
     {
-      ...{ name: `api, summary, ${MARKETS} markets`, unit: 'µs', reference },
-      ...{ figure: of(({ summary }) => summary), target: { relation: '<=', bound: 1.2 } },
+      name: `api, summary, ${MARKETS} markets`,
+      unit: 'µs',
+      reference,
+      figure: of(({ summary }) => summary),
+      target: { relation: '<=', bound: 1.2 },
       ...perSecond(({ summary }) => summary),
     },
   ];

@@ -59,12 +59,16 @@ export async function benchMemory(): Promise<Table> {
     const resting = await weigh(stage);
     return tableOf('memory', `client order ids of ${ID_LENGTH} characters`, [
       {
-        ...{ name: `engine, a resting order of ${RESTING.toLocaleString('en-US')}, settled`, unit: 'bytes' },
-        ...{ figure: resting, target: { relation: '<=', bound: 350 } },
+        name: `engine, a resting order of ${RESTING.toLocaleString('en-US')}, settled`,
+        unit: 'bytes',
+        figure: resting,
+        target: { relation: '<=', bound: 350 },
       },
       {
-        ...{ name: 'append-only file, an order, half rest, half fill, in batches of 16', unit: 'bytes' },
-        ...{ figure: batched, target: { relation: '<=', bound: 800 } },
+        name: 'append-only file, an order, half rest, half fill, in batches of 16',
+        unit: 'bytes',
+        figure: batched,
+        target: { relation: '<=', bound: 800 },
       },
       { name: 'the same, alone', unit: 'bytes', figure: alone },
     ]);

@@ -42,7 +42,9 @@ function misfits(folder: string): string[] {
 }
 
 const missing = (revision: string, because: string): OlderRelease => ({
-  ...{ revision, folder: undefined, because },
+  revision,
+  folder: undefined,
+  because,
   remove: () => undefined,
 });
 

@@ -96,7 +96,9 @@ const IN_PROCESS = {
       globalThis.collections.start();
     };
     globalThis.end = () => {
-      let [young, old, before] = [0, 0, undefined];
+      let young = 0;
+      let old = 0;
+      let before = undefined;
       for (const { beforeGC, afterGC, gcType } of globalThis.collections.stop().statistics) {
         if (before !== undefined) {
           young += Math.max(0, used(beforeGC, 'new_space') - used(before, 'new_space'));
@@ -162,7 +164,10 @@ export async function costsOfCommands(servers: {
   const port = await freePort();
   const inspectorPort = await freePort();
   const service = await startService('api', {
-    ...{ ...settings, PORT: String(port), LOG_LEVEL: 'fatal', WEB_HOSTS: 'localhost' },
+    ...settings,
+    PORT: String(port),
+    LOG_LEVEL: 'fatal',
+    WEB_HOSTS: 'localhost',
     ...inspectedOn(inspectorPort),
   });
   const process = await inspect(inspectorPort);
@@ -219,7 +224,9 @@ export async function benchCosts(): Promise<Table> {
     (Object.keys(LABELS) as (keyof Made)[]).map((name) => row(command, name)),
   );
   const reading: Measured = {
-    ...{ name: 'reading an order, allocated', unit: 'B', figure: bytesOfReading() },
+    name: 'reading an order, allocated',
+    unit: 'B',
+    figure: bytesOfReading(),
     target: { relation: '<=', bound: MOST_OF_READING },
   };
   return tableOf('costs', `what one command makes in its api process, of ${COUNTED}`, [...rows, reading]);

@@ -5,11 +5,19 @@ import { bearerOf } from './sessions.ts';
 
 /** Wallets alternate: one buys, the next sells at the same price, so every other order is filled. */
 export const tradingOrder = (index: number): object => ({
-  ...{ market: 'ETH/USDC', side: index % 2 === 0 ? 'buy' : 'sell', type: 'limit', price: 2000, size: 0.01 },
+  market: 'ETH/USDC',
+  side: index % 2 === 0 ? 'buy' : 'sell',
+  type: 'limit',
+  price: 2000,
+  size: 0.01,
 });
 
 export const restingOrder = (index: number): object => ({
-  ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 100 + (index % 100), size: 0.01 },
+  market: 'ETH/USDC',
+  side: 'buy',
+  type: 'limit',
+  price: 100 + (index % 100),
+  size: 0.01,
 });
 
 /** An id is as long as a UUID. */
@@ -29,8 +37,11 @@ export function orderRequests(orderOf = tradingOrder): () => string {
 function requestsOf(wallets: readonly string[], orderOf: typeof tradingOrder): () => string {
   const heads = wallets.map((wallet) =>
     [
-      ...['POST /v1/orders HTTP/1.1', 'Host: localhost', `Authorization: ${bearerOf(wallet)}`],
-      ...['Content-Type: application/json', 'Content-Length: '],
+      'POST /v1/orders HTTP/1.1',
+      'Host: localhost',
+      `Authorization: ${bearerOf(wallet)}`,
+      'Content-Type: application/json',
+      'Content-Length: ',
     ].join('\r\n'),
   );
   return () => {

@@ -78,7 +78,8 @@ async function newContext(browser: Browser): Promise<BrowserContext> {
 
 /** Loads a page several times, each time first without a cache and then with the cache of that load. */
 async function loadsOf(browser: Browser, url: string): Promise<{ cold: Load[]; warm: Load[] }> {
-  const [cold, warm]: [Load[], Load[]] = [[], []];
+  const cold: Load[] = [];
+  const warm: Load[] = [];
   for (let round = 0; round < LOADS; round += 1) {
     const context = await newContext(browser);
     for (const loads of [cold, warm]) {
@@ -166,7 +167,9 @@ function bundleRows(): Measured[] {
     .filter((name) => /\.(js|css)$/.test(name))
     .map((name) => ({ name, bytes: readFileSync(join(BUNDLE, name)) }));
   return sized.map(({ name, bytes }) => ({
-    ...{ name: `${name}, gzipped`, unit: 'KB', figure: gzipSync(bytes, { level: 9 }).length / KB },
+    name: `${name}, gzipped`,
+    unit: 'KB',
+    figure: gzipSync(bytes, { level: 9 }).length / KB,
     reference: { name: 'as it is', figure: bytes.length / KB },
   }));
 }
@@ -193,7 +196,10 @@ async function measure(exchangeUrl: string): Promise<Measured[]> {
     const bareFrameMs = await frameMs(browser, bareUrl(gateway.url), replay);
     const pageFrameMs = await frameMs(browser, gateway.url + path, replay);
     const row = (name: string, unit: string, figure: number, reference: number): Measured => ({
-      ...{ name, unit, figure, reference: { name: 'bare page', figure: reference } },
+      name,
+      unit,
+      figure,
+      reference: { name: 'bare page', figure: reference },
     });
     return [
       row('requests to the first book', '', page.cold[0]!.requests, yardstick.cold[0]!.requests),

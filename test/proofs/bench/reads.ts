@@ -111,7 +111,8 @@ async function rowsOf(
 ): Promise<Measured[]> {
   const nextRequest = requestsOf(LISTS[list]);
   const costs = await costsInTurn<string>({
-    ...{ present: { api: present!.api, nextRequest }, hello: { api: hello, nextRequest: nextHello } },
+    present: { api: present!.api, nextRequest },
+    hello: { api: hello, nextRequest: nextHello },
     ...(before === undefined ? {} : { before: { api: before.api, nextRequest } }),
   });
   const row = { name: list, unit: 'µs', figure: costs.present! };

@@ -16,7 +16,8 @@ const SETTINGS = [
   // A rewrite of the log would fork during a round, and the cost of its page copies depends on the machine.
   'auto-aof-rewrite-percentage 0',
   // The server's periodic work, ten times a second by default, is not part of a call.
-  ...['hz 1', 'activerehashing no'],
+  'hz 1',
+  'activerehashing no',
 ];
 
 export interface MeasuredRedis {
@@ -37,14 +38,20 @@ export async function startMeasuredRedis(
 ): Promise<MeasuredRedis> {
   const port = await freePort();
   const plain = redisProgram(await obtainRedis(), {
-    ...{ path: folder, port, password: PASSWORD, logFile: join(folder, 'redis.log'), settings: SETTINGS },
+    path: folder,
+    port,
+    password: PASSWORD,
+    logFile: join(folder, 'redis.log'),
+    settings: SETTINGS,
   });
   const server = await startKillable(counter === 'callgrind' ? underCallgrind(plain) : plain);
   const url = redisUrl(port, PASSWORD);
   const redis = new Redis(url);
   const pid = Number(/^process_id:(\d+)/m.exec(await redis.info('server'))![1]);
   return {
-    ...{ url, pid, redis },
+    url,
+    pid,
+    redis,
     async count(work) {
       if (counter === 'perf') return countWithPerf([pid], work);
       if (counter === 'callgrind') return countWithCallgrind(pid, folder, work);

@@ -17,7 +17,8 @@ import type { ReadSubject } from './read-plans.ts';
 
 /** Default number of wallets. */
 const SEEDED_WALLETS = 10_000;
-const [BUSIEST_WALLETS, BUSY_WALLETS] = [5, 100];
+const BUSIEST_WALLETS = 5;
+const BUSY_WALLETS = 100;
 const TRADES_A_ROUND = 3;
 /** The id before the first trade's. */
 const FIRST_TRADE_ID = 2 ** 48;
@@ -32,9 +33,18 @@ const BASES = ['ETH', 'BTC', 'SOL', 'XRP'].map((symbol) => ({ symbol, scale: 9 }
 const MARKETS: readonly Market[] = BASES.map((base, number) => ({
   ...composeMarket(
     {
-      ...{ symbol: `${base.symbol}/USDC`, status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
-      ...{ tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null },
-      ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
+      symbol: `${base.symbol}/USDC`,
+      status: 'active',
+      sellEnabled: true,
+      visible: true,
+      feeBps: 10,
+      tickSize: '0.01',
+      sizeStep: '0.0001',
+      minOrderSize: null,
+      maxOrderSize: null,
+      selfTrade: 'expire_taker',
+      referencePrice: null,
+      networkId: '1',
     },
     number,
     base,
@@ -51,7 +61,9 @@ export async function seededSubject(ledger: Ledger): Promise<ReadSubject> {
   const { cursor, trades } = await ledger.trades.ofWallet(wallet, { limit: 1 });
   const half = Math.floor((Number(trades[0]!.fill.tradeId) - FIRST_TRADE_ID) / 2);
   return {
-    ...{ wallet, market: 'ETH/USDC', halfTradeId: FIRST_TRADE_ID + half },
+    wallet,
+    market: 'ETH/USDC',
+    halfTradeId: FIRST_TRADE_ID + half,
     halfSequence: cursor.sequence - Math.floor((half / TRADES_A_ROUND) * EVENTS_A_ROUND),
   };
 }

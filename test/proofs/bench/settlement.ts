@@ -81,7 +81,8 @@ const costsOf = (spent: Readonly<Record<'settlement' | 'postgres', Spent>>, orde
 /** Microseconds of an order under load on one api process, until the last order is settled; and of a hello world. */
 async function besideLoad(release: Release): Promise<{ orders: Costs; hello: number }> {
   const { exchange, settlement } = release;
-  const [api, hello] = [await exchange.start('api'), await startHello()];
+  const api = await exchange.start('api');
+  const hello = await startHello();
   const nextRequest = orderRequests();
   const options = { connections: CONNECTIONS, seconds: SECONDS };
   try {
@@ -157,7 +158,9 @@ async function drainInTurn(releases: readonly Release[]): Promise<Drained[]> {
 
 function rowsOfDraining(present: Drained, older: Drained | undefined, release: OlderRelease): Measured[] {
   const row = (name: string, unit: string, of: (one: Drained) => number): Measured => ({
-    ...{ name: `a backlog, ${name}`, unit, figure: of(present) },
+    name: `a backlog, ${name}`,
+    unit,
+    figure: of(present),
     reference: { name: release.revision, figure: older === undefined ? null : of(older) },
     ...(release.because === undefined ? {} : { note: release.because }),
   });

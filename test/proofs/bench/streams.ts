@@ -42,7 +42,12 @@ async function place(
   await engine.orders.place({
     wallet,
     request: {
-      ...{ ...rules, market, side, type, clientOrderId: null, size: parseDecimal(size) },
+      ...rules,
+      market,
+      side,
+      type,
+      clientOrderId: null,
+      size: parseDecimal(size),
       ...(price === undefined ? {} : { price: parseDecimal(price) }),
     },
   });
@@ -99,8 +104,12 @@ function trade(engine: Engine): () => void {
 async function open(port: number, path: string, onFrame: (bytes: number) => void): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const head = [
-    ...[`GET ${path} HTTP/1.1`, 'Host: bench', 'Connection: Upgrade', 'Upgrade: websocket'],
-    ...['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='],
+    `GET ${path} HTTP/1.1`,
+    'Host: bench',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   let isOpen = false;
@@ -177,7 +186,8 @@ interface Watched {
  */
 async function watch(port: number, whileSteady: () => Promise<void>): Promise<Watched> {
   const gapsMs: number[] = [];
-  let [bytes, isMeasuring] = [0, false];
+  let bytes = 0;
+  let isMeasuring = false;
   const sockets: Socket[] = [];
   const openOne = async (client: number): Promise<void> => {
     let lastAtMs: number | undefined;
@@ -202,7 +212,8 @@ async function watch(port: number, whileSteady: () => Promise<void>): Promise<Wa
 
 /** Measures for about `seconds` seconds. Memory is the minimum observed, which includes the least garbage. */
 async function lookFor(port: number, seconds: number): Promise<Usage & { readonly seconds: number }> {
-  const [begun, begunMs] = [await usage(port), performance.now()];
+  const begun = await usage(port);
+  const begunMs = performance.now();
   const seen = [begun];
   for (let look = 0; look < (seconds * 1_000) / LOOK_MS; look += 1) {
     await sleep(LOOK_MS);
@@ -227,18 +238,23 @@ async function measure(port: number): Promise<Table> {
   const perClient = (bytesMore: number): number => bytesMore / CLIENTS / 1_000;
   return tableOf('streams', title, [
     {
-      ...{ name: 'gap between frames, 99 %', unit: 'ms', figure: percentile(gapsMs, 0.99) },
+      name: 'gap between frames, 99 %',
+      unit: 'ms',
+      figure: percentile(gapsMs, 0.99),
       target: { relation: '<=', bound: 2_200 },
     },
     { name: 'gap between frames, median', unit: 'ms', figure: percentile(gapsMs, 0.5) },
     { name: 'gap between frames, longest', unit: 'ms', figure: percentile(gapsMs, 1) },
     // Resident memory alone is not enough: a process that has just started has much unused memory.
     {
-      ...{ name: 'objects and buffers, a client', unit: 'KB' },
-      ...{ figure: perClient(ended.heldBytes - before.heldBytes), target: { relation: '<=', bound: 10 } },
+      name: 'objects and buffers, a client',
+      unit: 'KB',
+      figure: perClient(ended.heldBytes - before.heldBytes),
+      target: { relation: '<=', bound: 10 },
     },
     {
-      ...{ name: 'growth of resident memory, a client', unit: 'KB' },
+      name: 'growth of resident memory, a client',
+      unit: 'KB',
       figure: perClient(ended.residentBytes - before.residentBytes),
     },
     { name: 'processor of the replica', unit: '%', figure: (cpuSeconds / seconds) * 100 },

@@ -95,8 +95,10 @@ function rowsOf(launches: readonly Costs[]): Measured[] {
     // The speed of the machine changes between launches, so the ratios are those within a launch.
     const ratios = launches.map((costs) => costs[build] / referenceOf(costs));
     return {
-      ...{ name: `api, an order, ${name}`, unit: 'µs', figure: reference * median(ratios) },
-      ...{ reference: { name: 'without the calls', figure: reference } },
+      name: `api, an order, ${name}`,
+      unit: 'µs',
+      figure: reference * median(ratios),
+      reference: { name: 'without the calls', figure: reference },
       note: `of each launch ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}`,
     };
   };

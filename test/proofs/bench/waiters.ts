@@ -143,7 +143,8 @@ function rowsOf(rounds: readonly Round[]): Measured[] {
     bound: number,
     isReported = false,
   ): Measured => ({
-    ...{ name: `${NAMES[process]}, an order while ${NAMES[who]} wait`, unit: 'µs' },
+    name: `${NAMES[process]}, an order while ${NAMES[who]} wait`,
+    unit: 'µs',
     figure: median(rounds.map((round) => round[who].micros[process])),
     reference: { name: 'nobody', figure: median(rounds.map(({ nobody }) => nobody.micros[process])) },
     target: { relation: '<=', bound, isReported },
@@ -156,8 +157,10 @@ function rowsOf(rounds: readonly Round[]): Measured[] {
     floorRow(rounds),
     row('all', 'redis', 1.5),
     {
-      ...{ name: `from a change to its answer, 99 %, while ${NAMES.all} wait`, unit: 'ms' },
-      ...{ figure: percentile(delaysMs, 0.99), target: { relation: '<=', bound: 100 } },
+      name: `from a change to its answer, 99 %, while ${NAMES.all} wait`,
+      unit: 'ms',
+      figure: percentile(delaysMs, 0.99),
+      target: { relation: '<=', bound: 100 },
     },
     { name: 'the same, median', unit: 'ms', figure: percentile(delaysMs, 0.5) },
   ];
@@ -165,7 +168,9 @@ function rowsOf(rounds: readonly Round[]): Measured[] {
 
 /** The least that the answers can cost: each is a request to Express. */
 const floorRow = (rounds: readonly Round[]): Measured => ({
-  ...{ name: `${NAMES.api}, the same`, unit: 'µs', figure: median(rounds.map(({ all }) => all.micros.api)) },
+  name: `${NAMES.api}, the same`,
+  unit: 'µs',
+  figure: median(rounds.map(({ all }) => all.micros.api)),
   reference: {
     name: 'nobody, and a hello world an answer',
     figure: median(
@@ -179,8 +184,10 @@ const floorRow = (rounds: readonly Round[]): Measured => ({
 });
 
 const NAMES = {
-  ...{ api: 'api', redis: 'engine Redis' },
-  ...{ idle: '1,000 wallets that do not trade', all: 'all 500 trading wallets' },
+  api: 'api',
+  redis: 'engine Redis',
+  idle: '1,000 wallets that do not trade',
+  all: 'all 500 trading wallets',
 } as const;
 
 export async function benchWaiters(): Promise<Table> {
@@ -193,7 +200,8 @@ export async function benchWaiters(): Promise<Table> {
     let warmed = 0;
     const nextWarming = (): string | undefined => (warmed++ < WARMING_ORDERS ? nextRequest() : undefined);
     await load(api.url, {
-      ...{ connections: CONNECTIONS, seconds: WARMING_SECONDS },
+      connections: CONNECTIONS,
+      seconds: WARMING_SECONDS,
       nextRequest: nextWarming,
     });
     const rounds: Round[] = [];

@@ -116,8 +116,10 @@ export async function measureWaiting(exchange: Exchange): Promise<Measured> {
   await api.stop();
   const express = await bytesOfExpress();
   return {
-    ...{ name: `memory of one of ${WAITING} waiting requests, above Express’ own`, unit: 'B' },
-    ...{ figure: ours - express, target: { relation: '<=', bound: MAX_BYTES } },
+    name: `memory of one of ${WAITING} waiting requests, above Express’ own`,
+    unit: 'B',
+    figure: ours - express,
+    target: { relation: '<=', bound: MAX_BYTES },
     note: `${Math.round(ours)} B here, ${Math.round(express)} B in Express`,
   };
 }

@@ -72,8 +72,14 @@ async function load(seconds: number, requests: number): Promise<LoadResult> {
   const failures: Record<string, number> = {};
   const endMs = performance.now() + seconds * 1_000;
   const begunMs = performance.now();
-  let [sent, failed, placed, told] = [0, 0, 0, false];
-  let [longestGapMs, lastMs, longestOrderGapMs, lastOrderMs] = [0, begunMs, 0, begunMs];
+  let sent = 0;
+  let failed = 0;
+  let placed = 0;
+  let told = false;
+  let longestGapMs = 0;
+  let lastMs = begunMs;
+  let longestOrderGapMs = 0;
+  let lastOrderMs = begunMs;
   process.stdin.resume().once('end', () => {
     told = true;
   });
@@ -110,7 +116,10 @@ async function load(seconds: number, requests: number): Promise<LoadResult> {
   longestGapMs = Math.max(longestGapMs, performance.now() - lastMs);
   longestOrderGapMs = Math.max(longestOrderGapMs, performance.now() - lastOrderMs);
   return {
-    ...{ sent, failed, placed, failures },
+    sent,
+    failed,
+    placed,
+    failures,
     longestGapMs: Math.round(longestGapMs),
     longestOrderGapMs: Math.round(longestOrderGapMs),
   };

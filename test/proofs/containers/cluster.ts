@@ -80,7 +80,11 @@ export function openCluster(): Cluster {
   };
 
   return {
-    ...{ engine, checkout, image, formerImage, wallet },
+    engine,
+    checkout,
+    image,
+    formerImage,
+    wallet,
     addFile(name) {
       const file = `${checkout.folder}/${name}`;
       if (!env.COMPOSE_FILE.split(':').includes(file)) env.COMPOSE_FILE += `:${file}`;

@@ -116,7 +116,8 @@ export function openEngine(env: NodeJS.ProcessEnv): Engine {
 }
 
 export function ended(child: ChildProcess): Promise<Ended> {
-  let [stdout, stderr] = ['', ''];
+  let stdout = '';
+  let stderr = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
   });

@@ -30,9 +30,22 @@ pgbackrest --pg1-path=/rehearsal/postgres --type=time --target='${moment}' --tar
   return [
     await engine.compose(...inRestore, `${empty}\n${restore}`),
     await engine.docker(
-      ...['run', '--detach', '--name', SECOND, '--network', `${PROJECT}_default`],
-      ...['--network-alias', 'second', '--user', '999:999', '--entrypoint', 'postgres'],
-      ...['--env', 'PGBACKREST_CONFIG=/settings/pgbackrest.conf', '--env', 'PGBACKREST_STANZA=redbook'],
+      'run',
+      '--detach',
+      '--name',
+      SECOND,
+      '--network',
+      `${PROJECT}_default`,
+      '--network-alias',
+      'second',
+      '--user',
+      '999:999',
+      '--entrypoint',
+      'postgres',
+      '--env',
+      'PGBACKREST_CONFIG=/settings/pgbackrest.conf',
+      '--env',
+      'PGBACKREST_STANZA=redbook',
       ...volumes.flatMap((volume) => ['--volume', `${PROJECT}_${volume}`]),
       ...[
         IMAGE,
@@ -61,8 +74,18 @@ pgbackrest --pg1-path=/rehearsal/postgres --type=time --target='${moment}' --tar
 /** Makes the Secret of the rehearsal: the URL of settlement, with the host of a server. */
 const secretFor = ({ engine, image }: Cluster, host: string): Promise<Ended> =>
   engine.docker(
-    ...['run', '--rm', '--user', '0:0', '--network', 'none', '--entrypoint', 'sh'],
-    ...['--volume', `${PROJECT}_settlement-keys:/from:ro`, '--volume', `${SECRET}:/to`],
+    'run',
+    '--rm',
+    '--user',
+    '0:0',
+    '--network',
+    'none',
+    '--entrypoint',
+    'sh',
+    '--volume',
+    `${PROJECT}_settlement-keys:/from:ro`,
+    '--volume',
+    `${SECRET}:/to`,
     ...[
       image,
       '-ec',

@@ -27,7 +27,9 @@ function optionsOf(container: Container, pod: Resource['spec'], settings: Record
   for (const { name, value } of (container.env ?? []) as { name: string; value: string }[]) env[name] = value;
   const mounts = (container.volumeMounts ?? []) as { name: string; mountPath: string; readOnly?: boolean }[];
   return [
-    ...['--read-only', '--cap-drop=ALL', `--user=${runAsUser}:${runAsGroup}`],
+    '--read-only',
+    '--cap-drop=ALL',
+    `--user=${runAsUser}:${runAsGroup}`,
     ...Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...mounts.flatMap(({ name, mountPath, readOnly }) =>
       mountPath === '/tmp'
@@ -54,9 +56,13 @@ export async function runPod(
     const network = ['--network', `container:${net}`];
     return engine.docker(
       'run',
-      ...[...options, ...network, ...entry, ...optionsOf(container, pod, settings)],
+      ...options,
+      ...network,
+      ...entry,
+      ...optionsOf(container, pod, settings),
       own,
-      ...[...rest, ...(container.args ?? [])],
+      ...rest,
+      ...(container.args ?? []),
     );
   };
   const holder = ['--detach', '--init', '--name', net, '--network', `${PROJECT}_default`];

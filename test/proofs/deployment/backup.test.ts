@@ -103,12 +103,19 @@ describe('the scripts of backups', function () {
       encoding: 'utf8',
       env: {
         PATH: `${home}/bin:${process.env.PATH}`,
-        ...{ PGHOST: '127.0.0.1', PGPORT: port, PGUSER: 'postgres', PGDATABASE: 'postgres' },
-        ...{ REDIS_HOST: '127.0.0.1', REDIS_PORT: new URL(redis.url).port },
+        PGHOST: '127.0.0.1',
+        PGPORT: port,
+        PGUSER: 'postgres',
+        PGDATABASE: 'postgres',
+        REDIS_HOST: '127.0.0.1',
+        REDIS_PORT: new URL(redis.url).port,
         PGBACKREST_CONFIG: at('settings/pgbackrest.conf'),
         PGBACKREST_STANZA: 'redbook',
-        ...{ PGDATA: at('server/postgres/data'), DATA: at('engine') },
-        ...{ BACKUPS: at('backups'), REHEARSAL: at('rehearsal'), SECRETS: at('secrets') },
+        PGDATA: at('server/postgres/data'),
+        DATA: at('engine'),
+        BACKUPS: at('backups'),
+        REHEARSAL: at('rehearsal'),
+        SECRETS: at('secrets'),
       },
     });
   }
@@ -257,8 +264,10 @@ describe('a copy of the engine beside a Postgres of somebody else', function () 
       env: {
         PATH: process.env.PATH,
         PGBACKREST_CONFIG: at('settings/pgbackrest.conf'),
-        ...{ BACKUPS: at('backups'), SECRETS: at('secrets') },
-        ...{ REHEARSAL: at('rehearsal'), SECOND: at('second') },
+        BACKUPS: at('backups'),
+        SECRETS: at('secrets'),
+        REHEARSAL: at('rehearsal'),
+        SECOND: at('second'),
         ...env,
       },
     });

@@ -83,7 +83,12 @@ describe('docker-compose.yml', () => {
   it('has the whole cluster', () => {
     const replicas = Object.fromEntries(processes.map(([name, { deploy }]) => [name, deploy?.replicas ?? 1]));
     expect(replicas).to.deep.equal({
-      ...{ migrate: 1, api: 2, stream: 2, settlement: 1, snapshot: 1, 'operator-api': 1 },
+      migrate: 1,
+      api: 2,
+      stream: 2,
+      settlement: 1,
+      snapshot: 1,
+      'operator-api': 1,
     });
     for (const [name, { command }] of processes) expect(command![0]).to.equal(name);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
@@ -292,7 +297,8 @@ describe('docker-compose.yml', () => {
         makeKeys(folder, ...options);
         expect(read('api/redis-url')).to.equal(url);
         for (const [index, file] of files.entries()) {
-          const [now, then] = [digestsOf(read(file)), digestsOf(before[index]!)];
+          const now = digestsOf(read(file));
+          const then = digestsOf(before[index]!);
           for (const [name, digest] of then)
             if (name !== 'admin') expect(now.get(name), name).to.equal(digest);
           expect(now.get('admin')).to.equal(
@@ -629,7 +635,9 @@ describe('the balancer', () => {
       /At most \d+ for an `api` process.*command/,
     );
     const [minutes] = numbers(/each day adds \d+ minutes/);
-    const [h, listSeconds, day] = [1e-4, 0.004, 86_400];
+    const h = 1e-4;
+    const listSeconds = 0.004;
+    const day = 86_400;
     const shown = (value: number, digits = 0): string =>
       value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
     ['100', '1,000', '5,000'].forEach((title, at) => {
@@ -692,7 +700,8 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
 
   /** The shipped file with free ports. */
   const shipped = async (): Promise<{ config: string; port: number }> => {
-    const [port, monitorPort] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const monitorPort = await freePort();
     const config = text
       .replace('bind :8080', `bind 127.0.0.1:${port}`)
       .replace('bind :8404', `bind 127.0.0.1:${monitorPort}`);
@@ -730,7 +739,8 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
       const replies = await repliesUnder(haproxy, file, port, paths.map(get));
       expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal([
         ...Array.from({ length: 5 }, () => backend),
-        ...['stream', 'stream'],
+        'stream',
+        'stream',
       ]);
     }
   });

@@ -424,7 +424,8 @@ for (const [name, made] of Object.entries(installations))
     });
 
     it('give the operator the image and the settings of the api', () => {
-      const [operator, api] = [find('CronJob', 'operator')!, find('Deployment', 'api')!];
+      const operator = find('CronJob', 'operator')!;
+      const api = find('Deployment', 'api')!;
       const [[own], [other]] = [containersOf(operator), containersOf(api)] as [[Container], [Container]];
       expect(own.image).to.equal(other.image);
       expect(own.envFrom).to.deep.equal(other.envFrom);
@@ -629,7 +630,8 @@ describe('a release with another tag', () => {
     const images = readFileSync(file, 'utf8');
     writeFileSync(file, images.replace(/(name: redbook\n *newTag): .*/, '$1: another'));
     for (const overlay of ['demo', 'production']) {
-      const [now, next] = [build(`${K8S}overlays/${overlay}`), build(join(folder, 'overlays', overlay))];
+      const now = build(`${K8S}overlays/${overlay}`);
+      const next = build(join(folder, 'overlays', overlay));
       for (const container of next.flatMap(containersOf))
         if (/redbook:/.test(container.image)) {
           expect(container.image).to.match(/redbook:another$/);

@@ -120,7 +120,9 @@ describe('alerts, dashboard and autoscalers', function () {
   it('show what belongs together below the name of its row, side by side', () => {
     const rows = panels.filter(({ type }) => type === 'row').map(({ title }) => title);
     expect(rows).to.include.members(['Objectives', 'Engine', 'Settlement', 'Postgres', 'Backups']);
-    let [row, endOfRow, end] = ['', 0, 0];
+    let row = '';
+    let endOfRow = 0;
+    let end = 0;
     const rowOf = new Map<string, string>();
     const places = new Set<string>();
     for (const { title, type, gridPos, targets = [] } of panels) {

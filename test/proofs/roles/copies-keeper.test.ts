@@ -95,7 +95,9 @@ describe('the keepers of the copies', function () {
 
   it('let a server join while one that stands before it in REDIS_URL is set wrongly', async () => {
     await stage.whole();
-    const [wrong, , last] = [...stage.copies.servers.keys()] as [string, string, string];
+    const names = [...stage.copies.servers.keys()];
+    const wrong = names[0]!;
+    const last = names[2]!;
     const [{ ledger }] = stage.settling as [Backends];
     if ((await stage.row()).server !== last) {
       await ledger.copies.name(await stage.row(), last, null);

@@ -95,7 +95,8 @@ class Worker {
 describe('two workers of a custody system', () => {
   it('pay each withdrawal once, and none that a person returns, however often all are killed', async function () {
     this.timeout(240_000);
-    const [port, settlementPort] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const settlementPort = await freePort();
     const ports = [await freePort(), await freePort()];
     const settings = { REDIS_URL: await freshRedis(), DATABASE_URL: await freshLedgerDatabase() };
     const settlement = await launchService('settlement', { ...settings, PORT: String(settlementPort) });
