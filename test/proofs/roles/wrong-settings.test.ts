@@ -86,7 +86,9 @@ describe('processes that start on servers with wrong settings', function () {
   });
 
   describe('and copies that cannot be copies of one engine', () => {
-    const [one, two, three] = ['127.0.0.1:6401', '127.0.0.1:6402', '127.0.0.1:6403'] as const;
+    const one = '127.0.0.1:6401';
+    const two = '127.0.0.1:6402';
+    const three = '127.0.0.1:6403';
     const copies = (...names: string[]): string => `redis+copies://test:test@${names.join(',')}`;
     const queue = 'redis://test:test@127.0.0.1:6404';
     const launched = async (settings: Record<string, string>): Promise<Service> => {
