@@ -88,12 +88,28 @@ export function loadPlanted({ changes }: Planted): (name: string) => Script {
   return (name) => scriptOf(name, planted.get(name) ?? scriptText(name));
 }
 
-/** Returns a function that rewrites the statements which the fault changes; undefined if it changes none. */
-export function rewriteOf({ changes }: Planted): ((statement: string) => string) | undefined {
+/** Changes of a fault to the statements that Postgres is sent. */
+export interface Rewrite {
+  /** Returns a statement as the fault has it. */
+  change(statement: string): string;
+  /** Patterns that no statement had so far: such a fault is out of date. */
+  unmet(): string[];
+}
+
+/** Returns the changes of the fault to statements; undefined if it changes none. */
+export function rewriteOf({ changes }: Planted): Rewrite | undefined {
   const rewritten = changes
     .filter(({ target }) => target === 'sql')
     .map(({ from, to }) => ({ pattern: new RegExp(from, 's'), to }));
   if (rewritten.length === 0) return undefined;
-  return (statement) =>
-    rewritten.reduce((text, { pattern, to }) => text.replace(pattern, () => to), statement);
+  const met = new Set<RegExp>();
+  return {
+    change: (statement) =>
+      rewritten.reduce((text, { pattern, to }) => {
+        if (!pattern.test(text)) return text;
+        met.add(pattern);
+        return text.replace(pattern, () => to);
+      }, statement),
+    unmet: () => rewritten.filter(({ pattern }) => !met.has(pattern)).map(({ pattern }) => pattern.source),
+  };
 }

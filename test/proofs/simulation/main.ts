@@ -129,13 +129,11 @@ async function findBroken(): Promise<boolean> {
   const builds = plantedFor('simulation').filter(({ name }) => name.includes(values.builds));
   const tasks = builds.map(({ name }) => ({ seed, histories, steps, copies, fault: name }));
   let missed = 0;
-  await runInWorkers(tasks, workers, ({ failure, histories: count }, { fault }) => {
-    if (failure === undefined) missed += 1;
-    console.log(
-      failure === undefined
-        ? `${fault}: NOT FOUND in ${count} histories`
-        : `${fault}: found in history ${count}, ${failure.message.slice(0, 120)}`,
-    );
+  await runInWorkers(tasks, workers, ({ failure, histories: count, unmet }, { fault }) => {
+    if (failure === undefined || unmet.length > 0) missed += 1;
+    if (unmet.length > 0) console.log(`${fault}: NOT PLANTED, no statement has ${unmet.join(' and ')}`);
+    else if (failure === undefined) console.log(`${fault}: NOT FOUND in ${count} histories`);
+    else console.log(`${fault}: found in history ${count}, ${failure.message.slice(0, 120)}`);
     return true;
   });
   console.log(`${builds.length - missed} of ${builds.length} broken builds were found`);

@@ -68,6 +68,8 @@ export interface Simulated {
   readonly decisions: number;
   readonly commands: number;
   readonly failure: Failure | undefined;
+  /** Patterns of the planted fault that no statement had: it was not planted. */
+  readonly unmet: readonly string[];
 }
 
 export function openWorld(options: WorldOptions, fault?: Planted): Promise<World> {
@@ -75,8 +77,7 @@ export function openWorld(options: WorldOptions, fault?: Planted): Promise<World
   if (fault.changes.length === 0 && SABOTAGE[fault.name] === undefined)
     throw new Error(`nothing is planted: ${fault.name}`);
   const load = loadPlanted(fault);
-  const rewriteSql = rewriteOf(fault);
-  return World.open({ ...options, load: (name) => onSimulatedClock(load(name)), rewriteSql });
+  return World.open({ ...options, load: (name) => onSimulatedClock(load(name)), rewrite: rewriteOf(fault) });
 }
 
 export async function simulate(options: SimulationOptions): Promise<Simulated> {
@@ -95,9 +96,9 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     const { message } = shortest.violation!;
     const copies = world.replication?.servers.length ?? 1;
     const failure = { seed, copies, steps, message, decisions: shortest.decisions };
-    return { histories: done + 1, decisions, commands, failure };
+    return { histories: done + 1, decisions, commands, failure, unmet: world.unmet };
   }
-  return { histories, decisions, commands, failure: undefined };
+  return { histories, decisions, commands, failure: undefined, unmet: world.unmet };
 }
 
 /** Replays decisions that a failure has printed. */

@@ -75,6 +75,8 @@ export interface TaskResult {
   /** Processor time of this process, its Redis and its Postgres. */
   readonly used: UsedSeconds;
   readonly failure: Failure | undefined;
+  /** Patterns of the planted fault that no statement had. */
+  readonly unmet: readonly string[];
 }
 
 const MAX_REPLAYS = 400;

@@ -17,11 +17,12 @@ import { openLedger } from '../../../src/ledger/index.ts';
 import type { Script } from '../../../src/redis/lua.ts';
 import { limit, movement, spec } from '../../engine/fixture.ts';
 import { WRITTEN_TABLES } from '../../ledger/tables.ts';
+import type { Rewrite } from '../../planted/planted.ts';
 import { openRedis } from '../../support/redis-server.ts';
 import { Journal } from './journal.ts';
 import { type Entry, ReplicatedData } from './replicated-data.ts';
 import { Replication } from './replication.ts';
-import { type RewriteSql, Sessions } from './simulated-postgres.ts';
+import { Sessions } from './simulated-postgres.ts';
 import { CLOCK_KEY, loadOnSimulatedClock, rememberScript } from './simulated-redis.ts';
 import { Switches } from './switches.ts';
 import { BEGINNING_MS } from './virtual-time.ts';
@@ -53,7 +54,7 @@ export interface WorldOptions {
   readonly freshDatabase: () => Promise<string>;
   /** Loads the scripts; a broken build gives altered ones. */
   readonly load?: ((name: string) => Script) | undefined;
-  readonly rewriteSql?: RewriteSql | undefined;
+  readonly rewrite?: Rewrite | undefined;
   /** Number of the engine's copies; without copies by default. */
   readonly copies?: number | undefined;
 }
@@ -239,6 +240,11 @@ export class World {
     this.replication.reset(beginning, this.journal.last!.epoch);
   }
 
+  /** Patterns of the planted fault that no statement had. */
+  get unmet(): readonly string[] {
+    return this.#options.rewrite?.unmet() ?? [];
+  }
+
   #restore(pipeline: ChainableCommander): void {
     for (const { key, value } of this.#contents) pipeline.restore(key, 0, value);
   }
@@ -292,7 +298,7 @@ export class World {
     await this.#onDatabase(this.#options.databaseUrl, `create database ${name} template ${template}`);
     url.pathname = `/${name}`;
     this.databaseUrl = url.href;
-    this.sessions = new Sessions(url.href, this.#options.rewriteSql);
+    this.sessions = new Sessions(url.href, this.#options.rewrite?.change);
   }
 
   async #onDatabase(connectionString: string, statement: string): Promise<void> {
