@@ -411,7 +411,8 @@ describe('made-up places', function () {
         LARGE.map((value) => ({ ...needed(route), [size]: value })),
         [200, 400],
       );
-      expect(cost.rows).to.be.at.most(LARGE.length * largest.rows);
+      // The figures are those of the whole database, of which others may read a row meanwhile.
+      expect(cost.rows).to.be.at.most(LARGE.length * (largest.rows + 1));
       expect(cost.bytes).to.be.at.most(largest.bytes);
     });
 });
