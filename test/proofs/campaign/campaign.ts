@@ -188,9 +188,13 @@ async function openStage(
 ): Promise<OpenStage> {
   const { folder, release, replicas, seed, traders, perSecond, say } = options;
   let place = join(folder, name);
-  // A cluster with a violation is left as it is, and so is one that may have lost work when a run was killed.
+  // A cluster with a violation is left as it is, and so is one that may have lost work when a run was killed. Copies of
+  // the engine go by their ports, so a cluster that was closed in this run would find itself under other names.
   const isLeft = (): boolean =>
-    existsSync(join(place, VIOLATIONS)) || progress.isAbandoned(place) || hasLongJournal(place);
+    existsSync(join(place, VIOLATIONS)) ||
+    progress.isAbandoned(place) ||
+    progress.isUsed(place) ||
+    hasLongJournal(place);
   for (let turn = 2; isLeft(); turn += 1) place = join(folder, `${name}-${turn}`);
   mkdirSync(place, { recursive: true });
   const base: ClusterPlan = {
