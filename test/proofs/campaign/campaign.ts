@@ -180,6 +180,9 @@ interface OpenStage {
   close(keepsData: boolean): Promise<void>;
 }
 
+/** Folders in which this process has had a cluster. */
+const used = new Set<string>();
+
 async function openStage(
   options: CampaignOptions,
   fault: Fault,
@@ -193,9 +196,10 @@ async function openStage(
   const isLeft = (): boolean =>
     existsSync(join(place, VIOLATIONS)) ||
     progress.isAbandoned(place) ||
-    progress.isUsed(place) ||
+    used.has(place) ||
     hasLongJournal(place);
   for (let turn = 2; isLeft(); turn += 1) place = join(folder, `${name}-${turn}`);
+  used.add(place);
   mkdirSync(place, { recursive: true });
   const base: ClusterPlan = {
     folder: place,

@@ -64,8 +64,6 @@ export interface Progress {
   held(fault: string): readonly Held[];
   /** True when a run was killed in a round that may have lost work on the cluster in the folder. */
   isAbandoned(place: string): boolean;
-  /** True when this run has had a cluster in the folder. */
-  isUsed(place: string): boolean;
   note(entry: Omit<Held, 'entry'>): void;
   begin(entry: Omit<Begun, 'entry'>): void;
   close(): void;
@@ -79,16 +77,11 @@ export function openProgress(folder: string): Progress {
     .filter((entry) => entry.entry === 'begun')
     .filter(({ fault, round }) => !held.some((one) => one.fault === fault && one.rounds.includes(round)));
   const { write, close } = openLines<Held | Begun>(file);
-  const used = new Set<string>();
   return {
     held: (fault) => held.filter((one) => one.fault === fault),
     isAbandoned: (place) => abandoned.some((one) => one.place === place),
     note: (entry) => write({ entry: 'held', ...entry }),
-    isUsed: (place) => used.has(place),
-    begin(entry) {
-      used.add(entry.place);
-      write({ entry: 'begun', ...entry });
-    },
+    begin: (entry) => write({ entry: 'begun', ...entry }),
     close,
   };
 }
