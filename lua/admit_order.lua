@@ -21,7 +21,7 @@ Replies  { nothing_earlier } | { claimed, order reference } | { unchecked, time 
          { refused, code }
 ]]
 --- include engine_state
---- include claim
+--- include called_claim
 --- include admit
 --- include market_rules
 
@@ -41,17 +41,7 @@ local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 if ARGV.client_order_id ~= '' then
   if ARGV.filter_layout ~= found[4] then return { 'stale', 'filter' } end
-  local ended, value = find_claim(
-    KEYS.claims_0,
-    KEYS.claims_1,
-    KEYS.claim_filter,
-    ARGV.filter_offset,
-    ARGV.filter_last,
-    ARGV.filter_mask,
-    ARGV.claim,
-    tonumber(ARGV.checked_at),
-    state.time
-  )
+  local ended, value = find_called_claim(tonumber(ARGV.checked_at), state.time)
   if ended then return { ended, value } end
 end
 local rules = ARGV.market_version ~= '' and rules_of(ARGV.market_version, ARGV.symbol)

@@ -13,19 +13,9 @@ Replies  { claimed, value } | { unclaimed } when the id was never used | { unche
          { stale, filter }
 ]]
 --- include exact
---- include claim
+--- include called_claim
 
 if redis.call('HGET', KEYS.engine, 'filter') ~= ARGV.filter_layout then return { 'stale', 'filter' } end
-local ended, value = find_claim(
-  KEYS.claims_0,
-  KEYS.claims_1,
-  KEYS.claim_filter,
-  ARGV.filter_offset,
-  ARGV.filter_last,
-  ARGV.filter_mask,
-  ARGV.claim,
-  tonumber(ARGV.sealed),
-  LOOK_COUNTS_MS + tonumber(ARGV.sealed)
-)
+local ended, value = find_called_claim(tonumber(ARGV.sealed), LOOK_COUNTS_MS + tonumber(ARGV.sealed))
 if ended then return { ended, value } end
 return { 'unclaimed' }

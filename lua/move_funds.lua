@@ -34,7 +34,7 @@ Events   credited | debited | requested | confirmed | returned
 --- include balance_fields
 --- include engine_state
 --- include emit
---- include claim
+--- include called_claim
 --- include act
 --- define MAX_ATOMS '9223372036854775807' (2^63 - 1, the most that HINCRBY takes)
 
@@ -61,34 +61,17 @@ local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 local time = event_time(state)
 if ARGV.filter_layout ~= found[2] then return { 'stale', 'filter' } end
-local ended, block = find_claim(
-  KEYS.claims_0,
-  KEYS.claims_1,
-  KEYS.claim_filter,
-  ARGV.filter_offset,
-  ARGV.filter_last,
-  ARGV.filter_mask,
-  ARGV.claim,
-  tonumber(ARGV.checked_at),
-  state.time
-)
+local ended, block = find_called_claim(tonumber(ARGV.checked_at), state.time)
 if ended then return { ended, block } end
 local taken = found[4]
 if taken and (kind == 'returned' or string.sub(taken, 1, #ARGV.taker) ~= ARGV.taker) then
   return { 'refused', 'PAYMENT_UNDER_WAY' }
 end
 if ARGV.reversal ~= '' then
-  if redis.call('HGET', KEYS.claims_0, ARGV.reversal) or redis.call('HGET', KEYS.claims_1, ARGV.reversal) then
-    return { 'refused', 'ALREADY_REVERSED' }
-  end
+  if recent_claim(ARGV.reversal) then return { 'refused', 'ALREADY_REVERSED' } end
   if not is_recent(tonumber(ARGV.checked_at), state.time) then return { 'unchecked', text(state.time) } end
 end
-if
-  ARGV.request ~= ''
-  and not redis.call('HGET', KEYS.claims_0, ARGV.request)
-  and not redis.call('HGET', KEYS.claims_1, ARGV.request)
-  and not is_recent(tonumber(ARGV.checked_at), state.time)
-then
+if ARGV.request ~= '' and not recent_claim(ARGV.request) and not is_recent(tonumber(ARGV.checked_at), state.time) then
   return { 'unchecked', text(state.time) }
 end
 

@@ -25,7 +25,7 @@ Events   withdrawal_taken | withdrawal_released
 ]]
 --- include engine_state
 --- include emit
---- include claim
+--- include called_claim
 --- include act
 --- define LONGEST_TAKE_MS 604800000 (7 days, as the refusal NO_TIME_OF_TAKE says)
 
@@ -40,23 +40,9 @@ if taken and string.sub(taken, 1, #ARGV.taker) ~= ARGV.taker then return { 'refu
 if (taken or '') == take then return { 'unchanged' } end
 
 if not taken then
-  local ended, block = find_claim(
-    KEYS.claims_0,
-    KEYS.claims_1,
-    KEYS.claim_filter,
-    ARGV.filter_offset,
-    ARGV.filter_last,
-    ARGV.filter_mask,
-    ARGV.claim,
-    tonumber(ARGV.checked_at),
-    state.time
-  )
+  local ended, block = find_called_claim(tonumber(ARGV.checked_at), state.time)
   if ended then return { ended, block } end
-  if
-    not redis.call('HGET', KEYS.claims_0, ARGV.request)
-    and not redis.call('HGET', KEYS.claims_1, ARGV.request)
-    and not is_recent(tonumber(ARGV.checked_at), state.time)
-  then
+  if not recent_claim(ARGV.request) and not is_recent(tonumber(ARGV.checked_at), state.time) then
     return { 'unchecked', text(state.time) }
   end
   if found[3] then return { 'refused', 'CUSTODY_HOLD' } end

@@ -18,16 +18,21 @@ end
 -- True when a look into Postgres counts.
 local function is_recent(checked_at, time) return time - checked_at < LOOK_COUNTS_MS end
 
+-- Returns what the claim of an id stands for, while Redis remembers it.
+local function recent_claim(field)
+  return redis.call('HGET', KEYS.claims_0, field) or redis.call('HGET', KEYS.claims_1, field)
+end
+
 -- Returns nil and the block with the id's bits when the id is free. Otherwise returns 'claimed' and the reference, or
 -- 'unchecked' and the time: only Postgres may know the id, and the caller has not looked there in the last five
 -- minutes. A caller who has looked may have found the id in a sealed filter, which scripts do not read. Redis forgets an
 -- id ten minutes after Postgres has it, so an id that Postgres did not know then is still in Redis now. `time` is that
 -- of the last event: it never runs backwards, and both intervals are measured by it. By the server's clock, which may
 -- step ahead and back, an id could be forgotten while an earlier look still counts.
-local function find_claim(claims_0, claims_1, filter, first, last, mask, field, checked_at, time)
+local function find_claim(filter, first, last, mask, field, checked_at, time)
   local block, is_marked = marked_block(filter, first, last, mask)
   if is_marked or checked_at > 0 then
-    local known = redis.call('HGET', claims_0, field) or redis.call('HGET', claims_1, field)
+    local known = recent_claim(field)
     if known then return 'claimed', known end
     if not is_recent(checked_at, time) then return 'unchecked', text(time) end
   end

@@ -135,8 +135,7 @@ local function place_fast(bytes)
     if layout ~= filter_in_force or claimed[digest] then return nil end
     local ended
     filter_key, claim_field = KEYS[FIRST_FILTER + filter], digest
-    ended, block =
-      find_claim(KEYS.claims_0, KEYS.claims_1, filter_key, first, last, mask, digest, checked_at, state.time)
+    ended, block = find_claim(filter_key, first, last, mask, digest, checked_at, state.time)
     if ended then return nil end
   end
   local pays, terms = amounts_of(KEYS[QUOTE - side]), string.sub(bytes, 1, TERMS_BYTES + #client_id)

@@ -14,17 +14,8 @@ local function admit_order(order)
     if layout ~= filter_in_force then return STALE, 'filter' end
     local known = claimed[claim.field]
     if known then return CLAIMED, known end
-    local ended, block = find_claim(
-      KEYS.claims_0,
-      KEYS.claims_1,
-      claim.filter,
-      claim.first,
-      claim.last,
-      claim.mask,
-      claim.field,
-      claim.checked_at,
-      state.time
-    )
+    local ended, block =
+      find_claim(claim.filter, claim.first, claim.last, claim.mask, claim.field, claim.checked_at, state.time)
     if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, block end
     claim.block = block
   end

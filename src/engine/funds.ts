@@ -12,12 +12,13 @@ import {
   writeTake,
 } from '../domain/withdrawal-states.ts';
 import type { EngineAssets } from './assets.ts';
-import { checkedAtMs, type EngineMoment, movementClaim, reversalClaim } from './claims.ts';
+import { type Claim, checkedAtMs, type EngineMoment, movementClaim, reversalClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { actText, readMovement } from './event-codec.ts';
-import { scriptClaim } from './filter-layout.ts';
+import { type ScriptClaim, scriptClaim } from './filter-layout.ts';
 import { balancesKey, KEYS, takenField } from './keys.ts';
+import type { Stale } from './outcomes.ts';
 import { MOVE_FUNDS, READ_BALANCES, TAKE_WITHDRAWAL } from './scripts.ts';
 
 /** Most atoms of an asset's supply, and so of any balance: sums stay inside 64 bits. */
@@ -40,6 +41,12 @@ type Movement =
 
 /** A pending withdrawal, by its request. */
 type Requested = Pick<AccountMoved, 'reference' | 'wallet' | 'asset'>;
+
+/** What scripts read of a claim, and of the moment of its call. */
+interface CalledClaim extends ScriptClaim {
+  readonly epoch: number;
+  readonly checkedAt: number;
+}
 
 type Taking =
   | { readonly outcome: 'changed' | 'unchanged' }
@@ -75,15 +82,10 @@ export class EngineFunds {
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
     const record = movementRecord(movement);
-    let epoch = 0;
-    const reply = await this.#core.whileCurrent(async () => {
-      epoch = this.#core.lifecycle.epoch;
-      const { filter, timeMs } = await this.#core.filter.lookInSealed(id);
-      const checkedAt = checkedAtMs(checked, this.#core.lifecycle);
-      if (timeMs !== null && checkedAt === 0) return { outcome: 'unchecked', timeMs } as const;
-      return this.#core.scripts.run(MOVE_FUNDS, {
+    const { reply, epoch } = await this.#whileClaimed(id, checked, (claim) =>
+      this.#core.scripts.run(MOVE_FUNDS, {
         balances: balancesKey(asset),
-        epoch,
+        ...claim,
         kind,
         wallet: walletBytes(wallet),
         asset,
@@ -91,15 +93,13 @@ export class EngineFunds {
         scale: scale ?? '',
         maxSupply: (SUPPLY_LIMIT - amountAtoms).toString(),
         record,
-        checkedAt,
-        ...scriptClaim(id, filter),
         reversal: reverses === undefined ? '' : reversalClaim(reverses, kind).field,
         request: endsWithdrawal(kind) ? movementClaim('requested', reference).field : '',
         taken: endsWithdrawal(kind) ? takenField(reference) : '',
         taker: beginningOfTakes(takenBy),
         act: actText(act),
-      });
-    });
+      }),
+    );
     switch (reply.outcome) {
       case 'claimed':
         return { outcome: 'claimed', movement: claimedMovement(kind, reply.record) };
@@ -137,29 +137,42 @@ export class EngineFunds {
     checked?: EngineMoment,
   ): Promise<Taking> {
     const id = movementClaim('confirmed', reference);
+    const { reply, epoch } = await this.#whileClaimed(id, checked, (claim) =>
+      this.#core.scripts.run(TAKE_WITHDRAWAL, {
+        ...claim,
+        field: takenField(reference),
+        ...asked,
+        wallet: walletBytes(wallet),
+        detail: JSON.stringify({ reference, wallet, asset, ...detail }),
+        request: movementClaim('requested', reference).field,
+        act: actText(act),
+      }),
+    );
+    if (reply.outcome === 'claimed')
+      return { outcome: 'claimed', movement: claimedMovement('confirmed', reply.record) };
+    if (reply.outcome === 'unchecked')
+      return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
+    return reply;
+  }
+
+  /**
+   * Runs a script with a claim, unless a sealed filter may have its id and Postgres was not asked.
+   * @param run is given what the script reads of the claim, and of the moment
+   */
+  async #whileClaimed<Reply>(
+    id: Claim,
+    checked: EngineMoment | undefined,
+    run: (claim: CalledClaim) => Promise<Reply | Stale>,
+  ) {
     let epoch = 0;
     const reply = await this.#core.whileCurrent(async () => {
       epoch = this.#core.lifecycle.epoch;
       const { filter, timeMs } = await this.#core.filter.lookInSealed(id);
       const checkedAt = checkedAtMs(checked, this.#core.lifecycle);
       if (timeMs !== null && checkedAt === 0) return { outcome: 'unchecked', timeMs } as const;
-      return this.#core.scripts.run(TAKE_WITHDRAWAL, {
-        epoch,
-        field: takenField(reference),
-        ...asked,
-        wallet: walletBytes(wallet),
-        detail: JSON.stringify({ reference, wallet, asset, ...detail }),
-        checkedAt,
-        ...scriptClaim(id, filter),
-        request: movementClaim('requested', reference).field,
-        act: actText(act),
-      });
+      return run({ epoch, checkedAt, ...scriptClaim(id, filter) });
     });
-    if (reply.outcome === 'claimed')
-      return { outcome: 'claimed', movement: claimedMovement('confirmed', reply.record) };
-    if (reply.outcome === 'unchecked')
-      return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
-    return reply;
+    return { reply, epoch };
   }
 
   /** Returns who took a withdrawal; null for nobody. */

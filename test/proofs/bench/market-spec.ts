@@ -1,18 +1,6 @@
 /** The rules of every market of the bench. */
 
 import type { MarketSpec } from '../../../src/domain/market-rules.ts';
+import { marketSpec as plainSpec } from '../../support/market-spec.ts';
 
-export const marketSpec = (symbol: string): MarketSpec => ({
-  symbol,
-  status: 'active',
-  sellEnabled: true,
-  visible: true,
-  feeBps: 10,
-  tickSize: '0.01',
-  sizeStep: '0.0001',
-  minOrderSize: null,
-  maxOrderSize: null,
-  selfTrade: 'expire_taker',
-  referencePrice: null,
-  networkId: '1',
-});
+export const marketSpec = (symbol: string): MarketSpec => plainSpec(symbol, { sizeStep: '0.0001' });

@@ -13,6 +13,7 @@ import type { EngineEvent, EventBody } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import { composeMarket } from '../../../src/domain/market-rules.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
+import { marketSpec } from './market-spec.ts';
 import type { ReadSubject } from './read-plans.ts';
 
 /** Default number of wallets. */
@@ -31,25 +32,7 @@ const QUOTE = { symbol: 'USDC', scale: 6 };
 const BASES = ['ETH', 'BTC', 'SOL', 'XRP'].map((symbol) => ({ symbol, scale: 9 }));
 
 const MARKETS: readonly Market[] = BASES.map((base, number) => ({
-  ...composeMarket(
-    {
-      symbol: `${base.symbol}/USDC`,
-      status: 'active',
-      sellEnabled: true,
-      visible: true,
-      feeBps: 10,
-      tickSize: '0.01',
-      sizeStep: '0.0001',
-      minOrderSize: null,
-      maxOrderSize: null,
-      selfTrade: 'expire_taker',
-      referencePrice: null,
-      networkId: '1',
-    },
-    number,
-    base,
-    QUOTE,
-  ),
+  ...composeMarket(marketSpec(`${base.symbol}/USDC`), number, base, QUOTE),
   version: 1,
 }));
 
