@@ -2,8 +2,8 @@
 
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
-import type { OperatorKey } from '../domain/operator-rights.ts';
-import { formatScaled, parseDecimal, toScaled } from '../domain/units.ts';
+import { type OperatorKey, OTHER_ASSETS } from '../domain/operator-rights.ts';
+import { formatScaled, parseDecimal, toScaledDown } from '../domain/units.ts';
 import { checkSameMovement, EventRefused } from '../engine/index.ts';
 import type { CappedAmount } from '../ledger/index.ts';
 import {
@@ -83,12 +83,13 @@ async function reserve(
   { name, caps }: Pick<OperatorKey, 'name' | 'caps'>,
   movements: readonly ScaledMovement[],
 ): Promise<Map<ScaledMovement, Cap>> {
+  if (Object.keys(caps).length === 0) return new Map();
   const amounts = movements.flatMap((movement) => {
     const { kind, reference, asset, amountAtoms: atoms, scale } = movement;
-    const cap = caps[asset];
+    const cap = caps[asset] ?? caps[OTHER_ASSETS] ?? '0';
     // An amount that is not positive, or beyond every balance, is refused by the engine.
-    if (cap === undefined || atoms <= 0n || atoms >= 2n ** 63n) return [];
-    const capAtoms = toScaled(parseDecimal(cap)!, scale) ?? 0n;
+    if (atoms <= 0n || atoms >= 2n ** 63n) return [];
+    const capAtoms = toScaledDown(parseDecimal(cap)!, scale);
     return [[movement, { kind, reference, asset, atoms, capAtoms }] as const];
   });
   if (amounts.length === 0) return new Map();

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
-import type { OperatorKey, OperatorRight } from '../domain/operator-rights.ts';
+import { type OperatorKey, type OperatorRight, OTHER_ASSETS } from '../domain/operator-rights.ts';
 import { type Decimal, formatDecimal, isPositive } from '../domain/units.ts';
 import { atomsOf, findAsset } from './movements.ts';
 import type { Servers } from './servers.ts';
@@ -16,7 +16,7 @@ const digestOf = (key: string): Buffer => createHash('sha256').update(key).diges
 export interface NewKey {
   readonly name: string;
   readonly rights: readonly OperatorRight[];
-  /** Most that the key may move in a day (UTC), by asset. */
+  /** Most that the key may move in a day (UTC), by asset or `OTHER_ASSETS`. */
   readonly caps: ReadonlyMap<string, Decimal>;
 }
 
@@ -38,7 +38,7 @@ export async function createKey(
   for (const [symbol, cap] of caps) {
     if (!isPositive(cap))
       throw new OperatorRefusal('INVALID_AMOUNT', `the cap of ${symbol} must be positive`);
-    atomsOf(cap, await findAsset(engine, symbol));
+    if (symbol !== OTHER_ASSETS) atomsOf(cap, await findAsset(engine, symbol));
   }
   const known = (await ledger.keys.all()).some((one) => one.name === name);
   if (known) throw keyExists(name);

@@ -1,6 +1,18 @@
 /** Rights of the keys that open the routes for operators. */
 
-export const OPERATOR_RIGHTS = ['read', 'credit', 'debit', 'hold', 'market', 'pause'] as const;
+export const OPERATOR_RIGHTS = [
+  'read',
+  'credit',
+  'debit',
+  'pay',
+  'hold',
+  'market',
+  'close',
+  'pause',
+] as const;
+
+/** Stands in caps for every asset that has none of its own. */
+export const OTHER_ASSETS = '*';
 
 export type OperatorRight = (typeof OPERATOR_RIGHTS)[number];
 
@@ -8,7 +20,10 @@ export type OperatorRight = (typeof OPERATOR_RIGHTS)[number];
 export interface OperatorKey {
   readonly name: string;
   readonly rights: readonly OperatorRight[];
-  /** Most that the key may move in a day (UTC), by asset, as decimals. */
+  /**
+   * Most that the key may move in a day (UTC), by asset, as decimals. A key without any cap has no limit; one with a cap
+   * moves nothing of an asset that has none.
+   */
   readonly caps: Readonly<Record<string, string>>;
   readonly createdAtMs: number;
   readonly revokedAtMs: number | null;

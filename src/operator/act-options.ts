@@ -10,11 +10,15 @@ export interface ActOptions {
   reason?: string | undefined;
 }
 
+const REASON = '--reason <text>';
+
 /** Adds the options of a command that changes something. */
-export const withAct = (command: Command): Command =>
-  command
-    .option('--by <name>', "name of who does this (default: the system's user)", readOperator)
-    .option('--reason <text>', `reason that acts show later (default: ${NO_REASON})`, readReason);
+export function withAct(command: Command, needsReason = false): Command {
+  command.option('--by <name>', "name of who does this (default: the system's user)", readOperator);
+  return needsReason
+    ? command.requiredOption(REASON, 'reason that acts show later', readReason)
+    : command.option(REASON, `reason that acts show later (default: ${NO_REASON})`, readReason);
+}
 
 function systemUser(): string {
   try {

@@ -23,9 +23,9 @@ function readRights(text: string): OperatorRight[] {
 type Caps = ReadonlyMap<string, Decimal>;
 
 function readCap(text: string, earlier: Caps = new Map()): Caps {
-  const [, asset, amount] = /^([A-Z0-9]{1,16})=([^/]+)\/day$/.exec(text) ?? [];
+  const [, asset, amount] = /^([A-Z0-9]{1,16}|\*)=([^/]+)\/day$/.exec(text) ?? [];
   if (asset === undefined || amount === undefined)
-    throw new InvalidArgumentError('A cap is like USDC=100000/day.');
+    throw new InvalidArgumentError('A cap is like USDC=100000/day, or *=1000/day for every other asset.');
   if (earlier.has(asset)) throw new InvalidArgumentError(`${asset} has a cap already.`);
   return new Map([...earlier, [asset, readDecimal(amount)]]);
 }
@@ -70,7 +70,7 @@ const createVerb: WorkingVerb = {
       .option('--cap <limit>', 'most that the key may move in a day (UTC), like USDC=100000/day', readCap)
       .addHelpText(
         'after',
-        '\nThe key is printed once and kept nowhere. Deposits and withdrawals count to a cap together. Repeat --cap for more\nassets; an asset without a cap has no limit.',
+        '\nThe key is printed once and kept nowhere. Deposits and withdrawals count to a cap together. Repeat --cap for more\nassets. A key with a cap moves nothing of other assets; *=1000/day gives each of them a cap of its own.',
       )
       .description('make a key and print it'),
   work:

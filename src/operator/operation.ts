@@ -156,7 +156,7 @@ export function addNoun(program: Command, perform: RunCommand, { name, descripti
       const command = noun.command(verb.verb, { isDefault: verb.isDefault ?? false });
       const workOf = verb.work ?? running(part as Operation, verb);
       verb
-        .describe(isAct ? withAct(command) : command)
+        .describe(isAct ? withAct(command, verb.needsReason) : command)
         .action((...given: unknown[]) => perform(workOf(...(given as never[]))));
     }
   }

@@ -30,6 +30,8 @@ export interface Verb {
   readonly verb: string;
   /** The verb of a noun that is given without one. */
   readonly isDefault?: boolean;
+  /** The command of an act whose --reason cannot be left out: it touches money or an account without a reference. */
+  readonly needsReason?: true;
   /** Adds arguments, options and texts. */
   readonly describe: (command: Command) => Command;
 }

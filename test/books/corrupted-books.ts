@@ -59,7 +59,7 @@ async function moveByKey(fixture: OperatorFixture): Promise<void> {
 async function openFullFixture(): Promise<OperatorFixture> {
   const fixture = await openBusyFixture({ claimFilterBytes: FILTER_BYTES });
   await fixture.ask('account', 'credit', OTHER_MAKER, 'ETH', '10', '--reference', 'other maker');
-  await fixture.ask('account', 'hold', HELD);
+  await fixture.ask('account', 'hold', HELD, '--reason', 'a test');
   for (const reference of ['paid later', 'not paid yet'])
     await fixture.ask('withdrawal', 'request', MAKER, 'USDC', '1', '--reference', reference);
   await fixture.ask('withdrawal', 'confirm', 'paid later', '--txid', '0x1');

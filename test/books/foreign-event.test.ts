@@ -40,7 +40,7 @@ describe('books: an entry that was added to the stream by hand', function () {
   };
 
   const expectRefused = async (): Promise<void> => {
-    for (const command of [['trading', 'pause'], CREDIT]) {
+    for (const command of [['trading', 'pause', '--reason', 'a test'], CREDIT]) {
       const { status, stderr } = await fixture.run(...command);
       expect([status, stderr], command[0]).to.deep.equal([
         1,

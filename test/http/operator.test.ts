@@ -8,6 +8,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import request, { type Response } from 'supertest';
 import { reconcile } from '../../src/books/reconcile/index.ts';
+import { OPERATOR_RIGHTS } from '../../src/domain/operator-rights.ts';
 import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { getEntries } from '../../src/operator/operations/reports.ts';
@@ -50,7 +51,7 @@ describe('the routes for operators', () => {
         wakeSettlement: () => undefined,
       });
     apps = [appOn(ledger), appOn(other)];
-    master = await keyOf('master', 'read,credit,debit,hold,market,pause');
+    master = await keyOf('master', OPERATOR_RIGHTS.join(','));
   });
   after(async () => {
     await other.close();
@@ -100,6 +101,50 @@ describe('the routes for operators', () => {
     expect((await get('/status', creditor)).status).to.equal(403);
     const [refused] = await book([movement('never', { kind: 'withdrawal' })], creditor);
     expect(refused).to.include({ status: 403, code: 'FORBIDDEN' });
+  });
+
+  it('need a right of its own to pay withdrawals, and one to close months', async () => {
+    const all = (without: string) => OPERATOR_RIGHTS.filter((right) => right !== without).join(',');
+    const payer = await keyOf('payer', 'pay');
+    const closer = await keyOf('closer', 'close');
+    const neverPays = await keyOf('never-pays', all('pay'));
+    const neverCloses = await keyOf('never-closes', all('close'));
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const asked = { reference: 'none', wallet: ALICE, asset: 'USDC', amount: '1', reason };
+    const steps = [
+      ['/withdrawals/none/take', { by: 'one', until }],
+      ['/withdrawals/none/release', { reason }],
+      ['/withdrawals/none/confirm', { txid: '0x1' }],
+      ['/withdrawals/none/return', { reason }],
+    ] as const;
+    for (const [path, body] of steps) {
+      expect((await post(path, body, neverPays)).body.code, path).to.equal('FORBIDDEN');
+      expect((await post(path, body, payer)).body.code, path).to.equal('UNKNOWN_WITHDRAWAL');
+    }
+    const month = { month: '2999-01', reason };
+    expect((await post('/closings', month, neverCloses)).body.code).to.equal('FORBIDDEN');
+    expect((await post('/closings', month, closer)).body.code).to.equal('MONTH_NOT_OVER');
+    for (const key of [payer, closer])
+      expect((await post('/withdrawals', asked, key)).body.code).to.equal('FORBIDDEN');
+    expect((await get('/withdrawals/none', payer)).body.code).to.equal('UNKNOWN_WITHDRAWAL');
+    expect((await get('/closings', closer)).status).to.equal(200);
+  });
+
+  it('move nothing of an asset that a key with a cap does not name, unless it has one for all others', async () => {
+    const vault = await keyOf('vault', 'credit,debit', '--cap', 'USDC=10/day');
+    const wide = await keyOf('wide', 'credit', '--cap', 'USDC=10/day', '--cap', '*=2.5/day');
+    const wallet = WALLET('7');
+    await fixture.ask('asset', 'set', 'YEN', '--scale', '0');
+    const yen = (reference: string, amount: string) => movement(reference, { wallet, asset: 'YEN', amount });
+    const codes = (results: { status: number; code?: string }[]) =>
+      results.map(({ status, code }) => code ?? status);
+    expect(
+      codes(await book([yen('v-1', '1'), movement('v-2', { wallet, amount: '10' })], vault)),
+    ).to.deep.equal(['CAP_EXCEEDED', 201]);
+    expect(codes(await book([yen('w-1', '2')], wide))).to.deep.equal([201]);
+    expect(codes(await book([yen('w-2', '1')], wide))).to.deep.equal(['CAP_EXCEEDED']);
+    expect(codes(await book([movement('w-3', { wallet, amount: '10' })], wide))).to.deep.equal([201]);
+    expect(await sumOf(wallet)).to.equal('20');
   });
 
   it('reject a revoked key on every replica', async () => {
@@ -332,7 +377,7 @@ describe('the routes for operators', () => {
       let second: string;
 
       before(async () => {
-        second = await keyOf('second', 'debit');
+        second = await keyOf('second', 'pay');
         await book([movement('workers', { wallet: CAROL, amount: '100' })]);
       });
 

@@ -130,11 +130,13 @@ describe('operator: accounts', () => {
     const confirm = ['withdrawal', 'confirm', 'slow', '--txid', '0x1'];
     expect(await fixture.ask(...confirm)).to.include({ state: 'confirmed', txid: '0x1' });
     expect(await fixture.ask(...confirm)).to.include({ duplicate: true });
-    expect((await fixture.run('withdrawal', 'return', 'slow')).stderr).to.equal(
+    expect((await fixture.run('withdrawal', 'return', 'slow', '--reason', 'a test')).stderr).to.equal(
       'REFERENCE_CONFLICT: the withdrawal slow was confirmed before, paid by 0x1\n',
     );
-    expect(await fixture.refuse('withdrawal', 'return', 'none')).to.equal('UNKNOWN_WITHDRAWAL');
-    expect((await fixture.run('withdrawal', 'return', 'wrong')).stdout).to.equal(
+    expect(await fixture.refuse('withdrawal', 'return', 'none', '--reason', 'a test')).to.equal(
+      'UNKNOWN_WITHDRAWAL',
+    );
+    expect((await fixture.run('withdrawal', 'return', 'wrong', '--reason', 'a test')).stdout).to.equal(
       `withdrawal wrong of 1 ETH for ${wallet} is returned\n`,
     );
     await fixture.settle();
@@ -199,7 +201,7 @@ describe('operator: accounts', () => {
   });
 
   it('puts an account on hold and releases it', async () => {
-    const held = await fixture.ask('account', 'hold', ALICE);
+    const held = await fixture.ask('account', 'hold', ALICE, '--reason', 'a test');
     expect(held).to.include({ wallet: ALICE, held: true, count: 2 });
     expect(held.cancelled.map(({ status }: { status: string }) => status)).to.have.members([
       'cancelled',
@@ -209,8 +211,14 @@ describe('operator: accounts', () => {
     expect(await fixture.refuse(...debit(ALICE, 'USDC', '1', '--reference', 'held'))).to.equal(
       'CUSTODY_HOLD',
     );
-    expect(await fixture.ask('account', 'hold', ALICE)).to.include({ held: true, count: 0 });
-    expect(await fixture.ask('account', 'release', ALICE)).to.deep.equal({ wallet: ALICE, held: false });
+    expect(await fixture.ask('account', 'hold', ALICE, '--reason', 'a test')).to.include({
+      held: true,
+      count: 0,
+    });
+    expect(await fixture.ask('account', 'release', ALICE, '--reason', 'a test')).to.deep.equal({
+      wallet: ALICE,
+      held: false,
+    });
     await fixture.ask(...debit(ALICE, 'USDC', '1', '--reference', 'held'));
   });
 
@@ -279,11 +287,28 @@ describe('operator: accounts', () => {
     });
 
     it("names the system's user, and says that no reason was given", async () => {
-      await fixture.ask('account', 'hold', WALLET('e'));
+      await fixture.ask(...credit(WALLET('e'), 'USDC', '1', '--reference', 'act without a reason'));
       expect((await acts('--wallet', WALLET('e'))).at(-1)).to.include({
         by: userInfo().username,
         reason: 'not given',
       });
+    });
+
+    it('requires a reason where money or an account is touched without a reference of its own', async () => {
+      for (const command of [
+        ['account', 'hold', BOB],
+        ['account', 'release', BOB],
+        ['order', 'void', '0'.repeat(34)],
+        ['market', 'clear', MARKET],
+        ['trading', 'pause'],
+        ['trading', 'resume'],
+        ['withdrawal', 'return', 'slow'],
+        debit(BOB, 'USDC', '1', '--reference', 'unexplained', '--reverses', 'wrong'),
+      ]) {
+        const { status, stderr } = await fixture.run(...command);
+        expect([status, stderr.includes('--reason')], command.join(' ')).to.deep.equal([2, true]);
+      }
+      expect((await fixture.ask('account', 'show', BOB)).held).to.equal(false);
     });
 
     it('rejects names and reasons that are too long', async () => {
@@ -314,9 +339,10 @@ describe('operator: accounts', () => {
           ['NO_REVERSAL', wallet, 'ETH', '5.1', '--reverses', 'wrong'],
           ['INVALID_REFERENCE', wallet, 'ETH', '5', '--reverses', ''],
         ] as const)
-          expect(await fixture.refuse(...debit(...rest, '--reference', 'mend')), rest.join(' ')).to.equal(
-            code,
-          );
+          expect(
+            await fixture.refuse(...reversal(...debit(...rest, '--reference', 'mend'))),
+            rest.join(' '),
+          ).to.equal(code);
       } finally {
         await settling.stop();
       }
@@ -347,7 +373,7 @@ describe('operator: accounts', () => {
     it('finds a reversal in Postgres when Redis has forgotten it', async () => {
       await fixture.settle();
       for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
-      const late = debit(wallet, 'ETH', '1', '--reference', 'mend late', '--reverses', 'wrong');
+      const late = reversal(...debit(wallet, 'ETH', '1', '--reference', 'mend late', '--reverses', 'wrong'));
       expect(await fixture.refuse(...late)).to.equal('ALREADY_REVERSED');
       const { movements } = await fixture.ask(
         'ledger',
@@ -377,7 +403,7 @@ describe('operator: accounts', () => {
         wallet,
       );
       const again = debit(wallet, 'ETH', '2', '--reference', movements[1].reference);
-      expect(await fixture.ask(...again, '--reverses', 'wrong')).to.include({ duplicate: true });
+      expect(await fixture.ask(...reversal(...again, '--reverses', 'wrong'))).to.include({ duplicate: true });
       expect(await fixture.refuse(...again)).to.equal('REFERENCE_CONFLICT');
       const { checks } = await fixture.ledger.checks.run(() => undefined, []);
       expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);

@@ -156,7 +156,7 @@ describe('operator: the command line', () => {
 
     it('are opened once, and closed also after a refusal', async () => {
       await fixture.run('market', 'list');
-      await fixture.run('market', 'clear', 'NO/SUCH');
+      await fixture.run('market', 'clear', 'NO/SUCH', '--reason', 'a test');
       expect(fixture.opened).to.deep.equal({ times: 2, closed: 2 });
     });
 

@@ -79,6 +79,7 @@ describe('operator: keys', () => {
       ['--may', 'read,fly'],
       ['--may', 'debit', '--cap', 'USDC=5'],
       ['--may', 'debit', '--cap', 'USDC=5/day', '--cap', 'USDC=6/day'],
+      ['--may', 'debit', '--cap', '*=5/day', '--cap', '*=6/day'],
     ])
       expect((await fixture.run('key', 'create', 'refused', ...argv)).status).to.equal(2);
     expect(await fixture.refuse('key', 'revoke', 'nobody')).to.equal('UNKNOWN_KEY');

@@ -92,8 +92,8 @@ describe('operator: markets, assets, orders, switches', () => {
     ['a tick of 0', 'INVALID_MARKET', 'create', 'X/USDC', ...marketRules({ 'tick-size': '0' })],
     ['min above max', 'INVALID_MARKET', 'set', 'ETH/USDC', '--max-order-size', '0.001'],
     ['an unknown market', 'MARKET_NOT_FOUND', 'set', 'NO/SUCH', '--fee-bps', '1'],
-    ['to clear an unknown market', 'MARKET_NOT_FOUND', 'clear', 'NO/SUCH'],
-    ['to clear a market that trades', 'MARKET_NOT_HALTED', 'clear', 'ETH/USDC'],
+    ['to clear an unknown market', 'MARKET_NOT_FOUND', 'clear', 'NO/SUCH', '--reason', 'a test'],
+    ['to clear a market that trades', 'MARKET_NOT_HALTED', 'clear', 'ETH/USDC', '--reason', 'a test'],
   ] as const) {
     it(`rejects ${why}`, async () => {
       expect(await fixture.refuse('market', ...argv)).to.equal(code);
@@ -161,7 +161,7 @@ describe('operator: markets, assets, orders, switches', () => {
       'BOOK_NOT_EMPTY',
     );
     await fixture.ask('market', 'set', 'ETH/USDC', '--status', 'halted');
-    const cleared = await fixture.ask('market', 'clear', 'ETH/USDC');
+    const cleared = await fixture.ask('market', 'clear', 'ETH/USDC', '--reason', 'a test');
     expect(cleared).to.include({ market: 'ETH/USDC', count: 2 });
     expect(cleared.cancelled).to.deep.include({
       id: order.id,
@@ -171,16 +171,21 @@ describe('operator: markets, assets, orders, switches', () => {
       status: 'cancelled',
       reason: 'market_cleared',
     });
-    expect(await fixture.ask('market', 'clear', 'ETH/USDC')).to.include({ count: 0 });
+    expect(await fixture.ask('market', 'clear', 'ETH/USDC', '--reason', 'a test')).to.include({ count: 0 });
     await fixture.ask('market', 'set', 'ETH/USDC', '--status', 'delisted');
     await fixture.ask('market', 'set', 'ETH/USDC', '--status', 'active');
   });
 
   it('voids one live order', async () => {
     const { order } = await fixture.place({ wallet: WALLET(1) });
-    expect(await fixture.ask('order', 'void', order.id)).to.include({ id: order.id, status: 'failed' });
-    expect(await fixture.refuse('order', 'void', order.id)).to.equal('ORDER_NOT_FOUND');
-    expect(await fixture.refuse('order', 'void', 'nonsense')).to.equal('ORDER_NOT_FOUND');
+    expect(await fixture.ask('order', 'void', order.id, '--reason', 'a test')).to.include({
+      id: order.id,
+      status: 'failed',
+    });
+    expect(await fixture.refuse('order', 'void', order.id, '--reason', 'a test')).to.equal('ORDER_NOT_FOUND');
+    expect(await fixture.refuse('order', 'void', 'nonsense', '--reason', 'a test')).to.equal(
+      'ORDER_NOT_FOUND',
+    );
   });
 
   it('describes an asset for aggregators, part by part', async () => {
@@ -210,10 +215,10 @@ describe('operator: markets, assets, orders, switches', () => {
   });
 
   it('pauses trading and resumes it', async () => {
-    expect(await fixture.ask('trading', 'pause')).to.deep.equal({ paused: true });
+    expect(await fixture.ask('trading', 'pause', '--reason', 'a test')).to.deep.equal({ paused: true });
     await refuses('OPERATIONAL_PAUSED', () => fixture.place({ wallet: WALLET(1) }));
     expect((await fixture.ask('status')).engine).to.include({ paused: true });
-    expect(await fixture.ask('trading', 'resume')).to.deep.equal({ paused: false });
+    expect(await fixture.ask('trading', 'resume', '--reason', 'a test')).to.deep.equal({ paused: false });
     await fixture.place({ wallet: WALLET(1) });
   });
 

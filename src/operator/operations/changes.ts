@@ -70,7 +70,7 @@ export const getMovementChanges = operation({
     'Returns what came after a cursor, oldest first. Each change is told once, as long as each request sends the `cursor` of the reply before. Where there is none, the reply waits up to `wait` seconds for the next one. Without `after`, it has no changes and the present cursor.',
   method: 'GET',
   path: '/changes',
-  rights: ['read', 'credit', 'debit'],
+  rights: ['read', 'credit', 'debit', 'pay'],
   query: changesRequest,
   reply: z
     .strictObject({

@@ -66,7 +66,7 @@ export const postClosing = operation({
     '201 if the month is closed now, 200 if it was closed before: nothing changes then. After a lost answer, send the same request again.',
   method: 'POST',
   path: '/closings',
-  rights: ['market'],
+  rights: ['close'],
   body: z.strictObject({
     month: text
       .refine(isMonth, 'must be a month like 2026-11')
@@ -93,7 +93,7 @@ export const listClosings = operation({
   summary: 'Lists the closed months',
   method: 'GET',
   path: '/closings',
-  rights: ['read'],
+  rights: ['read', 'close'],
   reply: z
     .strictObject({ closings: z.array(closingSchema).describe('oldest first') })
     .register(replyNames, { id: 'Closings' }),

@@ -256,6 +256,7 @@ const clearOrders = operation({
   verbs: [
     {
       verb: 'clear',
+      needsReason: true,
       describe: (command) =>
         command
           .argument('<symbol>', 'market symbol, like ETH/USDC')
@@ -384,6 +385,7 @@ const voidOrder = operation({
   verbs: [
     {
       verb: 'void',
+      needsReason: true,
       describe: (command) =>
         command
           .argument('<id>', 'id of a live order, 34 hex digits')

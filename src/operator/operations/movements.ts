@@ -184,6 +184,8 @@ const movementVerb = (kind: keyof typeof SIDES): WorkingVerb => ({
     }
     if (wallet === undefined || asset === undefined || amount === undefined || reference === undefined)
       return command.error('error: wallet, asset, amount and --reference are required without --file');
+    if (reverses !== undefined && options.reason === undefined)
+      return command.error('error: --reverses requires --reason');
     const asked = { reference, ...(reverses !== undefined && { reverses }), kind, wallet, asset };
     return (services) => move(services, { ...asked, amount, act: actOf(options) });
   },

@@ -26,6 +26,7 @@ export const pauseTrading = operation({
   verbs: [
     {
       verb: 'pause',
+      needsReason: true,
       describe: (command) =>
         command.description('refuse new orders on all markets; cancels and withdrawals continue'),
       answer: ({ reply }) => shortResult('trading is paused', reply),
@@ -49,6 +50,7 @@ export const resumeTrading = operation({
   verbs: [
     {
       verb: 'resume',
+      needsReason: true,
       describe: (command) => command.description('accept new orders again'),
       answer: ({ reply }) => shortResult('trading goes on', reply),
     },

@@ -139,6 +139,7 @@ export const holdWallet = operation({
   verbs: [
     {
       verb: 'hold',
+      needsReason: true,
       describe: (command) =>
         command
           .argument('<wallet>', WALLET, readWallet)
@@ -167,6 +168,7 @@ export const releaseWallet = operation({
   verbs: [
     {
       verb: 'release',
+      needsReason: true,
       describe: (command) =>
         command.argument('<wallet>', WALLET, readWallet).description('release a wallet from hold'),
       input: (wallet: string) => ({ wallet }),

@@ -152,7 +152,7 @@ export const postTake = operation({
     'Take a withdrawal before it is paid. From then on nobody can return it, nobody else can take it, and `confirm` and `release` need the name in `by`. The same take again changes nothing; the same name of the same key may take it until another time. Later than `until` it is overdue, which an alert tells, and it is taken all the same: its payment may be under way.',
   method: 'POST',
   path: '/withdrawals/:reference/take',
-  rights: ['debit'],
+  rights: ['pay'],
   params: referenceRequest,
   body: z.strictObject({
     by: taker.describe('name of one worker or person, whom no other one shares'),
@@ -205,7 +205,7 @@ export const postRelease = operation({
     'Whoever calls it names the one who took it. Make sure first that no transaction pays it: afterwards it can be returned, or taken by another one. Nothing changes if nobody took it.',
   method: 'POST',
   path: '/withdrawals/:reference/release',
-  rights: ['debit'],
+  rights: ['pay'],
   params: referenceRequest,
   body: z.strictObject({ by: optional(taker).describe(TAKEN_BY), reason }),
   reply: withdrawalSchema,
@@ -237,7 +237,7 @@ export const confirmWithdrawal = operation({
     'The same transaction again changes nothing. Another one, or a returned withdrawal, answers 409. A taken withdrawal needs the name in `by` under which it was taken.',
   method: 'POST',
   path: '/withdrawals/:reference/confirm',
-  rights: ['debit'],
+  rights: ['pay'],
   params: referenceRequest,
   body: z.strictObject({
     txid: validText(256).describe('transaction that paid the withdrawal'),
@@ -279,7 +279,7 @@ export const returnWithdrawal = operation({
   description: 'A second return changes nothing. A confirmed or taken withdrawal answers 409.',
   method: 'POST',
   path: '/withdrawals/:reference/return',
-  rights: ['debit'],
+  rights: ['pay'],
   params: referenceRequest,
   body: reasonRequest,
   reply: withdrawalSchema,
@@ -291,6 +291,7 @@ export const returnWithdrawal = operation({
   verbs: [
     {
       verb: 'return',
+      needsReason: true,
       describe: (command) =>
         command
           .argument('<reference>', REFERENCE)
@@ -308,7 +309,7 @@ const getWithdrawal = operation({
   summary: 'Returns a withdrawal and its state',
   method: 'GET',
   path: '/withdrawals/:reference',
-  rights: ['read', 'debit'],
+  rights: ['read', 'debit', 'pay'],
   params: referenceRequest,
   reply: withdrawalSchema,
   codes: ['UNKNOWN_WITHDRAWAL'],
@@ -355,7 +356,7 @@ export const getWithdrawals = operation({
   description: 'Waits until settlement has all that was answered before.',
   method: 'GET',
   path: '/withdrawals',
-  rights: ['read', 'debit'],
+  rights: ['read', 'debit', 'pay'],
   query: z.object({ state: oneOf(WITHDRAWAL_STATES).default('pending'), limit, cursor: cursorText }),
   reply: z
     .strictObject({

@@ -100,7 +100,7 @@ describe('books: adopt', function () {
 
   it('takes over balances, live orders and settings, and settles the events that are left', async () => {
     await trade(exchange, dice, 'lost');
-    await exchange.ask('account', 'hold', WALLET('e'));
+    await exchange.ask('account', 'hold', WALLET('e'), '--reason', 'a test');
     await exchange.ask('terms', 'require', '2');
     for (const wallet of WALLETS) await exchange.engine.switches.acceptTerms(wallet, '2');
     await exchange.ask('market', 'set', 'BTC/ETH', '--fee-bps', '3');

@@ -40,11 +40,11 @@ async function openTradedFixture(dice: Random): Promise<OperatorFixture> {
   await fixture.ask('withdrawal', 'request', ALICE, 'BTC', '1', '--reference', 'é "taken"');
   const until = new Date(Date.now() + 3_600_000).toISOString();
   await fixture.ask('withdrawal', 'take', 'é "taken"', '--by', '“payer”', '--until', until);
-  await fixture.ask('account', 'hold', HELD);
+  await fixture.ask('account', 'hold', HELD, '--reason', 'a test');
   await fixture.ask('terms', 'require', '2');
   for (const wallet of WALLETS) await fixture.engine.switches.acceptTerms(wallet, '2');
   await fixture.ask('market', 'set', 'BTC/ETH', '--status', 'halted', '--reference-price', '99.5');
-  await fixture.ask('trading', 'pause');
+  await fixture.ask('trading', 'pause', '--reason', 'a test');
   await fixture.settle();
   return fixture;
 }
@@ -102,7 +102,7 @@ describe('books: rebuild', function () {
     await fixture.ask('ledger', 'rebuild');
     await reopen();
     expect((await fixture.engine.reads.state()).epoch).to.be.above(epoch + 50);
-    await fixture.ask('trading', 'resume');
+    await fixture.ask('trading', 'resume', '--reason', 'a test');
     const carol = WALLET('c');
     await fixture.ask('account', 'credit', carol, 'USDC', '1000000', '--reference', 'new');
     await fixture.engine.switches.acceptTerms(carol, '2');

@@ -21,7 +21,7 @@ describe('books: reconcile', function () {
   let fixture: OperatorFixture;
   before(async () => {
     fixture = await openBusyFixture();
-    await fixture.ask('account', 'hold', HELD);
+    await fixture.ask('account', 'hold', HELD, '--reason', 'a test');
     await fixture.ask('terms', 'require', '1');
     for (const wallet of TRADERS) await fixture.engine.switches.acceptTerms(wallet, '1');
     await fixture.settle();

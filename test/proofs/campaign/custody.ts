@@ -17,7 +17,7 @@ import { ask, unlessBroken } from './wallet.ts';
 export const CUSTODY = 'custody-';
 /** So low that each round reaches it. Other assets have no cap. */
 const CAPPED = { asset: 'USDC', perDay: 60 };
-const RIGHTS = 'credit,debit,read';
+const RIGHTS = 'credit,debit,pay,read';
 const PAUSE_MS = 60;
 const MAX_BATCH = 8;
 /** Answered movements of a round that are repeated, and read at rest. */

@@ -38,7 +38,7 @@ export function openMovements(cluster: Cluster, driver: Driver, dice: Random): {
 
 function commandOf({ kind, asset, amount, reference }: Movement, wallet: string): string[] {
   if (kind === 'confirm') return ['withdrawal', kind, reference, '--txid', `paid ${reference}`];
-  if (kind === 'return') return ['withdrawal', kind, reference];
+  if (kind === 'return') return ['withdrawal', kind, reference, '--reason', 'not paid'];
   return [
     kind === 'request' ? 'withdrawal' : 'account',
     kind,

@@ -290,11 +290,11 @@ class Run {
   async #whilePaused(ordinary: Ordinary): Promise<void> {
     const { requests, target, say } = this.#options;
     ordinary.mayRefuse = ['OPERATIONAL_PAUSED'];
-    await target.cluster.operate('trading', 'pause');
+    await target.cluster.operate('trading', 'pause', '--reason', 'a test');
     const end = requests + Math.floor(requests / PAUSED_PART);
     await this.#sender.send(requests, end);
     this.#requests = end;
-    await target.cluster.operate('trading', 'resume');
+    await target.cluster.operate('trading', 'resume', '--reason', 'a test');
     await sleep(SETTLING_MS);
     ordinary.mayRefuse = [];
     say('requests while trading was paused');
@@ -319,7 +319,7 @@ class Run {
       await sleep(SETTLING_MS);
       for (const watched of target.watched) if (isOperators(watched)) await this.#measure(watched);
     }
-    await target.cluster.operate('trading', 'resume');
+    await target.cluster.operate('trading', 'resume', '--reason', 'a test');
     await target.cluster.operate('terms', ...(operates ? ['require', TERMS] : ['off']));
     await sleep(SETTLING_MS);
     ordinary.mayRefuse = [];

@@ -1,5 +1,6 @@
 /** The routes for operators as a target: their document, keys of several rights, and values that their schemas take. */
 
+import { OPERATOR_RIGHTS } from '../../../src/domain/operator-rights.ts';
 import type { Random } from '../../support/seed.ts';
 import { ask, bodyOf, placeResting } from './client.ts';
 import { operationsOf } from './operations.ts';
@@ -9,7 +10,7 @@ import { Line } from './wire.ts';
 import { type SignedIn, World } from './world.ts';
 
 const DOCUMENT = '/operator/v1/openapi.json';
-const RIGHTS = 'read,credit,debit,hold,market,pause';
+const RIGHTS = OPERATOR_RIGHTS.join(',');
 /** Options of the keys, the first of which makes the first valid requests. */
 const KEYS: readonly (readonly string[])[] = [
   ['--may', RIGHTS],

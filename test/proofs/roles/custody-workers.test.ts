@@ -110,7 +110,7 @@ describe('two workers of a custody system', () => {
       await Promise.all([isUp(0), isUp(1)]);
       await operate(settings, 'asset', 'set', 'USDC', '--scale', '6');
       await operate(settings, 'account', 'credit', WALLET, 'USDC', '1000', '--reference', 'first');
-      const { key } = (await operate(settings, 'key', 'create', 'vault', '--may', 'debit,read')) as {
+      const { key } = (await operate(settings, 'key', 'create', 'vault', '--may', 'debit,pay,read')) as {
         key: string;
       };
       const asking =

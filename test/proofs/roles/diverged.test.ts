@@ -37,12 +37,12 @@ describe('a settlement that found a contradiction', () => {
     await eventually('it settles', settled);
     const { digest } = await fixture.ledger.settlement.cursor();
     await setDigest('another');
-    await fixture.run('trading', 'pause');
+    await fixture.run('trading', 'pause', '--reason', 'a test');
     await eventually('it shows', async () => (await readiness()).status === 503);
     expect((await readiness()).process).to.equal('the engine and the ledger contradict each other');
 
     await setDigest(digest!);
-    await fixture.run('trading', 'resume');
+    await fixture.run('trading', 'resume', '--reason', 'a test');
     expect(await settled()).to.equal(false);
     expect(await readiness()).to.include({ status: 503 });
 

@@ -95,7 +95,11 @@ describe('npm start in the first minute', function () {
         2,
         /^The role all runs a Redis and a Postgres of its own, .* REDIS_URL and DATABASE_URL name\.$/,
       ],
-      [['trading', 'pause'], 1, /^.*No service runs on .*, or name servers by REDIS_URL and DATABASE_URL\.$/],
+      [
+        ['trading', 'pause', '--reason', 'a test'],
+        1,
+        /^.*No service runs on .*, or name servers by REDIS_URL and DATABASE_URL\.$/,
+      ],
     ];
     for (const [[role = '', ...further], exitStatus, text] of cases) {
       const service = await launchService(role, { DATA_DIR: pathOf('none') }, image, ...further);

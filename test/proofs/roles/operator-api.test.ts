@@ -77,7 +77,7 @@ describe('the role operator-api', () => {
       const wallet = `0x${'b'.repeat(40)}`;
       await operate(settings, 'asset', 'set', 'USDC', '--scale', '6');
       await operate(settings, 'account', 'credit', wallet, 'USDC', '50', '--reference', 'first');
-      const { key } = (await operate(settings, 'key', 'create', 'vault', '--may', 'debit,read')) as {
+      const { key } = (await operate(settings, 'key', 'create', 'vault', '--may', 'debit,pay,read')) as {
         key: string;
       };
       const post = (path: string, body: object) =>

@@ -159,7 +159,7 @@ export async function setScene(
   await trade('sell', 2_003.5, 1.25);
   await query(findEmbedded(settings.DATA_DIR!)!.databaseUrl, candlesSql(drawn, 'ETH/USDC'));
   await setOthers(service, settings, own);
-  const rights = 'read,credit,debit,hold,market,pause';
+  const rights = 'read,credit,debit,pay,hold,market,close,pause';
   const { key } = (await operate(settings, 'key', 'create', 'desk', '--may', rights)) as { key: string };
   return key;
 }
