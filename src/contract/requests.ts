@@ -142,6 +142,10 @@ export const moment = queryText.transform((time, context) => {
   return timeMs ?? z.NEVER;
 });
 
+/** Formats of a statement as text: for people, and for the programs of these names. */
+export const STATEMENT_TEXTS = ['csv', 'koinly', 'cointracking', 'hledger'] as const;
+export type StatementTextFormat = (typeof STATEMENT_TEXTS)[number];
+
 /** Longest span of a statement. */
 const MAX_STATEMENT_DAYS = 31;
 const DAY_MS = 86_400_000;
@@ -157,18 +161,29 @@ export const ofSpan = {
   to: moment.meta({ description: 'ISO 8601 time, exclusive', examples: ['2026-02-01'] }),
 };
 export const format = oneOf(['json', 'csv']).default('json');
+export const bom = oneOf(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true')
+  .meta({
+    description: 'true: CSV begins with a byte order mark, by which spreadsheets know that it is UTF-8',
+    examples: ['true'],
+  });
 
 /** Refuses a span that ends before it begins. */
 export const inOrder = <Request extends z.ZodType<{ from: number; to: number }>>(request: Request) =>
   request.refine(({ from, to }) => from <= to, { path: ['to'], message: 'must not be before from' });
 
-export const statementRequest = inOrder(z.object({ ...ofSpan, format, cursor: statementCursorText })).refine(
-  ({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS + CLOCKS_BACK_MS,
-  {
-    path: ['to'],
-    message: `must be at most ${MAX_STATEMENT_DAYS} days after from`,
-  },
-);
+export const statementRequest = inOrder(
+  z.object({
+    ...ofSpan,
+    format: oneOf(['json', ...STATEMENT_TEXTS]).default('json'),
+    bom,
+    cursor: statementCursorText,
+  }),
+).refine(({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS + CLOCKS_BACK_MS, {
+  path: ['to'],
+  message: `must be at most ${MAX_STATEMENT_DAYS} days after from`,
+});
 
 const tickerId = queryText.meta({ description: '`BASE_QUOTE`', examples: ['ETH_USDC'] });
 

@@ -55,7 +55,12 @@ const lineSchema = z.strictObject({
   tradeId: z.string().nullable(),
   reference: z.string().nullable().describe('reference of a deposit or a withdrawal'),
   sequence: z.int().min(1).describe('number of the event; lines of one event belong together'),
-  txid: z.string().nullable().describe('transaction that paid a confirmed withdrawal'),
+  txid: z
+    .string()
+    .nullable()
+    .describe(
+      'transaction that paid the withdrawal: on its request, once it is confirmed, and on its confirmation',
+    ),
 });
 
 export const statementSchema = z
@@ -113,6 +118,12 @@ export const statementSchema = z
 export const statementText = z
   .string()
   .describe(
-    'Rows `opening` and `closing`, and lines with their fields between them. A text that a ' +
-      'spreadsheet would run as a formula has an apostrophe in front.',
+    '`csv`: a row `statement` with wallet and span, rows `opening` and `closing`, and lines with their fields between ' +
+      'them. `koinly` and `cointracking`: a row for each trade and each movement, with the columns that these programs ' +
+      'import; CoinTracking wants the fee inside of the amounts. An apostrophe stands in front of a text that a ' +
+      'spreadsheet would run as a formula or read as a number or a date, and of one that begins with an apostrophe.',
   );
+
+export const statementJournal = z
+  .string()
+  .describe('`hledger`: a journal, whose last transaction asserts the closing balances');

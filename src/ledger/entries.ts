@@ -44,6 +44,10 @@ export type EntryKind = 'trade' | 'fee' | 'credit' | 'debit' | 'request' | 'conf
 /** SQL: the change of the wallet's balance by a row of `movements`. */
 export const WALLET_CHANGE = `case when kind in ('credited', 'returned') then amount_atoms when kind = 'confirmed' then 0
   else -amount_atoms end`;
+/** SQL: the transaction of a row of `movements`. A request has that of its confirmation, because it has the amount. */
+export const PAID_BY = `case when movements.kind <> 'requested' then movements.txid else (
+    select ended.txid from public.movements as ended
+    where ended.kind in ('confirmed', 'returned') and ended.reference = movements.reference) end`;
 /** SQL: the change of the asset's supply by a row of `movements`. */
 export const SUPPLY_CHANGE = `case when kind = 'credited' then amount_atoms when kind in ('debited', 'confirmed')
   then -amount_atoms else 0 end`;

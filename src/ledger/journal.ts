@@ -3,7 +3,7 @@
 import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import type { Side } from '../domain/order.ts';
 import { readTake } from '../domain/withdrawal-states.ts';
-import { CHANGE_NAMES, type EntryKind, MOVEMENT_NAMES, type MovementName } from './entries.ts';
+import { CHANGE_NAMES, type EntryKind, MOVEMENT_NAMES, type MovementName, PAID_BY } from './entries.ts';
 import { firstSequenceAt } from './first-after.ts';
 import type { Pools } from './pools.ts';
 import {
@@ -136,10 +136,19 @@ interface BookedMovement extends Omit<AccountMoved, 'kind' | 'reverses' | 'txid'
   readonly timeMs: number;
 }
 
+/** A movement with who made it, and why; null for one without an act. */
+interface ReportedMovement extends BookedMovement {
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
 const MOVEMENTS = `
-  select * from public.movements
-  where sequence >= $1 and sequence < $2 and ($3::text is null or wallet = $3) and ($4::text is null or asset = $4)
-  order by sequence`;
+  select movements.sequence, kind, movements.wallet, movements.asset, amount_atoms, reference, movements.time_ms,
+    reverses, ${PAID_BY} as txid, operator as by, reason
+  from public.movements left join public.operator_acts using (sequence)
+  where movements.sequence >= $1 and movements.sequence < $2
+    and ($3::text is null or movements.wallet = $3) and ($4::text is null or movements.asset = $4)
+  order by movements.sequence`;
 
 /** A take has the wallet, asset and amount of its request. */
 const CHANGES_AFTER = `
@@ -194,6 +203,10 @@ interface MovementRow {
   reverses: string | null;
   txid: string | null;
   time_ms: bigint;
+}
+
+interface ReportedRow extends MovementRow, Pick<ReportedMovement, 'by' | 'reason'> {
+  reference: string;
 }
 
 /** A movement as it is settled. */
@@ -264,17 +277,13 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
     },
 
     /** Yields the deposits and withdrawals of a span of time in their order. */
-    async *movements({ fromMs, toMs, wallet, asset }: MovementsFilter): AsyncGenerator<BookedMovement> {
+    async *movements({ fromMs, toMs, wallet, asset }: MovementsFilter): AsyncGenerator<ReportedMovement> {
       const bounds = await inSnapshot(auditing, async (ask) => [
         await firstSequenceAt(ask, fromMs),
         await firstSequenceAt(ask, toMs),
       ]);
-      const rows = streamRows<Parameters<typeof bookedMovementOf>[0]>(auditing, MOVEMENTS, [
-        ...bounds,
-        wallet ?? null,
-        asset ?? null,
-      ]);
-      for await (const row of rows) yield bookedMovementOf(row);
+      const rows = streamRows<ReportedRow>(auditing, MOVEMENTS, [...bounds, wallet ?? null, asset ?? null]);
+      for await (const row of rows) yield { ...bookedMovementOf(row), by: row.by, reason: row.reason };
     },
 
     /** Returns the movements and takes after an event, oldest first. */

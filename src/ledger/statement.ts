@@ -6,7 +6,7 @@ import type { FillRole, Side } from '../domain/order.ts';
 import { greatest } from '../domain/units.ts';
 import { ADOPTION_NAME } from './adoption.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
-import { MOVEMENT_NAMES, type MovementName, WALLET_CHANGE } from './entries.ts';
+import { MOVEMENT_NAMES, type MovementName, PAID_BY, WALLET_CHANGE } from './entries.ts';
 import { firstSequenceAt, firstTradeAt } from './first-after.ts';
 import { NEAREST_KEPT } from './kept-balances.ts';
 import type { Pools } from './pools.ts';
@@ -31,7 +31,7 @@ interface StatedMovement extends Happened {
   /** Signed for an adoption only. */
   readonly amountAtoms: bigint;
   readonly reference: string;
-  /** Transaction that paid a confirmed withdrawal; null for other movements. */
+  /** Transaction that paid a withdrawal, on its request and its confirmation; null for others. */
   readonly txid: string | null;
 }
 
@@ -124,7 +124,7 @@ const LINES = `
   ) as own
   join public.trades using (trade_id) join public.markets on markets.symbol = trades.market
   union all
-  (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, txid
+  (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, ${PAID_BY}
    from public.movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
    order by wallet, sequence limit $6)
   union all

@@ -92,10 +92,13 @@ export function readSequence(text: string): number {
 }
 
 export const ENTRY_ID = /^\d{1,15}-\d{1,9}$/;
+/** CSV has an apostrophe in front, because a spreadsheet reads 2026-3 as a month. */
+export const withoutApostrophe = (text: string): string => text.replace(/^'/, '');
 
 export function readEntryId(text: string): string {
-  if (!ENTRY_ID.test(text)) throw new InvalidArgumentError('An entry id is like 1234-0.');
-  return text;
+  const id = withoutApostrophe(text);
+  if (!ENTRY_ID.test(id)) throw new InvalidArgumentError('An entry id is like 1234-0.');
+  return id;
 }
 
 export function readMonth(text: string): string {

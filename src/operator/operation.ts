@@ -11,7 +11,7 @@ import type { Act } from '../domain/act.ts';
 import type { ErrorCode, OperatorCode } from '../domain/errors.ts';
 import type { OperatorKey, OperatorRight } from '../domain/operator-rights.ts';
 import type { WrittenPage } from '../statements/page.ts';
-import type { Report } from '../statements/report.ts';
+import type { Report, ReportAs } from '../statements/report.ts';
 import { type ActOptions, actOf, withAct } from './act-options.ts';
 import type { OperatorServices } from './services.ts';
 import type { CommandResult, RunCommand, Verb, Work, WorkingVerb } from './verb.ts';
@@ -53,7 +53,7 @@ interface Done<Result> {
 
 /** A reply of any length, or one that is text already. */
 export type TextOutcome =
-  | { readonly report: Report; readonly format: 'json' | 'csv'; readonly isResumed: boolean }
+  | (ReportAs & { readonly report: Report; readonly format: 'json' | 'csv'; readonly file: string })
   | { readonly page: WrittenPage };
 
 /** A verb that runs its operation, and tells the result. */
@@ -98,7 +98,7 @@ interface OperationOf<Id extends string, Params, Query, Body, Reply extends z.Zo
   /** Schemas of the reply in further content types. */
   readonly alsoAs?: Readonly<Record<string, z.ZodType>>;
   /** Further headers of the reply. */
-  readonly headers?: readonly ['Link'];
+  readonly headers?: readonly ('Link' | 'Content-Disposition')[];
   /** The reply has the status 201 if the operation was new. */
   readonly mayCreate?: true;
   readonly codes?: readonly (ErrorCode | OperatorCode)[];
@@ -135,6 +135,11 @@ type TextOperation<Id extends string, Params, Query, Reply extends z.ZodType> = 
 export const textOperation = <const Id extends string, Params, Query, Reply extends z.ZodType>(
   definition: TextOperation<Id, Params, Query, Reply>,
 ): TextOperation<Id, Params, Query, Reply> => definition;
+
+/** Defines an operation whose reply is a page as JSON, or a text of any length. */
+export const mixedOperation = <const Id extends string, Params, Query, Reply extends z.ZodType>(
+  definition: OperationOf<Id, Params, Query, unknown, Reply, Done<Plain<Reply>> | TextOutcome>,
+): typeof definition => definition;
 
 /** A word of the command line and its verbs: operations, and verbs that have no route. */
 export interface Noun {

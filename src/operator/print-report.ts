@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import {
   type Report,
+  type ReportAs,
   type ReportColumn,
   type ReportFormat,
   reportText,
@@ -59,18 +60,32 @@ function objectsTable(lines: readonly object[], paint: ReturnType<typeof paintFo
 /** Prints a report in a format; `table` is for people. */
 export async function printReport(
   report: Report,
-  format: ReportFormat | 'table',
+  { format, ...as }: Omit<ReportAs, 'format'> & { readonly format: ReportFormat | 'table' },
   terminal: Terminal,
-  isResumed = false,
 ): Promise<void> {
   if (format === 'table') return printTable(report, terminal);
-  for await (const chunk of reportText(report, format, isResumed)) await write(terminal.out, chunk);
+  await printText(reportText(report, { ...as, format }), terminal);
+}
+
+export async function printText(text: AsyncIterable<string>, { out }: Terminal): Promise<void> {
+  for await (const chunk of text) await write(out, chunk);
 }
 
 export const CSV_HELP = `
-In CSV, a text that a spreadsheet would run as a formula (it begins with = + - @, a TAB or a line break) has an
-apostrophe in front. An importer drops one apostrophe where such a character, or more apostrophes and then such a
-character, follow it. Amounts are never changed; --json has every text as it is.`;
+In CSV, an apostrophe stands in front of a text that a spreadsheet would run as a formula or read as a number or a date,
+and of one that begins with an apostrophe. An importer drops the first apostrophe of each cell that begins with one.
+Amounts, days and times are never changed; --json has every text as it is.`;
+
+export interface CsvOptions {
+  csv?: true;
+  bom?: true;
+}
+
+export const withCsv = (command: Command): Command =>
+  command
+    .option('--csv', 'print CSV')
+    .option('--bom', 'print CSV with a byte order mark, by which spreadsheets know that it is UTF-8')
+    .addHelpText('after', CSV_HELP);
 
 /** Returns a verb that prints a report of any length. */
 export const reportVerb = <Options>(
@@ -79,12 +94,13 @@ export const reportVerb = <Options>(
   make: (services: OperatorServices, options: Options) => Promise<Report>,
 ): WorkingVerb => ({
   verb,
-  describe: (command) => describe(command).option('--csv', 'print CSV').addHelpText('after', CSV_HELP),
+  describe: (command) => withCsv(describe(command)),
   work:
-    (options: Options & { csv?: true }) =>
+    (options: Options & CsvOptions) =>
     async (services, { terminal, json }) => {
-      const format: ReportFormat | 'table' = json ? 'json' : options.csv ? 'csv' : 'table';
-      await printReport(await make(services, options), format, terminal);
+      const { csv, bom } = options;
+      const format = json ? 'json' : csv || bom ? 'csv' : 'table';
+      await printReport(await make(services, options), { format, mark: bom }, terminal);
       return undefined;
     },
 });

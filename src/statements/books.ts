@@ -14,7 +14,15 @@ import type {
 } from '../ledger/index.ts';
 import { CUSTODY, HOUSE, WITHDRAWALS } from '../ledger/index.ts';
 import { decimalOf, isoTime, readScales, type Scales } from './amounts.ts';
-import { amountColumn, type Cell, mapped, type Report, textColumns } from './report.ts';
+import {
+  amountColumn,
+  type Cell,
+  mapped,
+  plainColumns,
+  type Report,
+  type ReportColumn,
+  textColumns,
+} from './report.ts';
 
 type Books = Pick<Ledger, 'balances' | 'turnover' | 'journal' | 'state'>;
 
@@ -83,6 +91,9 @@ export async function balancesReport(books: Books, timeMs: number, filter: Balan
 
 const spanFacts = ({ fromMs, toMs }: TurnoverSpan) => ({ from: isoTime(fromMs), to: isoTime(toMs) });
 
+const columnsOf = (dimensions: readonly Dimension[]): ReportColumn[] =>
+  dimensions.flatMap((name) => (name === 'day' || name === 'month' ? plainColumns : textColumns)(name));
+
 /** Returns the fees that the house earned, by dimensions and quote asset. */
 export async function feesReport(
   books: Books,
@@ -93,7 +104,11 @@ export async function feesReport(
   return {
     facts: spanFacts(span),
     list: 'fees',
-    columns: [...textColumns(...dimensions, 'asset', 'trades'), ...['notional', 'fee'].map(amountColumn)],
+    columns: [
+      ...columnsOf(dimensions),
+      ...textColumns('asset', 'trades'),
+      ...['notional', 'fee'].map(amountColumn),
+    ],
     rows: mapped(books.turnover.fees(span, dimensions), ({ by, quote, trades, notionalAtoms, feeAtoms }) => [
       ...by,
       quote,
@@ -115,7 +130,8 @@ export async function volumesReport(
     facts: spanFacts(span),
     list: 'volumes',
     columns: [
-      ...textColumns(...dimensions, 'trades', 'baseAsset'),
+      ...columnsOf(dimensions),
+      ...textColumns('trades', 'baseAsset'),
       amountColumn('baseVolume'),
       ...textColumns('quoteAsset'),
       amountColumn('quoteVolume'),
@@ -140,7 +156,7 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
     columns: [
       ...textColumns('time', 'kind', 'wallet', 'asset'),
       amountColumn('amount'),
-      ...textColumns('reference', 'reverses', 'sequence', 'txid'),
+      ...textColumns('reference', 'reverses', 'sequence', 'txid', 'by', 'reason'),
     ],
     rows: mapped(books.journal.movements(filter), ({ timeMs, kind, wallet, asset, ...moved }) => [
       isoTime(timeMs),
@@ -152,6 +168,8 @@ export async function movementsReport(books: Books, filter: MovementsFilter): Pr
       moved.reverses,
       moved.sequence,
       moved.txid,
+      moved.by,
+      moved.reason,
     ]),
   };
 }

@@ -9,24 +9,27 @@ import type { Written } from '../contract/written.ts';
 import { JsonText, writeJson } from '../domain/json.ts';
 import type { Ledger, StatementPage, StatementPosition, StatementSpan } from '../ledger/index.ts';
 import { decimalOf, isoTime } from './amounts.ts';
-import { csvPage, rowsOfLine, STATEMENT_COLUMNS } from './statement.ts';
+import { rowsOfLine, STATEMENT_COLUMNS } from './statement.ts';
+import { pageText, type StatementAs, statementFile, TEXTS } from './statement-text.ts';
 
 /** Trades and movements of a page. */
 const PAGE_LINES = 250;
 
 /** A page as text. */
 export interface WrittenPage {
-  readonly format: 'json' | 'csv';
+  readonly format: 'json' | 'csv' | 'journal';
   readonly text: string;
   /** Query of the next page. JSON has its cursor itself. */
   readonly nextQuery?: string | undefined;
+  /** Name under which the text is saved. */
+  readonly file?: string;
 }
 
 /** Returns a page of the statement of a wallet. */
 export async function statementPage(
   ledger: Pick<Ledger, 'statements'>,
   wallet: string,
-  { from: fromMs, to: toMs, format, cursor }: z.infer<typeof statementRequest>,
+  { from: fromMs, to: toMs, format, bom, cursor }: z.infer<typeof statementRequest>,
 ): Promise<WrittenPage> {
   const span = { wallet, fromMs, toMs };
   const scope = { list: 'statement', wallet, from: `${fromMs}`, to: `${toMs}` };
@@ -34,8 +37,12 @@ export async function statementPage(
   const page = await ledger.statements.page(span, after, PAGE_LINES);
   const next = page.next && cursorOf(scope, page.next);
   if (format === 'json') return { format, text: writeJson(statementReply(span, page, next)) };
-  const text = csvPage(page, span, after === null);
-  return { format, text, nextQuery: next === null ? undefined : nextQuery(span, next) };
+  return {
+    format: TEXTS[format].extension,
+    text: pageText(page, span, { format, bom }, after === null),
+    nextQuery: next === null ? undefined : nextQuery(span, format, next),
+    file: statementFile(span, format),
+  };
 }
 
 const positionOf = ({ numbers, sums }: ReturnType<typeof readSummedPlace>): StatementPosition => ({
@@ -50,8 +57,8 @@ const cursorOf = (
   { sequence, tradeId, isOpening, sums }: StatementPosition,
 ): string => writeSummedPlace(scope, [sequence, tradeId, isOpening ? 1 : 0], sums);
 
-const nextQuery = ({ fromMs, toMs }: StatementSpan, cursor: string): string =>
-  String(new URLSearchParams({ from: isoTime(fromMs), to: isoTime(toMs), format: 'csv', cursor }));
+const nextQuery = ({ fromMs, toMs }: StatementSpan, format: StatementAs['format'], cursor: string): string =>
+  String(new URLSearchParams({ from: isoTime(fromMs), to: isoTime(toMs), format, cursor }));
 
 type StatementReply = Written<typeof statementSchema>;
 type Line = Exclude<StatementReply, JsonText>['lines'] extends readonly (infer Item)[] ? Item : never;

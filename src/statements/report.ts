@@ -2,11 +2,13 @@
 
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** A column. Only amounts may begin like a formula, because they are numbers. */
+/** A column. */
 export interface ReportColumn {
   /** In JSON; CSV has it in snake case, and tables in capitals. */
   readonly name: string;
   readonly isAmount?: true;
+  /** Amounts, days and numbers of Redbook, which a spreadsheet may read as such. Other texts stay texts there. */
+  readonly isPlain?: true;
 }
 
 export type Cell = string | number | null;
@@ -33,7 +35,18 @@ export async function* mapped<Item>(
 
 export type ReportFormat = 'csv' | 'jsonl' | 'json';
 
-export const amountColumn = (name: string): ReportColumn => ({ name, isAmount: true });
+/** How the text of a report is written. */
+export interface ReportAs {
+  readonly format: ReportFormat;
+  /** True: CSV begins with a byte order mark, without which spreadsheets read UTF-8 as another encoding. */
+  readonly mark?: boolean | undefined;
+  /** True: the text goes on with an earlier one, without mark and header row, so that both files can be put together. */
+  readonly isResumed?: boolean | undefined;
+}
+
+export const amountColumn = (name: string): ReportColumn => ({ name, isAmount: true, isPlain: true });
+export const plainColumns = (...names: readonly string[]): ReportColumn[] =>
+  names.map((name) => ({ name, isPlain: true }));
 export const textColumns = (...names: readonly string[]): ReportColumn[] => names.map((name) => ({ name }));
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -41,25 +54,38 @@ const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `
 /** Returns the title of a column in a table for people. */
 export const titleOf = ({ name }: ReportColumn): string => snakeCase(name).replaceAll('_', ' ').toUpperCase();
 
-/**
- * Matches text that a spreadsheet would run as a formula, with any apostrophes before it. Excel reads the last four,
- * full-width forms, as the plain ones.
- */
-const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/** Excel reads the last four, full-width forms, as the plain ones. An apostrophe here makes the one in front removable. */
+const FORMULA = /^['=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/** Digits without a letter: a number, a date, a time or a sum of money, in the notation of some country. */
+const NUMBER = /^[^\p{L}]*\d[^\p{L}]*$/u;
+const EXPONENT = /^[\s\d.,]+e[+-]?\d+\s*$/i;
+/** Excel reads MAR1 as the first of March. */
+const DATE =
+  /^[\s\d.,/-]*(jan|feb|m(ar|är|ae)|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])\p{L}{0,6}[\s\d.,/-]*$/iu;
+const TRUTH = /^(true|false|wahr|falsch|vrai|faux)$/i;
+
+/** True for a text that a spreadsheet would run or read as something else. */
+const isReadOtherwise = (text: string): boolean =>
+  FORMULA.test(text) ||
+  NUMBER.test(text) ||
+  EXPONENT.test(text) ||
+  (DATE.test(text) && /\d/.test(text)) ||
+  TRUTH.test(text);
 
 /**
  * Returns a cell quoted as in RFC 4180, except that lines end in LF, so that every tool of a shell can read them. A
  * semicolon and a TAB are quoted because spreadsheets in some languages split cells there.
  *
- * A text that reads as a formula gets one leading apostrophe: references may be payment memos that strangers chose.
- * Removing one apostrophe before the same characters restores the text.
+ * A text that a spreadsheet would run as a formula, or read as a number or a date, gets one leading apostrophe: references
+ * may be payment memos that strangers chose, and some order ids look like 3.07E+93. So does a text that begins with an
+ * apostrophe: to remove the first apostrophe of a cell restores every text.
  */
-function csvCell({ isAmount }: ReportColumn, cell: Cell): string {
+function csvCell({ isPlain }: ReportColumn, cell: Cell): string {
   if (cell === null) return '';
   const text = String(cell);
-  const isFormula = !isAmount && FORMULA.test(text);
-  const shown = isFormula ? `'${text}` : text;
-  return isFormula || /[",;\t\r\n]/.test(text) ? `"${shown.replaceAll('"', '""')}"` : shown;
+  const isKept = !isPlain && typeof cell === 'string' && isReadOtherwise(text);
+  const shown = isKept ? `'${text}` : text;
+  return isKept || /[",;\t\r\n]/.test(text) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }
 
 export const csvHeader = (columns: readonly ReportColumn[]): string =>
@@ -77,19 +103,24 @@ const membersOf = (facts: Readonly<Record<string, unknown>>): string =>
     .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
     .join(',');
 
-/**
- * Yields the text of a report in chunks.
- * @param isResumed true: the text continues an earlier one and has no header row, so that both files can be put together
- */
+/** Returns the name of a file, whose days are written as days. */
+export function fileName(words: readonly string[], timesMs: readonly number[], extension: string): string {
+  const days = timesMs.map((timeMs) => new Date(timeMs).toISOString().replace('T00:00:00.000Z', ''));
+  return `${[...words, ...days.map((day) => day.replace(/:|\.000/g, ''))].join('-')}.${extension}`;
+}
+
+/** A byte order mark. */
+export const MARK = '\ufeff';
+
+/** Yields the text of a report in chunks. */
 export async function* reportText(
   { facts, list, columns, rows, totals = () => ({}) }: Report,
-  format: ReportFormat,
-  isResumed = false,
+  { format, mark = false, isResumed = false }: ReportAs,
 ): AsyncGenerator<string> {
   const head = Object.keys(facts).length === 0 ? '' : `${membersOf(facts)},`;
   let chunk =
     format === 'csv' && !isResumed
-      ? csvHeader(columns)
+      ? `${mark ? MARK : ''}${csvHeader(columns)}`
       : format === 'json'
         ? `{${head}${JSON.stringify(list)}:[`
         : '';

@@ -5,8 +5,7 @@ import { decimalOf, isoTime, type Scales } from './amounts.ts';
 import {
   amountColumn,
   type Cell,
-  csvHeader,
-  csvLine,
+  plainColumns,
   type Report,
   type ReportColumn,
   textColumns,
@@ -23,7 +22,9 @@ export const STATEMENT_COLUMNS: readonly ReportColumn[] = [
   ...['price', 'size', 'fee', 'feeBps'].map(amountColumn),
   ...textColumns('counterAsset'),
   amountColumn('counterAmount'),
-  ...textColumns('orderId', 'tradeId', 'reference', 'sequence', 'txid'),
+  ...textColumns('orderId'),
+  ...plainColumns('tradeId'),
+  ...textColumns('reference', 'sequence', 'txid'),
 ];
 
 type Amounts = readonly (readonly [asset: string, atoms: bigint])[];
@@ -37,7 +38,8 @@ function balanceRows(
   return amounts.map(([asset, atoms]) => [isoTime(timeMs), kind, asset, decimalOf(scales, asset, atoms)]);
 }
 
-function receivedAtoms({ kind, amountAtoms }: Exclude<Stated, { kind: 'trade' }>): bigint {
+/** Returns the change of the wallet's balance. */
+export function receivedAtoms({ kind, amountAtoms }: Exclude<Stated, { kind: 'trade' }>): bigint {
   if (kind === 'deposit' || kind === 'withdrawal_returned' || kind === 'adoption') return amountAtoms;
   // The wallet paid when it was requested.
   return kind === 'withdrawal_confirmed' ? 0n : -amountAtoms;
@@ -105,14 +107,8 @@ export function rowsOfPage(
   return rows;
 }
 
-/** Returns a page as CSV; the pages put together make one file. */
-export function csvPage(page: StatementPage, span: StatementSpan, isFirst: boolean): string {
-  const lines = rowsOfPage(page, span).map((cells) => csvLine(STATEMENT_COLUMNS, cells));
-  return `${isFirst ? csvHeader(STATEMENT_COLUMNS) : ''}${lines.join('')}`;
-}
-
 /** Reads one page of a statement. */
-type ReadPage = (
+export type ReadPage = (
   span: StatementSpan,
   after: StatementPosition | null,
   limit: number,
@@ -120,15 +116,20 @@ type ReadPage = (
 
 const PAGE_LINES = 2_000;
 
-/** Returns the whole statement; at most one page of it is in memory. */
+/** Yields the pages of a whole statement; at most one of them is in memory. */
+export async function* pagesOf(readPage: ReadPage, span: StatementSpan): AsyncGenerator<StatementPage> {
+  let after: StatementPosition | null = null;
+  do {
+    const page: StatementPage = await readPage(span, after, PAGE_LINES);
+    yield page;
+    after = page.next;
+  } while (after !== null);
+}
+
+/** Returns the whole statement. */
 export function statementReport(readPage: ReadPage, span: StatementSpan): Report {
   async function* rows(): AsyncGenerator<readonly Cell[]> {
-    let after: StatementPosition | null = null;
-    do {
-      const page: StatementPage = await readPage(span, after, PAGE_LINES);
-      yield* rowsOfPage(page, span);
-      after = page.next;
-    } while (after !== null);
+    for await (const page of pagesOf(readPage, span)) yield* rowsOfPage(page, span);
   }
   const { wallet, fromMs, toMs } = span;
   return {

@@ -598,7 +598,7 @@ describe('the routes for operators', () => {
       expect(
         paid.map(({ kind, amount, txid }: Record<string, unknown>) => [kind, amount, txid]),
       ).to.deep.equal([
-        ['withdrawal_requested', -10, null],
+        ['withdrawal_requested', -10, '0xa'],
         ['withdrawal_confirmed', 0, '0xa'],
       ]);
       const { checks } = await fixture.ledger.checks.run();
@@ -720,6 +720,10 @@ describe('the routes for operators', () => {
         expect(list, path).to.have.length.above(0);
         const csv = await get(`${path}&format=csv`);
         expect(csv.headers['content-type']).to.match(/^text\/csv/);
+        expect(csv.headers['content-disposition']).to.match(
+          /^attachment; filename="(balances|fees|volumes|movements)(-2\d00-01-01){1,2}\.csv"$/,
+        );
+        expect((await get(`${path}&format=csv&bom=true`)).text).to.equal(`\ufeff${csv.text}`);
         expect(csv.text).to.equal((await fixture.run('ledger', ...command, '--csv')).stdout);
       }
       const entries = await get(`/entries?${QUERY}&wallet=${ALICE}`);
@@ -731,6 +735,10 @@ describe('the routes for operators', () => {
       const resumed = await fixture.run('ledger', 'export', ...SPAN, '--wallet', ALICE, '--after', after);
       expect(rest.text).to.equal(resumed.stdout);
       expect(rest.text).not.to.match(/^entry_id/);
+      const acts = await get('/acts?since=2000-01-01&limit=1&format=csv');
+      expect(acts.text).to.equal((await fixture.run('acts', '--csv')).stdout);
+      expect(acts.text.split('\n').length).to.be.above(4);
+      expect(acts.headers['content-disposition']).to.equal('attachment; filename="acts-2000-01-01.csv"');
       const { body } = await get('/balances?asOf=2100-01-01');
       for (const { sum } of body.trialBalance) expect(sum).to.equal('0');
     });

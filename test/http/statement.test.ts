@@ -84,8 +84,49 @@ describe('GET /v1/statement', () => {
     expect(last.headers.link).to.equal(undefined);
     const rows = `${page.text}${last.text}`.trimEnd().split('\n');
     expect(rows[0]).to.match(/^time,kind,asset,amount,market,/);
-    expect(rows).to.have.length(1 + 392 + 2);
+    expect(rows[1]).to.match(new RegExp(`^${FROM},statement,,.*,${alice.wallet},${FROM},${TO}$`));
+    expect(rows).to.have.length(2 + 392 + 2);
     expect(rows.at(-1)).to.match(/,closing,USDC,/);
+  });
+
+  it('comes as a file with its name, for the programs that import it', async () => {
+    const span = { from: '2026-01-01', to: '2026-02-01T00:00:00.000Z' };
+    for (const [format, begins, file] of [
+      ['csv', /^time,kind,/, 'statement-WALLET-2026-01-01-2026-02-01.csv'],
+      ['koinly', /^Date,Sent Amount,/, 'statement-koinly-WALLET-2026-01-01-2026-02-01.csv'],
+      ['cointracking', /^Type,Buy Amount,/, 'statement-cointracking-WALLET-2026-01-01-2026-02-01.csv'],
+      ['hledger', /^; Statement of 0x/, 'statement-hledger-WALLET-2026-01-01-2026-02-01.journal'],
+    ] as const) {
+      const { headers, text } = await statement(bob, { ...span, format });
+      expect(text).to.match(begins);
+      expect(headers['content-disposition']).to.equal(
+        `attachment; filename="${file.replace('WALLET', bob.wallet)}"`,
+      );
+    }
+    const marked = await statement(bob, { ...span, format: 'csv', bom: 'true' });
+    expect(marked.text).to.match(/^\ufefftime,/);
+    expect((await statement(bob, span)).headers).not.to.have.property('content-disposition');
+  });
+
+  it('comes in pages that join to one file in every format', async () => {
+    const from = day(-2);
+    for (const [format, first, count] of [
+      ['koinly', /^Date,/gm, 262],
+      ['hledger', /^; Statement/gm, 262 + 1],
+    ] as const) {
+      const pages = [await statement(alice, { from, format, bom: 'true' })];
+      for (let next: string | undefined; ; ) {
+        next = /^<(.+)>; rel="next"$/.exec(String(pages.at(-1)!.headers.link))?.[1];
+        if (next === undefined) break;
+        expect(next).to.include(`format=${format}`);
+        pages.push(await alice.get(next));
+      }
+      expect(pages.length).to.be.greaterThan(1);
+      const whole = pages.map(({ text }) => text).join('');
+      expect([...whole.replace(/^\ufeff/, '').matchAll(first)]).to.have.length(1);
+      expect([...whole.matchAll(/^\d{4}-\d\d-\d\d /gm)].length).to.equal(count);
+      expect(whole.lastIndexOf('\ufeff')).to.equal(format === 'koinly' ? 0 : -1);
+    }
   });
 
   it('covers the own wallet and the given span only', async () => {
@@ -137,6 +178,7 @@ describe('GET /v1/statement', () => {
       [{ from: '2026-01-01', to: '2026-02-01T02:00:00.001Z' }, /^to: must be at most 31 days after from$/],
       [{ from: '2026-01-01', to: '2026-02-02' }, /^to: must be at most 31 days after from$/],
       [{ format: 'pdf' }, /^format: /],
+      [{ format: 'csv', bom: 'yes' }, /^bom: /],
       [{ cursor: 'A'.repeat(CURSOR_LENGTH) }, /^cursor: must be a cursor of this list/],
       [{ from: day(-2), cursor: body.nextCursor }, /^cursor: must be a cursor of this list/],
     ] as const) {

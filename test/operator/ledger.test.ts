@@ -2,7 +2,7 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { MAKER, BUSY_MARKETS as MARKETS, openBusyFixture, TAKER } from './busy-fixture.ts';
@@ -32,7 +32,7 @@ describe('operator: ledger export', () => {
     expect(lines.at(-1)).to.equal('');
     expect(text).to.contain(`,custody,BTC,1,"out, ""quoted""\nand broken",,,,,\n`);
     expect(text).to.match(
-      /^\d+-\d,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,trade-\d+,fee,house,USDC,2\.001,[0-9a-f]{34},ETH\/USDC,,2001,1,10$/m,
+      /^"'\d+-\d",\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,trade-\d+,fee,house,USDC,2\.001,[0-9a-f]{34},ETH\/USDC,,2001,1,10$/m,
     );
   });
 
@@ -55,7 +55,7 @@ describe('operator: ledger export', () => {
       'feeBps',
     ]);
     expect(JSON.parse(await read('--json'))).to.deep.equal({ entries });
-    const csvRecords = [...(await read()).matchAll(/^\d+-\d+,/gm)].length;
+    const csvRecords = [...(await read()).matchAll(/^"'\d+-\d+",/gm)].length;
     expect(csvRecords).to.equal(entries.length);
     for (const asset of ['ETH', 'USDC']) {
       const some = (await read('--format', 'jsonl', '--asset', asset)).trimEnd().split('\n');
@@ -67,11 +67,11 @@ describe('operator: ledger export', () => {
     for (const format of ['csv', 'jsonl']) {
       const whole = await read('--format', format);
       const idsIn = (text: string): string[] =>
-        [...text.matchAll(/^(?:\{"entryId":")?(\d+-\d+)[,"]/gm)].map(([, id]) => id!);
+        [...text.matchAll(/^(?:\{"entryId":"|"')(\d+-\d+)[,"]/gm)].map(([, id]) => id!);
       const ids = idsIn(whole);
       expect(ids.length).to.be.greaterThan(20);
       for (const [index, id] of ids.entries()) {
-        const rest = await read('--format', format, '--after', id);
+        const rest = await read('--format', format, '--after', format === 'csv' ? `'${id}` : id);
         expect(idsIn(rest)).to.deep.equal(ids.slice(index + 1));
         expect(whole.endsWith(rest)).to.equal(true);
       }
@@ -209,7 +209,8 @@ describe('operator: statements', () => {
     ]);
     const { stdout } = await fixture.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--csv');
     expect(stdout).to.include(
-      'time,kind,asset,amount,market,side,role,price,size,fee,fee_bps,counter_asset,counter_amount,order_id,trade_id,reference,sequence,txid\n',
+      'time,kind,asset,amount,market,side,role,price,size,fee,fee_bps,counter_asset,counter_amount,order_id,trade_id,reference,sequence,txid,wallet,from,to\n' +
+        `2020-01-01T00:00:00.000Z,statement,,,,,,,,,,,,,,,,,${TAKER},2020-01-01T00:00:00.000Z,2100-01-01T00:00:00.000Z\n`,
     );
     expect(stdout).to.match(/^2100-01-01T00:00:00\.000Z,closing,BTC,1000000\.603,/m);
     expect(stdout).to.include(',withdrawal,BTC,-1,,,,,,,,,,,,"out, ""quoted""\nand broken",');
@@ -244,10 +245,81 @@ describe('operator: statements', () => {
       '--asset',
       'BTC',
     );
-    expect(movements.map(({ kind, amount }: Record<string, string>) => [kind, amount])).to.deep.equal([
-      ['deposit', '1000000'],
-      ['withdrawal', '1'],
+    expect(
+      movements.map(({ kind, amount, by, reason }: Record<string, string>) => [kind, amount, by, reason]),
+    ).to.deep.equal([
+      ['deposit', '1000000', userInfo().username, 'not given'],
+      ['withdrawal', '1', userInfo().username, 'not given'],
     ]);
+  });
+
+  it('names the transaction of a withdrawal on the line that has its amount', async () => {
+    for (const reference of ['paid', 'pending'])
+      await fixture.ask('withdrawal', 'request', MAKER, 'BTC', '0.5', '--reference', reference);
+    await fixture.ask('withdrawal', 'confirm', 'paid', '--txid', '0xfeed');
+    await fixture.settle();
+    const shown = (rows: Record<string, string>[]) =>
+      rows
+        .filter(({ kind }) => kind!.startsWith('withdrawal_'))
+        .map(({ kind, amount, reference, txid }) => [kind, amount, reference, txid]);
+    const { lines } = await fixture.ask('ledger', 'statement', '--wallet', MAKER, ...SPAN);
+    expect(shown(lines)).to.deep.equal([
+      ['withdrawal_requested', '-0.5', 'paid', '0xfeed'],
+      ['withdrawal_requested', '-0.5', 'pending', null],
+      ['withdrawal_confirmed', '0', 'paid', '0xfeed'],
+    ]);
+    const { movements } = await fixture.ask('ledger', 'movements', ...SPAN, '--wallet', MAKER);
+    expect(shown(movements)).to.deep.equal([
+      ['withdrawal_requested', '0.5', 'paid', '0xfeed'],
+      ['withdrawal_requested', '0.5', 'pending', null],
+      ['withdrawal_confirmed', '0.5', 'paid', '0xfeed'],
+    ]);
+  });
+
+  it('begins CSV with a byte order mark when it is asked for', async () => {
+    for (const argv of [
+      ['balances', '--as-of', '2100-01-01'],
+      ['statement', '--wallet', TAKER, ...SPAN],
+      ['statement', '--wallet', TAKER, ...SPAN, '--format', 'koinly'],
+      ['movements', ...SPAN],
+      ['export', ...SPAN],
+    ])
+      expect((await fixture.run('ledger', ...argv, '--bom')).stdout, argv[0]).to.match(/^\ufeff[A-Za-z_]+,/);
+    expect((await fixture.run('acts', '--bom')).stdout).to.match(/^\ufefftime,/);
+  });
+
+  it('has one row for a trade, in the columns that Koinly and CoinTracking import', async () => {
+    const rowsAs = async (format: string, market: string): Promise<string[]> => {
+      const { stdout } = await fixture.run(
+        'ledger',
+        'statement',
+        '--wallet',
+        TAKER,
+        ...SPAN,
+        '--format',
+        format,
+      );
+      const [head, ...rows] = stdout.trimEnd().split('\n');
+      return [head!, ...rows.filter((row) => row.includes(market)).slice(0, 1)].map((row) =>
+        row
+          .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, 'TIME')
+          .replace(/trade(.)\d+/g, 'trade$1N')
+          .replace(/order [0-9a-f]{34}/, 'order ID'),
+      );
+    };
+    expect(await rowsAs('koinly', 'ETH/USDC')).to.deep.equal([
+      'Date,Sent Amount,Sent Currency,Received Amount,Received Currency,Fee Amount,Fee Currency,Net Worth Amount,Net Worth Currency,Label,Description,TxHash',
+      'TIME UTC,2001,USDC,1,ETH,2.001,USDC,,,,"ETH/USDC trade N, order ID",',
+    ]);
+    expect(await rowsAs('cointracking', 'ETH/USDC')).to.deep.equal([
+      'Type,Buy Amount,Buy Currency,Sell Amount,Sell Currency,Fee,Fee Currency,Exchange,Trade-Group,Comment,Date,Tx-ID',
+      `Trade,1,ETH,2003.001,USDC,2.001,USDC,Redbook ${TAKER},ETH/USDC,"ETH/USDC trade N, order ID",TIME,trade-N-taker`,
+    ]);
+    expect(
+      await fixture.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--format', 'pdf'),
+    ).to.include({
+      status: 2,
+    });
   });
 
   it('closes a month once, and no month that is not over', async () => {

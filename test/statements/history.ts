@@ -1,9 +1,11 @@
 /** Settles a seeded history of some months, and compares every statement with an independent recomputation. */
 
 import { expect } from 'chai';
+import type { StatementTextFormat } from '../../src/contract/requests.ts';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { rowsOfPage, STATEMENT_COLUMNS } from '../../src/statements/statement.ts';
+import { statementText } from '../../src/statements/statement-text.ts';
 import { random } from '../support/seed.ts';
 import { ASSETS, seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { type Figures, Recomputed } from './recomputed.ts';
@@ -95,7 +97,7 @@ export async function compareBalances({ ledger, before }: History, timeMs: numbe
 }
 
 /** Reads an exact decimal as atoms. */
-function atomsOf(decimal: string, scale: number): bigint {
+export function atomsOf(decimal: string, scale: number): bigint {
   const [whole = '', fraction = ''] = decimal.replace('-', '').split('.');
   const atoms = BigInt(whole + fraction.padEnd(scale, '0'));
   return decimal.startsWith('-') ? -atoms : atoms;
@@ -165,6 +167,64 @@ export async function compareStatement(
     expect(sum('opening') + sum('change')).to.equal(sum('closing'));
     expect(sum('closing')).to.equal(closing.get(`${wallet} ${symbol}`)?.total ?? 0n);
   }
+}
+
+/** Returns a wallet's statement as a file. */
+export async function statementFile(
+  { ledger }: History,
+  wallet: string,
+  [fromMs, toMs]: readonly [number, number],
+  format: StatementTextFormat,
+): Promise<string> {
+  let file = '';
+  const text = statementText(ledger.statements.longPage, { wallet, fromMs, toMs }, { format });
+  for await (const part of text) file += part;
+  return file;
+}
+
+/** Columns of an importer: those that add to a balance, and those that take from it. */
+const COUNTED = {
+  // Koinly takes the fee beside the amounts; CoinTracking shows it, and counts the amounts alone.
+  koinly: { adds: [3], takes: [1, 5] },
+  cointracking: { adds: [1], takes: [3] },
+} as const;
+
+/** Sums the rows of a file as its importer does, and compares the sums with the wallet's balances. */
+export async function compareImport(
+  history: History,
+  wallet: string,
+  format: keyof typeof COUNTED,
+): Promise<void> {
+  const file = await statementFile(history, wallet, [history.startMs, history.endMs], format);
+  const sums = new Map<string, bigint>();
+  // A quoted text may hold line breaks, which are no rows.
+  const [, ...rows] = file
+    .replace(/"([^"]|"")*"/g, '')
+    .trimEnd()
+    .split('\n');
+  for (const cells of rows.map((row) => row.split(','))) {
+    expect(cells).to.have.length(12);
+    const { adds, takes } = COUNTED[format];
+    for (const [columns, sign] of [
+      [adds, 1n],
+      [takes, -1n],
+    ] as const)
+      for (const at of columns) {
+        const asset = cells[at + 1]!;
+        if (cells[at] === '') continue;
+        const atoms = atomsOf(cells[at]!, SCALES.get(asset)!);
+        expect(atoms > 0n, 'importers refuse 0').to.equal(true);
+        sums.set(asset, (sums.get(asset) ?? 0n) + sign * atoms);
+      }
+  }
+  const balances = history.whole.figures();
+  for (const { symbol } of ASSETS)
+    expect(sums.get(symbol) ?? 0n, `${format} ${symbol}`).to.equal(
+      balances.get(`${wallet} ${symbol}`)?.total ?? 0n,
+    );
+  const counts = history.whole.changes.filter(({ account, what }) => account === wallet && what !== 'fee');
+  const trades = counts.filter(({ what }) => what === 'trade').length / 2;
+  expect(rows).to.have.length(counts.filter(({ what }) => what !== 'trade').length + trades);
 }
 
 /** The calendar months of the history. */

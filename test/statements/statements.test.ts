@@ -8,6 +8,7 @@ import { freshLedgerDatabase } from '../support/servers.ts';
 import {
   compareBalances,
   compareEverything,
+  compareImport,
   compareStatement,
   type History,
   monthsOf,
@@ -52,6 +53,11 @@ describe('statements of a seeded history', () => {
     const times = closings.map(({ endMs }) => endMs + random(runSeed()).below(86_400_000));
     await query(databaseUrl, 'delete from daily_balances');
     for (const timeMs of times) await compareBalances(history, timeMs);
+  });
+
+  it('sum to the balances in a file for Koinly and for CoinTracking', async () => {
+    for (const wallet of WALLETS)
+      for (const format of ['koinly', 'cointracking'] as const) await compareImport(history, wallet, format);
   });
 
   it('have fees and volumes that equal their recomputation', async () => {

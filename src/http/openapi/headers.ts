@@ -21,6 +21,10 @@ export const HEADERS = {
   ETag: { description: 'Tag of the reply, for `If-None-Match`.', schema: text },
   'Cache-Control': { description: 'Caches may keep the reply for a second.', schema: text },
   Deprecation: { description: 'The path is deprecated.', schema: { type: 'string', const: 'true' } },
+  'Content-Disposition': {
+    description: 'Name under which a browser saves a reply that is not JSON.',
+    schema: text,
+  },
   Link: {
     description: 'The path that replaces this one (`successor-version`), or the next page (`next`).',
     schema: text,

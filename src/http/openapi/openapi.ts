@@ -8,7 +8,7 @@ import { marketSchema, marketsSchema } from '../../contract/market.ts';
 import * as marketData from '../../contract/market-data.ts';
 import { balanceSchema, portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
-import { statementSchema, statementText } from '../../contract/statement.ts';
+import { statementJournal, statementSchema, statementText } from '../../contract/statement.ts';
 import { statusSchema } from '../../contract/status.ts';
 import * as orders from '../../order/reply.ts';
 import { type Route, TAGS } from '../route.ts';
@@ -70,6 +70,7 @@ const replies = nameReplies({
   Readiness: readinessSchema,
   Statement: statementSchema,
   StatementText: statementText,
+  StatementJournal: statementJournal,
   Metrics: metricsText,
 });
 

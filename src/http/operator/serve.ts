@@ -8,7 +8,7 @@ import type { Operation, OperationServices, TextOutcome } from '../../operator/o
 import { reportText } from '../../statements/report.ts';
 import { pageReply } from '../endpoints/get-statement.ts';
 import { readBody } from '../middleware/body.ts';
-import { json, type Reply } from '../replies/reply.ts';
+import { CSV_TYPE, JSON_TYPE, json, type Reply } from '../replies/reply.ts';
 import type { ChunkedReply } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 
@@ -62,13 +62,11 @@ export async function perform(
   }
 }
 
-const CONTENT_TYPES = {
-  json: 'application/json; charset=utf-8',
-  csv: 'text/csv; charset=utf-8; header=present',
-};
+const CONTENT_TYPES = { json: JSON_TYPE, csv: CSV_TYPE };
 
 function textReply(outcome: TextOutcome, path: string): Reply | ChunkedReply {
   if ('page' in outcome) return pageReply(outcome.page, path);
-  const { report, format, isResumed } = outcome;
-  return { contentType: CONTENT_TYPES[format], chunks: reportText(report, format, isResumed) };
+  const { report, file, ...as } = outcome;
+  const chunks = reportText(report, as);
+  return { contentType: CONTENT_TYPES[as.format], chunks, file: as.format === 'csv' ? file : undefined };
 }

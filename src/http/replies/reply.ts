@@ -12,13 +12,16 @@ export interface Reply {
   readonly bytes?: Buffer;
   /** Target of the header `Link` with the next page. */
   readonly nextPage?: string | undefined;
+  /** Name under which browsers save the reply. */
+  readonly file?: string | undefined;
   /** True if caches may keep the reply for a second. The same object is then sent to every caller. */
   readonly isPublic?: true;
   /** Cache-Control of a public reply that may be cached for longer. */
   readonly cacheControl?: string;
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
+export const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 
 /** Writes a value whose type the caller has checked. Routes write theirs by `Writers`. */
 export const json = (value: Json, status = 200): Reply => jsonText(writeJson(value), status);

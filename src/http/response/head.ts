@@ -12,6 +12,11 @@ export function addHeader(response: Response, name: string, value: string): void
   stateOf(response).head.push(name, value);
 }
 
+/** @param file name of own text under which a browser saves the reply; undefined for none */
+export function addFile(response: Response, file: string | undefined): void {
+  if (file !== undefined) addHeader(response, 'Content-Disposition', `attachment; filename="${file}"`);
+}
+
 /** @param name already in the head */
 export function replaceHeader(response: Response, name: string, value: string): void {
   const state = stateOf(response);

@@ -6,11 +6,13 @@ import type { Response } from 'express';
 import { Bound } from '../../domain/bound.ts';
 import { REPORTS } from '../../domain/bounds.ts';
 import { Refusal } from '../../domain/errors.ts';
-import { addHeader, writeHead } from './head.ts';
+import { addFile, addHeader, writeHead } from './head.ts';
 
 export interface ChunkedReply {
   readonly contentType: string;
   readonly chunks: AsyncGenerator<string>;
+  /** Name under which browsers save the reply. */
+  readonly file?: string | undefined;
 }
 
 const MAX_MS = 600_000;
@@ -26,7 +28,7 @@ const reports = new Bound(REPORTS);
 export async function sendChunks(
   response: Response,
   holder: string,
-  { contentType, chunks }: ChunkedReply,
+  { contentType, chunks, file }: ChunkedReply,
 ): Promise<void> {
   const cutting = new AbortController();
   const taker = { giveWay: () => cutting.abort() };
@@ -38,6 +40,7 @@ export async function sendChunks(
     const first = await chunks.next();
     addHeader(response, 'Cache-Control', 'no-store');
     addHeader(response, 'Content-Type', contentType);
+    addFile(response, file);
     writeHead(response, 200);
     await pipeline(Readable.from(following(first, chunks)), response, {
       signal: AbortSignal.any([cutting.signal, AbortSignal.timeout(MAX_MS)]),

@@ -5,15 +5,16 @@ import { cursorText, nextCursor } from '../../contract/cursor.ts';
 import { queryText } from '../../contract/fields.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import { inLowerCase, limit } from '../../contract/operator.ts';
-import { moment } from '../../contract/requests.ts';
+import { bom, format, moment } from '../../contract/requests.ts';
 import { timestamp } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
 import { isValidText } from '../../domain/text.ts';
 import { actsReport } from '../../statements/acts.ts';
-import { recordOf } from '../../statements/report.ts';
+import { fileName, recordOf } from '../../statements/report.ts';
 import { readOperator, readTimeMs, readWallet } from '../arguments.ts';
-import { type Noun, operation, replyNames } from '../operation.ts';
+import { mixedOperation, type Noun, replyNames } from '../operation.ts';
 import { reportVerb } from '../print-report.ts';
+import { csvText } from './reports.ts';
 
 /** Postgres refuses to compare with other text. */
 const named = queryText.refine(isValidText, 'must be valid text without U+0000').optional();
@@ -43,26 +44,36 @@ interface ListOptions {
   market?: string;
 }
 
-export const getActs = operation({
+const query = z.object({
+  since: moment.optional().describe('ISO 8601 time, inclusive'),
+  by: named.describe('name of a person or of a key'),
+  wallet: inLowerCase.optional(),
+  market: named,
+  limit,
+  cursor: cursorText,
+  format,
+  bom,
+});
+
+export const getActs = mixedOperation({
   id: 'listActs',
   tag: 'Service',
   summary: 'Lists what operators and keys changed, oldest first',
+  description: 'CSV has all of them, whatever `limit` is.',
   method: 'GET',
   path: '/acts',
   rights: ['read'],
-  query: z.object({
-    since: moment.optional().describe('ISO 8601 time, inclusive'),
-    by: named.describe('name of a person or of a key'),
-    wallet: inLowerCase.optional(),
-    market: named,
-    limit,
-    cursor: cursorText,
-  }),
+  query,
   reply: z.strictObject({ acts: z.array(actSchema), nextCursor }).register(replyNames, { id: 'Acts' }),
-  async run({ ledger }, { since: sinceMs, limit, cursor, ...filter }) {
+  alsoAs: { 'text/csv': csvText },
+  headers: ['Content-Disposition'],
+  async run({ ledger }, { since: sinceMs, limit, cursor, format, bom, ...filter }) {
     const scope = { list: 'acts', since: `${sinceMs}`, ...filter };
     const after = cursor === undefined ? 0 : readCursor(scope, cursor);
-    const { columns, rows } = await actsReport(ledger, { ...filter, sinceMs, after });
+    const report = await actsReport(ledger, { ...filter, sinceMs, after });
+    const file = fileName(['acts'], sinceMs === undefined ? [] : [sinceMs], 'csv');
+    if (format === 'csv') return { report, format, mark: bom, isResumed: after > 0, file };
+    const { columns, rows } = report;
     const acts: Act[] = [];
     for await (const cells of rows) {
       // One act more than the page tells that another page follows.

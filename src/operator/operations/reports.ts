@@ -4,8 +4,17 @@ import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { queryText } from '../../contract/fields.ts';
 import { inLowerCase, walletRequest } from '../../contract/operator.ts';
-import { format, inOrder, moment, ofSpan, statementRequest } from '../../contract/requests.ts';
-import { statementSchema, statementText } from '../../contract/statement.ts';
+import {
+  bom,
+  format,
+  inOrder,
+  moment,
+  ofSpan,
+  STATEMENT_TEXTS,
+  type StatementTextFormat,
+  statementRequest,
+} from '../../contract/requests.ts';
+import { statementJournal, statementSchema, statementText } from '../../contract/statement.ts';
 import { assetSymbol, decimalText, marketSymbol, timestamp, wallet } from '../../contract/values.ts';
 import type { OperatorCode } from '../../domain/errors.ts';
 import { type Dimension, TURNOVER_DIMENSIONS } from '../../ledger/index.ts';
@@ -17,9 +26,17 @@ import {
   volumesReport,
 } from '../../statements/books.ts';
 import { statementPage } from '../../statements/page.ts';
-import type { Report } from '../../statements/report.ts';
+import { fileName, type Report } from '../../statements/report.ts';
 import { statementReport } from '../../statements/statement.ts';
-import { ENTRY_ID, readDimensions, readEntryId, readTimeMs, readWallet } from '../arguments.ts';
+import { statementText as wholeStatement } from '../../statements/statement-text.ts';
+import {
+  ENTRY_ID,
+  readDimensions,
+  readEntryId,
+  readTimeMs,
+  readWallet,
+  withoutApostrophe,
+} from '../arguments.ts';
 import {
   type ObjectOf,
   type Operation,
@@ -27,7 +44,17 @@ import {
   replyNames,
   textOperation,
 } from '../operation.ts';
-import { CSV_HELP, printReport, reportVerb, type Span, spanOf, withSpan } from '../print-report.ts';
+import {
+  CSV_HELP,
+  type CsvOptions,
+  printReport,
+  printText,
+  reportVerb,
+  type Span,
+  spanOf,
+  withCsv,
+  withSpan,
+} from '../print-report.ts';
 import type { WorkingVerb } from '../verb.ts';
 
 type Make<Asked> = (services: Pick<OperationServices, 'ledger'>, asked: Asked) => Promise<Report>;
@@ -41,11 +68,16 @@ interface ReportOf<Query> {
   readonly query: ObjectOf<Query>;
   readonly reply: z.ZodType;
   readonly codes?: readonly OperatorCode[];
-  readonly make: Make<NoInfer<Omit<Query, 'format'>>>;
-  readonly verb: (make: Make<NoInfer<Omit<Query, 'format'>>>) => WorkingVerb;
+  readonly make: Make<NoInfer<Omit<Query, 'format' | 'bom'>>>;
+  readonly verb: (make: Make<NoInfer<Omit<Query, 'format' | 'bom'>>>) => WorkingVerb;
 }
 
-type QueryOfReport = { readonly format: 'json' | 'csv'; readonly after?: string | undefined };
+interface QueryOfReport extends Partial<Span> {
+  readonly format: 'json' | 'csv';
+  readonly bom: boolean;
+  readonly asOf?: number;
+  readonly after?: string | undefined;
+}
 
 const reportOperation = <Query extends QueryOfReport>({
   make,
@@ -58,17 +90,25 @@ const reportOperation = <Query extends QueryOfReport>({
     method: 'GET',
     rights: ['read'],
     alsoAs: { 'text/csv': csvText },
+    headers: ['Content-Disposition'],
     async run({ ledger }, asked) {
-      const { format, after } = asked;
-      return { report: await make({ ledger }, asked), format, isResumed: after !== undefined };
+      const { format, bom, after, asOf, from, to } = asked;
+      const times = [asOf, from, to].filter((timeMs) => timeMs !== undefined);
+      return {
+        report: await make({ ledger }, asked),
+        format,
+        mark: bom,
+        isResumed: after !== undefined,
+        file: fileName([definition.path.slice(1)], times, 'csv'),
+      };
     },
     verbs: [verb(make)],
   });
 
-const csvText = z
+export const csvText = z
   .string()
   .describe(
-    'The same rows, without totals. A text that a spreadsheet would run as a formula has an apostrophe in front.',
+    'The same rows, without totals. An apostrophe stands in front of a text that a spreadsheet would run as a formula or read as a number or a date, and of one that begins with an apostrophe.',
   )
   .register(replyNames, { id: 'ReportText' });
 
@@ -97,6 +137,7 @@ const getBalances = reportOperation({
     wallet: ofWallet,
     asset,
     format,
+    bom,
   }),
   reply: z
     .strictObject({
@@ -152,23 +193,48 @@ export const getWalletStatement = textOperation({
   params: walletRequest,
   query: statementRequest,
   reply: statementSchema.register(replyNames, { id: 'Statement' }),
-  alsoAs: { 'text/csv': statementText.register(replyNames, { id: 'StatementText' }) },
-  headers: ['Link'],
+  alsoAs: {
+    'text/csv': statementText.register(replyNames, { id: 'StatementText' }),
+    'text/plain': statementJournal.register(replyNames, { id: 'StatementJournal' }),
+  },
+  headers: ['Link', 'Content-Disposition'],
   async run({ ledger }, { wallet, ...asked }) {
     return { page: await statementPage(ledger, wallet, asked) };
   },
   verbs: [
-    reportVerb<Span & { wallet: string }>(
-      'statement',
-      (command) =>
-        withSpan(command)
+    {
+      verb: 'statement',
+      describe: (command) =>
+        withCsv(withSpan(command))
           .requiredOption('--wallet <address>', 'wallet', readWallet)
+          .addOption(
+            new Option('--format <format>', 'print what a program of this name imports').choices(
+              STATEMENT_TEXTS,
+            ),
+          )
           .description('show opening balances, every change and closing balances of a wallet'),
-      async ({ ledger }, { wallet, ...span }) =>
-        statementReport(ledger.statements.longPage, { wallet, ...spanOf(span) }),
-    ),
+      work:
+        ({ wallet, csv, bom, format = csv || bom ? 'csv' : undefined, ...span }: StatementOptions) =>
+        async ({ ledger }, { terminal, json }) => {
+          const asked = { wallet, ...spanOf(span) };
+          const { longPage } = ledger.statements;
+          if (json || format === undefined)
+            await printReport(
+              statementReport(longPage, asked),
+              { format: json ? 'json' : 'table' },
+              terminal,
+            );
+          else await printText(wholeStatement(longPage, asked, { format, bom }), terminal);
+          return undefined;
+        },
+    },
   ],
 });
+
+interface StatementOptions extends Span, CsvOptions {
+  wallet: string;
+  format?: StatementTextFormat;
+}
 
 const turnoverRequest = inOrder(
   z.object({
@@ -186,6 +252,7 @@ const turnoverRequest = inOrder(
         examples: ['day,market'],
       }),
     format,
+    bom,
   }),
 );
 
@@ -266,7 +333,7 @@ const getMovements = reportOperation({
   id: 'listMovements',
   summary: 'Lists deposits and withdrawals in a span of time',
   path: '/movements',
-  query: inOrder(z.object({ ...ofSpan, wallet: ofWallet, asset, format })),
+  query: inOrder(z.object({ ...ofSpan, wallet: ofWallet, asset, format, bom })),
   reply: z
     .strictObject({
       ...span,
@@ -281,7 +348,9 @@ const getMovements = reportOperation({
             reference: z.string(),
             reverses: z.string().nullable(),
             sequence: z.int().min(1),
-            txid: z.string().nullable(),
+            txid: z.string().nullable().describe('of a withdrawal: on its request and on its confirmation'),
+            by: z.string().nullable().describe('person or key'),
+            reason: z.string().nullable(),
           }),
         )
         .describe('oldest first'),
@@ -304,6 +373,7 @@ interface ExportOptions {
   asset?: string;
   wallet?: string;
   format: 'csv' | 'jsonl';
+  bom?: true;
   after?: string;
 }
 
@@ -318,10 +388,12 @@ export const getEntries = reportOperation({
       wallet: ofWallet,
       asset,
       after: queryText
-        .regex(ENTRY_ID, 'must be an entry id like 1234-0')
+        .transform(withoutApostrophe)
+        .pipe(z.string().regex(ENTRY_ID, 'must be an entry id like 1234-0'))
         .optional()
         .describe('entry id after which the list begins; CSV has no header row then'),
       format,
+      bom,
     }),
   ),
   reply: z
@@ -357,6 +429,7 @@ export const getEntries = reportOperation({
         .option('--asset <symbol>', 'only this asset')
         .option('--wallet <address>', 'only this wallet', readWallet)
         .addOption(new Option('--format <format>', 'output format').choices(['csv', 'jsonl']).default('csv'))
+        .option('--bom', 'begin CSV with a byte order mark, by which spreadsheets know that it is UTF-8')
         .option('--after <entry>', 'continue after this entry id, without a header row', readEntryId)
         .addHelpText(
           'after',
@@ -368,10 +441,11 @@ ${CSV_HELP}`,
         )
         .description('export the double-entry ledger in the order of its entries'),
     work:
-      ({ format, ...asked }: ExportOptions) =>
+      ({ format, bom, ...asked }: ExportOptions) =>
       async (services, { terminal, json }) => {
         const report = await make(services, asked);
-        await printReport(report, json ? 'json' : format, terminal, asked.after !== undefined);
+        const isResumed = asked.after !== undefined;
+        await printReport(report, { format: json ? 'json' : format, mark: bom, isResumed }, terminal);
         return undefined;
       },
   }),
