@@ -332,7 +332,9 @@ const ROLES = ['api', 'stream', 'settlement', 'snapshot'];
 /** Changes a script and adds a migration, so that the next build is another release. */
 function change({ checkout }: Cluster, release: string, migration: number): void {
   checkout.write(SCRIPT, `${checkout.read(SCRIPT)}\n-- release ${release}\n`);
-  const up = `(knex: Knex) => knex.raw('create table release_${release} (number int)')`;
+  // A dump needs the right to read each table, which a release grants to those that it knows.
+  const statements = `create table release_${release} (number int); grant select on release_${release} to redbook_backup`;
+  const up = `(knex: Knex) => knex.raw('${statements}')`;
   checkout.write(
     `migrations/${migration}_release_${release}.ts`,
     `import type { Knex } from 'knex';\nexport const up = ${up};\n`,
