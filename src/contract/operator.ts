@@ -10,11 +10,13 @@ export const reason = validText(MAX_REASON).describe('why; kept for auditors');
 export const inLowerCase = address.transform((given) => given.toLowerCase());
 
 const MAX_PAGE = 500;
-export const limit = queryText
+const PAGE_JSON = { ...INTEGER_JSON, minimum: 1, maximum: MAX_PAGE };
+const pageSize = queryText
   .regex(/^([1-9]\d?|[1-4]\d\d|500)$/, `must be a whole number from 1 to ${MAX_PAGE}`)
-  .transform(Number)
-  .default(100)
-  .meta({ ...INTEGER_JSON, minimum: 1, maximum: MAX_PAGE, default: 100 });
+  .transform(Number);
+export const limit = pageSize.default(100).meta({ ...PAGE_JSON, default: 100 });
+/** The same for a list that may be read whole. */
+export const optionalLimit = pageSize.optional().meta(PAGE_JSON);
 
 export const referenceRequest = z.object({ reference });
 export const walletRequest = z.object({ wallet: inLowerCase });

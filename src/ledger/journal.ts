@@ -125,6 +125,10 @@ export interface MovementsFilter {
   readonly toMs: number;
   readonly wallet?: string | undefined;
   readonly asset?: string | undefined;
+  /** Event after which the list begins. */
+  readonly after?: number | undefined;
+  /** Most movements; all of them unless given. */
+  readonly limit?: number | undefined;
 }
 
 /** A deposit, a withdrawal, or a step of one. */
@@ -146,9 +150,9 @@ const MOVEMENTS = `
   select movements.sequence, kind, movements.wallet, movements.asset, amount_atoms, reference, movements.time_ms,
     reverses, ${PAID_BY} as txid, operator as by, reason
   from public.movements left join public.operator_acts using (sequence)
-  where movements.sequence >= $1 and movements.sequence < $2
+  where movements.sequence >= greatest($1::bigint, $5::bigint + 1) and movements.sequence < $2
     and ($3::text is null or movements.wallet = $3) and ($4::text is null or movements.asset = $4)
-  order by movements.sequence`;
+  order by movements.sequence limit $6`;
 
 /** A take has the wallet, asset and amount of its request. */
 const CHANGES_AFTER = `
@@ -277,12 +281,13 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
     },
 
     /** Yields the deposits and withdrawals of a span of time in their order. */
-    async *movements({ fromMs, toMs, wallet, asset }: MovementsFilter): AsyncGenerator<ReportedMovement> {
+    async *movements({ fromMs, toMs, ...filter }: MovementsFilter): AsyncGenerator<ReportedMovement> {
       const bounds = await inSnapshot(auditing, async (ask) => [
         await firstSequenceAt(ask, fromMs),
         await firstSequenceAt(ask, toMs),
       ]);
-      const rows = streamRows<ReportedRow>(auditing, MOVEMENTS, [...bounds, wallet ?? null, asset ?? null]);
+      const { wallet = null, asset = null, after = 0, limit = null } = filter;
+      const rows = streamRows<ReportedRow>(auditing, MOVEMENTS, [...bounds, wallet, asset, after, limit]);
       for await (const row of rows) yield { ...bookedMovementOf(row), by: row.by, reason: row.reason };
     },
 

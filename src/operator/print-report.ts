@@ -88,7 +88,7 @@ export const withCsv = (command: Command): Command =>
     .addHelpText('after', CSV_HELP);
 
 /** Returns a verb that prints a report of any length. */
-export const reportVerb = <Options>(
+export const reportVerb = <Options extends object>(
   verb: string,
   describe: (command: Command) => Command,
   make: (services: OperatorServices, options: Options) => Promise<Report>,
@@ -100,7 +100,8 @@ export const reportVerb = <Options>(
     async (services, { terminal, json }) => {
       const { csv, bom } = options;
       const format = json ? 'json' : csv || bom ? 'csv' : 'table';
-      await printReport(await make(services, options), { format, mark: bom }, terminal);
+      const isResumed = 'after' in options;
+      await printReport(await make(services, options), { format, mark: bom, isResumed }, terminal);
       return undefined;
     },
 });

@@ -30,7 +30,7 @@ type Books = Pick<Ledger, 'balances' | 'turnover' | 'journal' | 'state'>;
  * Returns the scales of all assets. A report on an asset that nobody knows would be empty, as if it held nothing.
  * @throws OperatorRefusal UNKNOWN_ASSET
  */
-async function scalesFor(books: Books, asset: string | undefined): Promise<Scales> {
+async function scalesFor(books: Pick<Ledger, 'state'>, asset: string | undefined): Promise<Scales> {
   const scales = await readScales(books);
   if (asset !== undefined && !scales.has(asset))
     throw new OperatorRefusal('UNKNOWN_ASSET', `unknown asset ${asset}`);
@@ -148,7 +148,10 @@ export async function volumesReport(
 }
 
 /** Returns deposits and withdrawals, oldest first. */
-export async function movementsReport(books: Books, filter: MovementsFilter): Promise<Report> {
+export async function movementsReport(
+  books: Pick<Ledger, 'journal' | 'state'>,
+  filter: MovementsFilter,
+): Promise<Report> {
   const scales = await scalesFor(books, filter.asset);
   return {
     facts: spanFacts(filter),

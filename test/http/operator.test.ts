@@ -10,7 +10,9 @@ import request, { type Response } from 'supertest';
 import { reconcile } from '../../src/books/reconcile/index.ts';
 import { OPERATOR_RIGHTS } from '../../src/domain/operator-rights.ts';
 import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
+import { pathOf } from '../../src/http/operator/serve.ts';
 import { openLedger } from '../../src/ledger/index.ts';
+import { OPERATIONS } from '../../src/operator/nouns.ts';
 import { getEntries } from '../../src/operator/operations/reports.ts';
 import { openMetrics } from '../../src/process/metrics.ts';
 import { query } from '../ledger/tables.ts';
@@ -743,6 +745,35 @@ describe('the routes for operators', () => {
       for (const { sum } of body.trialBalance) expect(sum).to.equal('0');
     });
 
+    it('list movements in pages, as JSON and as CSV, which make the whole list together', async () => {
+      const whole = (await get(`/movements?${QUERY}&asset=USDC`)).body.movements;
+      const found: object[] = [];
+      const path = `/movements?${QUERY}&asset=USDC&limit=3`;
+      let pages = 0;
+      for (let cursor: string | null = ''; cursor !== null; pages += 1) {
+        const { body } = await get(cursor === '' ? path : `${path}&cursor=${cursor}`);
+        expect(body.movements).to.have.length.within(1, 3);
+        found.push(...body.movements);
+        cursor = body.nextCursor;
+      }
+      expect(found).to.deep.equal(whole);
+      expect(pages)
+        .to.equal(Math.ceil(whole.length / 3))
+        .and.to.be.above(1);
+      // Without a limit, the rest of the list follows a cursor, and a sequence where the command is asked.
+      const { nextCursor } = (await get(`/movements?${QUERY}&limit=2`)).body;
+      const all = (await get(`/movements?${QUERY}`)).body.movements;
+      const rest = await get(`/movements?${QUERY}&cursor=${nextCursor}`);
+      expect(rest.body.movements).to.deep.equal(all.slice(2));
+      const after = ['--after', String(all[1].sequence)];
+      expect(rest.body).to.deep.equal(await fixture.ask('ledger', 'movements', ...SPAN, ...after));
+      expect((await get(`/movements?${QUERY}&cursor=${nextCursor}&format=csv`)).text).to.equal(
+        (await fixture.run('ledger', 'movements', ...SPAN, ...after, '--csv')).stdout,
+      );
+      for (const wrong of [`cursor=${nextCursor}&asset=USDC`, 'limit=0', 'limit=501', 'cursor=x'])
+        expect((await get(`/movements?${QUERY}&${wrong}`)).body.code, wrong).to.equal('VALIDATION_ERROR');
+    });
+
     it('reject bad input, and keys without the right to read', async () => {
       for (const [path, message] of [
         ['/balances', /^asOf: must be given once$/],
@@ -875,8 +906,14 @@ describe('the routes for operators', () => {
       const { status, body } = await get(path);
       expect([status, body.code], path).to.deep.equal([400, 'VALIDATION_ERROR']);
     }
-    const paused = await post('/trading/pause?now', { reason });
-    expect([paused.status, paused.body.error]).to.deep.equal([400, 'now: no such parameter']);
+    for (const operation of OPERATIONS) {
+      const path = pathOf(operation, {}).slice('/operator/v1'.length);
+      for (const name of ['now', 'constructor', '__proto__', 'from[]']) {
+        const asked = `${path}?${name}=1`;
+        const { status, body } = await (operation.method === 'GET' ? get(asked) : post(asked, { reason }));
+        expect([status, body.error], asked).to.deep.equal([400, `${name}: no such parameter`]);
+      }
+    }
   });
 
   it('are described by a valid document, which needs no key', async () => {

@@ -40,7 +40,7 @@ export async function perform(
 ): Promise<Reply | ChunkedReply> {
   const { method, params, query, usualReason, run } = operation;
   const body = method === 'POST' ? await readBody(request, BODY_LIMITS) : undefined;
-  const unknown = Object.keys(request.query).find((name) => query?.shape[name] === undefined);
+  const unknown = Object.keys(request.query).find((name) => !Object.hasOwn(query?.shape ?? {}, name));
   if (unknown !== undefined) throw new Refusal('VALIDATION_ERROR', `${unknown}: no such parameter`);
   const asked = {
     ...(params !== undefined && checked<object>(params, request.params)),

@@ -2,8 +2,10 @@
 
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
+import { cursorText, nextCursor } from '../../contract/cursor.ts';
 import { queryText } from '../../contract/fields.ts';
-import { inLowerCase, walletRequest } from '../../contract/operator.ts';
+import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
+import { inLowerCase, optionalLimit, walletRequest } from '../../contract/operator.ts';
 import {
   bom,
   format,
@@ -16,8 +18,10 @@ import {
 } from '../../contract/requests.ts';
 import { statementJournal, statementSchema, statementText } from '../../contract/statement.ts';
 import { assetSymbol, decimalText, marketSymbol, timestamp, wallet } from '../../contract/values.ts';
+import type { Plain } from '../../contract/written.ts';
 import type { OperatorCode } from '../../domain/errors.ts';
 import { type Dimension, TURNOVER_DIMENSIONS } from '../../ledger/index.ts';
+import { isoTime } from '../../statements/amounts.ts';
 import {
   balancesReport,
   entriesReport,
@@ -26,18 +30,20 @@ import {
   volumesReport,
 } from '../../statements/books.ts';
 import { statementPage } from '../../statements/page.ts';
-import { fileName, type Report } from '../../statements/report.ts';
+import { fileName, type Report, recordOf } from '../../statements/report.ts';
 import { statementReport } from '../../statements/statement.ts';
 import { statementText as wholeStatement } from '../../statements/statement-text.ts';
 import {
   ENTRY_ID,
   readDimensions,
   readEntryId,
+  readSequence,
   readTimeMs,
   readWallet,
   withoutApostrophe,
 } from '../arguments.ts';
 import {
+  mixedOperation,
   type ObjectOf,
   type Operation,
   type OperationServices,
@@ -329,42 +335,84 @@ const getVolumes = reportOperation({
     ),
 });
 
-const getMovements = reportOperation({
+const movement = z.strictObject({
+  time: timestamp,
+  kind: z.string(),
+  wallet,
+  asset: assetSymbol,
+  amount: decimalText,
+  reference: z.string(),
+  reverses: z.string().nullable(),
+  sequence: z.int().min(1),
+  txid: z.string().nullable().describe('of a withdrawal: on its request and on its confirmation'),
+  by: z.string().nullable().describe('person or key'),
+  reason: z.string().nullable(),
+});
+type Movement = Plain<typeof movement>;
+
+const getMovements = mixedOperation({
   id: 'listMovements',
+  tag: 'Finance',
   summary: 'Lists deposits and withdrawals in a span of time',
+  description:
+    'With `limit`, JSON has a page and the cursor of the next one. Without it, and in CSV, the reply has all, or all that follow the cursor.',
+  method: 'GET',
   path: '/movements',
-  query: inOrder(z.object({ ...ofSpan, wallet: ofWallet, asset, format, bom })),
+  rights: ['read'],
+  query: inOrder(
+    z.object({
+      ...ofSpan,
+      wallet: ofWallet,
+      asset,
+      limit: optionalLimit,
+      cursor: cursorText,
+      format,
+      bom,
+    }),
+  ),
   reply: z
     .strictObject({
       ...span,
-      movements: z
-        .array(
-          z.strictObject({
-            time: timestamp,
-            kind: z.string(),
-            wallet,
-            asset: assetSymbol,
-            amount: decimalText,
-            reference: z.string(),
-            reverses: z.string().nullable(),
-            sequence: z.int().min(1),
-            txid: z.string().nullable().describe('of a withdrawal: on its request and on its confirmation'),
-            by: z.string().nullable().describe('person or key'),
-            reason: z.string().nullable(),
-          }),
-        )
-        .describe('oldest first'),
+      movements: z.array(movement).describe('oldest first'),
+      nextCursor: nextCursor.optional().describe('absent without `limit`; null on the last page'),
     })
     .register(replyNames, { id: 'MovementsOfSpan' }),
+  alsoAs: { 'text/csv': csvText },
+  headers: ['Content-Disposition'],
   codes: ['UNKNOWN_ASSET'],
-  make: ({ ledger }, { wallet, asset, ...asked }) =>
-    movementsReport(ledger, { ...spanOf(asked), wallet, asset }),
-  verb: (make) =>
-    reportVerb(
+  async run({ ledger }, { from, to, wallet, asset, limit, cursor, format, bom }) {
+    const scope = { list: 'movements', from: `${from}`, to: `${to}`, wallet, asset };
+    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
+    const filter = { ...spanOf({ from, to }), wallet, asset, after };
+    if (limit === undefined || format === 'csv') {
+      const file = fileName(['movements'], [from, to], 'csv');
+      const report = await movementsReport(ledger, filter);
+      return { report, format, mark: bom, isResumed: after !== undefined, file };
+    }
+    // One movement more than the page tells that another page follows.
+    const { columns, rows } = await movementsReport(ledger, { ...filter, limit: limit + 1 });
+    const found: Movement[] = [];
+    for await (const cells of rows) found.push(recordOf(columns, cells) as Movement);
+    const movements = found.slice(0, limit);
+    const next = found.length > limit ? movements.at(-1)!.sequence : null;
+    const reply = { from: isoTime(from), to: isoTime(to), movements };
+    return { reply: { ...reply, nextCursor: writeCursor(scope, next) } };
+  },
+  verbs: [
+    reportVerb<Span & { wallet?: string; asset?: string; after?: number }>(
       'movements',
-      (command) => withFilter(withSpan(command)).description('list deposits and withdrawals'),
-      make,
+      (command) =>
+        withFilter(withSpan(command))
+          .option(
+            '--after <sequence>',
+            'continue after this event, in CSV without a header row',
+            readSequence,
+          )
+          .description('list deposits and withdrawals'),
+      ({ ledger }, { from, to, ...filter }) =>
+        movementsReport(ledger, { ...spanOf({ from, to }), ...filter }),
     ),
+  ],
 });
 
 interface ExportOptions {

@@ -15,7 +15,7 @@ import { ask, unlessBroken } from './wallet.ts';
 
 /** Names of its keys begin with it, and so do its references. */
 export const CUSTODY = 'custody-';
-/** So low that each round reaches it. Other assets have no cap. */
+/** So low that each round reaches it. The cap of other assets is out of reach. */
 const CAPPED = { asset: 'USDC', perDay: 60 };
 const RIGHTS = 'credit,debit,pay,read';
 const PAUSE_MS = 60;
@@ -97,8 +97,11 @@ class Desk implements Custody {
   async begin(): Promise<void> {
     const { cluster, driver } = this.#parts;
     const name = `${CUSTODY}${driver.model.lastIntent + 1}`;
-    const cap = `${CAPPED.asset}=${CAPPED.perDay}/day`;
-    const made = await cluster.operate('key', 'create', name, '--may', RIGHTS, '--cap', cap);
+    const caps = [`${CAPPED.asset}=${CAPPED.perDay}/day`, '*=1000000000/day'].flatMap((cap) => [
+      '--cap',
+      cap,
+    ]);
+    const made = await cluster.operate('key', 'create', name, '--may', RIGHTS, ...caps);
     this.#tokens.set(name, (made as { key: string }).key);
     this.#key = name;
     this.recent.length = 0;

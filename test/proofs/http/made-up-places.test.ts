@@ -97,6 +97,7 @@ const WORDS = [
     'state',
     'by',
     'wallet',
+    'asset',
   ],
   'ticker_id',
   'pair',
@@ -319,6 +320,10 @@ describe('made-up places', function () {
       getStatement: statement,
       getWalletStatement: statement,
       listWithdrawals: () => writePlace({ list: 'withdrawals', state: 'pending' }, numbersOf(1)),
+      listMovements: () => {
+        const span = { from: `${Date.parse(today)}`, to: `${Date.parse(tomorrow)}` };
+        return writePlace({ list: 'movements', ...span, wallet: undefined, asset: undefined }, numbersOf(1));
+      },
       listMovementChanges: () =>
         writePlace({ list: 'movements' }, draw.chance(0.5) ? [draw.below(ORDERS)] : numbersOf(1)),
       listActs: () => writePlace({ list: 'acts', since: `${span(since)}` }, numbersOf(1)),

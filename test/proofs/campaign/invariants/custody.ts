@@ -31,16 +31,16 @@ export async function withdrawalsFollowSteps({ cluster }: Rest): Promise<string[
 /** No key moved an atom more than its cap of a day, and every atom that it moved is counted. */
 export async function capsHold({ cluster }: Rest): Promise<string[]> {
   const over = await cluster.sql<{ key: string; asset: string; atoms: string; cap: string }>(`
-    select key, asset, atoms::text, caps ->> asset as cap
+    select key, asset, atoms::text, coalesce(caps ->> asset, caps ->> '*', '0') as cap
     from operator_key_days join operator_keys on name = key join assets on symbol = asset
-    where atoms > (caps ->> asset)::numeric * 10 ^ scale`);
+    where caps <> '{}' and atoms > coalesce(caps ->> asset, caps ->> '*', '0')::numeric * 10 ^ scale`);
   const uncounted = await cluster.sql<{ key: string; kind: string; reference: string; atoms: string }>(
     `
     with booked as (select split_part(reference, ' ', 1) as key, kind, reference, asset, amount_atoms as atoms
       from movements where starts_with(reference, $1) and kind in ('credited', 'debited', 'requested'))
     select key, kind, reference, booked.atoms::text from booked join operator_keys on name = key
     left join cap_reservations as counted using (key, kind, reference, asset, atoms)
-    where caps ? asset and counted.key is null`,
+    where caps <> '{}' and counted.key is null`,
     [CUSTODY],
   );
   const sums = await cluster.sql<{ key: string; asset: string; booked: string; counted: string }>(
