@@ -141,12 +141,19 @@ const MOVEMENTS: ReadonlySet<string> = new Set(MOVEMENT_KINDS);
 export const isMovement = (event: EngineEvent): event is EngineEvent & AccountMoved =>
   MOVEMENTS.has(event.kind);
 
+/**
+ * SHA-256 of an entry of the event stream as stored: the same place must always hold the same content. Computing it costs
+ * as much as reading the rest of an event, and settlement needs only two in a batch, so it is computed when it is asked.
+ */
+export interface EntryDigest {
+  readonly hex: string;
+}
+
 /** One entry of the event stream. */
 export type EngineEvent = Cursor & {
   /** Unix milliseconds by the engine's clock; never runs backwards. */
   readonly timeMs: number;
-  /** SHA-256 of the entry as stored, hex: the same place must always hold the same content. */
-  readonly digest: string;
+  readonly digest: EntryDigest;
   /** Present on what an operator did. */
   readonly act?: RecordedAct;
 } & EventBody;

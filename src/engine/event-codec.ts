@@ -6,6 +6,7 @@ import type {
   AccountMoved,
   Cursor,
   EngineEvent,
+  EntryDigest,
   EventBody,
   MovementKind,
   OrderPlacedEvent,
@@ -72,8 +73,23 @@ export const eventIdOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${se
 type MarketOf = (marketNumber: number) => Market;
 
 export function placeOfEntry([id]: StreamEntry): Cursor {
-  const [epoch = 0, sequence = 0] = id.toString('latin1').split('-').map(Number);
-  return { epoch, sequence };
+  const text = id.toString('latin1');
+  const dash = text.indexOf('-');
+  return { epoch: Number(text.slice(0, dash)), sequence: Number(text.slice(dash + 1)) };
+}
+
+class StoredEntryDigest implements EntryDigest {
+  readonly id: Buffer;
+  readonly bytes: Buffer;
+
+  constructor(id: Buffer, bytes: Buffer) {
+    this.id = id;
+    this.bytes = bytes;
+  }
+
+  get hex(): string {
+    return createHash('sha256').update(this.id).update('\n').update(this.bytes).digest('hex');
+  }
 }
 
 /** @throws Error when the entry has no form that this release writes */
@@ -84,19 +100,8 @@ export function readEvent(entry: StreamEntry, marketOf: MarketOf): EngineEvent {
   if (bytes === undefined || bytes.length < BODY_AT) throw new Error(`event ${id} is not readable`);
   const { kind, time } = HEAD.unpack(bytes);
   const body = readBody(EVENT_KINDS[kind] ?? null, bytes, { epoch, sequence }, time, marketOf);
-  const event = Object.assign(body, { epoch, sequence, timeMs: time, digest: '' });
-  return withDigest(event, id, bytes);
+  return Object.assign(body, { epoch, sequence, timeMs: time, digest: new StoredEntryDigest(id, bytes) });
 }
-
-/**
- * Adds the digest as a lazy property, because computing it costs as much as reading the rest of an event, and
- * settlement needs only two in a batch.
- */
-const withDigest = (event: EngineEvent, id: Buffer, bytes: Buffer): EngineEvent =>
-  Object.defineProperty(event, 'digest', {
-    enumerable: true,
-    get: () => createHash('sha256').update(id).update('\n').update(bytes).digest('hex'),
-  });
 
 function readBody(
   kind: EventBody['kind'] | null,

@@ -187,7 +187,7 @@ export class PlacingCalls {
     if (sent.length === 0) return packed as (Error | Outcome)[];
     const maxLive = this.#core.memory.liveOrders(this.#limits.maxLiveOrders);
     const moment = { epoch, minSequence, layout: filter.text, maxLive };
-    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), ...moment });
+    const call = PLACING_CALL.pack(Object.assign(moment, this.#rulesOf(market)));
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const { reply, hold } = await this.#core.scripts.runUnheld(PLACE_ORDERS, input);
     const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);

@@ -65,7 +65,8 @@ function folded(additions: ReadonlyMap<string, Addition>, timeframe: KeptTimefra
   for (const addition of additions.values()) {
     const { candle } = addition;
     const openMs = bucketStartMs(timeframe, candle.openMs);
-    addTo(longer, { ...addition, timeframe, candle: { ...candle, openMs } });
+    const longerCandle = Object.assign({}, candle, { openMs });
+    addTo(longer, Object.assign({}, addition, { timeframe, candle: longerCandle }));
   }
   return longer;
 }

@@ -166,11 +166,11 @@ class Fold implements OrderVisitor {
 
   placed(event: PlacedEvent): void {
     const { order: terms, sequence, status } = event;
-    const progress: Progress = {
-      ...lifeOfPlaced(event),
+    const closedSequence = isLive(status) ? null : sequence;
+    const progress: Progress = Object.assign(lifeOfPlaced(event), {
       updatedSequence: sequence,
-      closedSequence: isLive(status) ? null : sequence,
-    };
+      closedSequence,
+    });
     this.#placed.set(terms.id, progress);
     const row: NewOrderRow = { terms, progress, placed: placedText({ terms, progress }) };
     this.batch.newOrders.push(row);

@@ -118,7 +118,7 @@ async function foldNow(
  */
 function following(cursor: Settled, events: readonly EngineEvent[]): EngineEvent[] {
   const settled = events.find((event) => event.sequence === cursor.sequence);
-  if (settled !== undefined && (settled.digest !== cursor.digest || settled.epoch !== cursor.epoch)) {
+  if (settled !== undefined && (settled.digest.hex !== cursor.digest || settled.epoch !== cursor.epoch)) {
     throw new LedgerDiverged(`event ${settled.epoch}-${settled.sequence} is not the one that was settled`);
   }
   const fresh = events.filter((event) => event.sequence > cursor.sequence);

@@ -254,7 +254,7 @@ const moveCursor = (
   values: [
     `${last.epoch}`,
     `${last.sequence}`,
-    last.digest,
+    last.digest.hex,
     `${last.timeMs}`,
     `${newOrders.length}`,
     `${traded.trades.count}`,

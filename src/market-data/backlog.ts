@@ -41,7 +41,8 @@ export function longerBacklog(
   for (const execution of further) {
     const last = sums.at(-1);
     if (last?.second !== execution.second) sums.push(secondOf(execution));
-    else sums[sums.length - 1] = { ...joinSums(last, execution), firstSequence: last.firstSequence };
+    else
+      sums[sums.length - 1] = Object.assign(joinSums(last, execution), { firstSequence: last.firstSequence });
   }
   return { executions: [...executions, ...further], seconds: sums };
 }
@@ -51,7 +52,7 @@ function secondOf(execution: UnsettledExecution): WholeSecond {
   const { market, second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades } =
     execution;
   const sum = { market, second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades };
-  return { ...sum, firstSequence: execution.sequence };
+  return Object.assign(sum, { firstSequence: execution.sequence });
 }
 
 /** Returns the part of the backlog after a cursor. */

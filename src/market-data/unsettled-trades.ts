@@ -1,8 +1,9 @@
 /** Reads executions that Postgres may not have yet from the end of the engine's event stream, each event once. */
 
 import { Refusal } from '../domain/errors.ts';
-import { type Cursor, type EngineEvent, totalWeight } from '../domain/event.ts';
+import { type Cursor, type EngineEvent, type EntryDigest, totalWeight } from '../domain/event.ts';
 import type { Trade } from '../domain/order.ts';
+import type { PlacedEvent } from '../domain/order-life.ts';
 import { type SecondOfTrades, sumOfTrades } from '../domain/rolling-day.ts';
 import { oneAtATime } from '../domain/shared-read.ts';
 import type { Engine } from '../engine/index.ts';
@@ -68,7 +69,7 @@ export class UnsettledReader {
   /** Cursor that Postgres has reached for certain. */
   #settled: Cursor = { epoch: 0, sequence: 0 };
   /** Last event that was read. It has a digest if Postgres does not have it yet. */
-  #last: Cursor & { readonly digest?: string } = this.#settled;
+  #last: Cursor & { readonly digest?: EntryDigest } = this.#settled;
   /**
    * Executions between `#settled` and `#last`, without `#fresh`, by market. Answers hold these lists, so they never
    * change.
@@ -157,9 +158,10 @@ export class UnsettledReader {
     }
     const fresh = events.filter((event) => isAfter(event, this.#last));
     if (fresh[0] !== undefined && fresh[0].sequence !== this.#last.sequence + 1) throw contradiction();
-    for (const execution of fresh.flatMap(executionOf)) {
-      this.#fresh.push(execution);
-      this.#freshTrades += execution.trades;
+    for (const event of fresh) {
+      if (event.kind !== 'order_placed' || event.trades.length === 0) continue;
+      this.#fresh.push(executionOf(event));
+      this.#freshTrades += event.trades.length;
     }
     if (this.#freshTrades > TRADES_KEPT) this.#join();
     this.#last = fresh.at(-1) ?? this.#last;
@@ -180,23 +182,13 @@ export class UnsettledReader {
   #isStillThere([first]: readonly EngineEvent[]): boolean {
     const { epoch, sequence, digest } = this.#last;
     if (digest === undefined) return true;
-    return first?.epoch === epoch && first.sequence === sequence && first.digest === digest;
+    return first?.epoch === epoch && first.sequence === sequence && first.digest.hex === digest.hex;
   }
 }
 
-const executionOf = (event: EngineEvent): UnsettledExecution[] =>
-  event.kind === 'order_placed' && event.trades.length > 0
-    ? [
-        {
-          ...sumOfTrades(event.trades),
-          epoch: event.epoch,
-          sequence: event.sequence,
-          timeMs: event.timeMs,
-          takerSide: event.order.side,
-          list: event.trades,
-        },
-      ]
-    : [];
+/** Without a spread, because Node 20 takes a microsecond for each member that follows one. */
+const executionOf = ({ epoch, sequence, timeMs, order, trades }: PlacedEvent): UnsettledExecution =>
+  Object.assign(sumOfTrades(trades), { epoch, sequence, timeMs, takerSide: order.side, list: trades });
 
 /** Returns the newest executions, up to `TRADES_KEPT` trades. The others let go of their trades. */
 function newestListed(executions: readonly UnsettledExecution[]): readonly UnsettledExecution[] {

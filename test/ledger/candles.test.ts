@@ -64,7 +64,7 @@ function largestTrades(count: number): EngineEvent[] {
       epoch: 1,
       sequence,
       timeMs: 60_000,
-      digest: String(sequence),
+      digest: { hex: String(sequence) },
       kind: 'order_placed',
       order,
       trades,

@@ -126,7 +126,7 @@ describe('the view of the ledger’s entries', () => {
       adopt({
         ...seam,
         lastTradeId: 4,
-        events: [{ epoch: 1, digest: '', ...seam, ...request }],
+        events: [{ epoch: 1, digest: { hex: '' }, ...seam, ...request }],
         balances: [
           { account: wallet, asset: 'USDC', atoms: 10n },
           { account: 'custody', asset: 'USDC', atoms: -10n },

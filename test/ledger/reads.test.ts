@@ -290,7 +290,15 @@ describe('ledger reads', () => {
       const sequence = 31 + index;
       const id = index.toString(16).padStart(34, 'f');
       const order = { ...placed.order, clientOrderId, sequence, id };
-      return { ...placed, epoch: 99, sequence, trades: [], expired: [], order, digest: String(sequence) };
+      return {
+        ...placed,
+        epoch: 99,
+        sequence,
+        trades: [],
+        expired: [],
+        order,
+        digest: { hex: String(sequence) },
+      };
     });
     const movements = texts.map((reference, index): EngineEvent => {
       const sequence = 31 + texts.length + index;
@@ -300,7 +308,7 @@ describe('ledger reads', () => {
         epoch: 99,
         sequence,
         timeMs: placed.timeMs,
-        digest: String(sequence),
+        digest: { hex: String(sequence) },
         kind: 'credited',
         wallet,
         asset,

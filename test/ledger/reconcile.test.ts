@@ -286,7 +286,7 @@ describe('ledger check', () => {
       epoch: 1,
       sequence,
       timeMs: 1_000 * sequence,
-      digest: `${sequence}`,
+      digest: { hex: `${sequence}` },
       wallet: WALLET,
       asset: 'USDC',
       amountAtoms: 5n,

@@ -142,7 +142,7 @@ describe('settle', () => {
     });
     expect(await ledger.settlement.cursor()).to.include({
       sequence: 10,
-      digest: last.digest,
+      digest: last.digest.hex,
       timeMs: last.timeMs,
     });
   });
@@ -152,7 +152,10 @@ describe('settle', () => {
     const variants: Record<string, () => EngineEvent[]> = {
       'a missing event at the cursor': () => events.slice(21),
       'a missing event within the batch': () => [...events.slice(20, 25), ...events.slice(26)],
-      'another content at the cursor': () => [{ ...events[19]!, digest: 'other' }, ...events.slice(20)],
+      'another content at the cursor': () => [
+        { ...events[19]!, digest: { hex: 'other' } },
+        ...events.slice(20),
+      ],
       'another epoch at the cursor': () => [{ ...events[19]!, epoch: 99 }, ...events.slice(20)],
       'an epoch that goes back': () => [{ ...events[20]!, epoch: 0 }, ...events.slice(21)],
       'the same event twice': () => [events[20]!, events[20]!],

@@ -105,8 +105,8 @@ export function seededEvents(seed: number): SeededEvents {
     const body = opening.shift() ?? bodyOf();
     if (body.kind === 'market_changed') feeBpsOf.set(body.market.symbol, body.market.feeBps);
     const event = { epoch, sequence, timeMs, ...body, ...actOf(body, sequence) };
-    const digest = createHash('sha256').update(JSON.stringify(event, bigintsAsText)).digest('hex');
-    return { ...event, digest };
+    const hex = createHash('sha256').update(JSON.stringify(event, bigintsAsText)).digest('hex');
+    return { ...event, digest: { hex } };
   };
 
   const bodyOf = (): EventBody => {

@@ -53,7 +53,7 @@ export class LostEvents {
       epoch,
       sequence,
       timeMs: this.timeMs,
-      digest: '',
+      digest: { hex: '' },
       ...(recorded && { act: recorded }),
     });
   }

@@ -119,7 +119,7 @@ export async function readTail(
   for (let at: Cursor = settled; at.sequence < end; ) {
     const read = await engine.outbox.readEvents(at, EVENTS_TOGETHER);
     const known = read.find(({ sequence }) => sequence === settled.sequence);
-    if (known !== undefined && settled.digest !== null && known.digest !== settled.digest)
+    if (known !== undefined && settled.digest !== null && known.digest.hex !== settled.digest)
       throw new OperatorRefusal(
         'OTHER_HISTORY',
         `event ${known.sequence} of the engine is not the one that Postgres has: they are not of one exchange`,

@@ -230,7 +230,7 @@ export async function checkHistory({ engine, ledger }: Servers, lost: number | n
   if (head.sequence < cursor.sequence) comparison.equal(subject, 'an event of the engine', 'lost');
   const [event] = cursor.sequence === 0 ? [] : await engine.outbox.readEvents(cursor, 1);
   if (event?.sequence === cursor.sequence) {
-    comparison.equal(`engine_cursor digest of ${subject}`, event.digest, String(cursor.digest));
+    comparison.equal(`engine_cursor digest of ${subject}`, event.digest.hex, String(cursor.digest));
     comparison.equal(`engine_cursor epoch of ${subject}`, `${event.epoch}`, `${cursor.epoch}`);
     comparison.equal(`engine_cursor event_time_ms of ${subject}`, `${event.timeMs}`, `${cursor.timeMs}`);
   }

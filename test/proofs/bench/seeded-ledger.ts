@@ -117,7 +117,13 @@ function openingEvents(timeMs: number, wallets: number): EngineEvent[] {
       bodies.push({ kind: 'credited', wallet, asset, amountAtoms: 10n ** 14n, reference });
     }
   }
-  return bodies.map((body, at) => ({ epoch: 1, sequence: at + 1, timeMs, digest: `seed ${at}`, ...body }));
+  return bodies.map((body, at) => ({
+    epoch: 1,
+    sequence: at + 1,
+    timeMs,
+    digest: { hex: `seed ${at}` },
+    ...body,
+  }));
 }
 
 /**

@@ -496,7 +496,8 @@ class Run {
   /** Returns new events, and checks that the event at the cursor has not changed. */
   async #readEvents(): Promise<EngineEvent[]> {
     const found = await this.#engine.outbox.readEvents(this.#cursor, 1_000);
-    if (this.#last !== undefined) compare('event at the cursor', found.shift()?.digest, this.#last.digest);
+    if (this.#last !== undefined)
+      compare('event at the cursor', found.shift()?.digest.hex, this.#last.digest.hex);
     for (const event of found) {
       const { epoch, sequence, timeMs } = event;
       compare('event sequence', sequence, this.#cursor.sequence + 1);

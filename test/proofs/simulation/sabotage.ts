@@ -17,7 +17,7 @@ export const SABOTAGE: Readonly<Record<string, Sabotage>> = {
       const settled = await settle(events);
       const last = events.at(-1);
       if (last === undefined || settled.sequence !== last.sequence) return settled;
-      await pool.query(MOVE, [last.sequence, last.epoch, last.digest, last.timeMs]);
+      await pool.query(MOVE, [last.sequence, last.epoch, last.digest.hex, last.timeMs]);
       return settled;
     });
   },
