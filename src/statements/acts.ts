@@ -17,7 +17,8 @@ const COLUMNS = [
   'before',
   'after',
 ];
-const MOVEMENTS = ['account credit', 'account debit'];
+/** Acts that change an available balance, before and after which stand its atoms. */
+const MOVEMENTS = ['account credit', 'account debit', 'withdrawal request', 'withdrawal return'];
 
 /** Returns acts with what each changed: amounts as decimals, and of a market's record only what differs. */
 export async function actsReport(
