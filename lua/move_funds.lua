@@ -4,9 +4,13 @@ Moves funds: a deposit that arrived, a withdrawal that leaves at once, or a step
 withdrawal is pending after its request, until it is either confirmed or returned. One that somebody took is returned by
 nobody, and confirmed by whoever took it. A reference counts once.
 
+A reversal of a deposit goes through on a held wallet, and takes what is available. The wallet owes the rest: it cannot
+withdraw anything until deposits, or returned withdrawals, of the asset have paid it.
+
 KEYS  engine, events
       balances             balances of the asset
       assets, claims_0, claims_1, claim_filter, unsettled_0, unsettled_1
+      all_balances...      balances of every asset, for what takes funds from a wallet; none for others
 ARGV  epoch
       kind                 credited|debited|requested|confirmed|returned
       wallet               20 bytes
@@ -21,12 +25,13 @@ ARGV  epoch
       filter_layout        layout of the filters
       scale                scale of the asset that the amount was made with; '' for any
       filter_last          offset of the block's last byte in the filter
-      reversal             claim of the reversal of a movement; '' for none
+      reversal             claim of the reversals of a movement; '' for none
+      left                 atoms of that movement that Postgres has no reversal of, as decimal text
       request              claim of the request that a confirmed or returned withdrawal had; '' for none
       taken                field of the engine hash that tells who took the withdrawal; '' for none
       taker                beginning of the text of his take, of who confirms it
       act                  act of an operator as JSON; '' for none
-Replies  { moved, sequence } | { claimed, the earlier movement as JSON } | { unchecked, time }
+Replies  { moved, sequence, owed atoms } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
 Events   credited | debited | requested | confirmed | returned
 ]]
@@ -36,6 +41,8 @@ Events   credited | debited | requested | confirmed | returned
 --- include emit
 --- include called_claim
 --- include act
+--- include subtracted
+--- include owes_any
 --- define MAX_ATOMS '9223372036854775807' (2^63 - 1, the most that HINCRBY takes)
 
 local keys = {
@@ -46,16 +53,17 @@ local keys = {
   unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 },
 }
 local kind, wallet, asset, amount = ARGV.kind, ARGV.wallet, ARGV.asset, ARGV.amount
-local own = wallet .. AVAILABLE
--- The code of each kind, and its two changes: field and sign.
+local own, owed_field = wallet .. AVAILABLE, wallet .. OWED
+-- The code of each kind, and its two changes: field and sign. `pays`: the wallet receives, and pays what it owes first.
 local KINDS = {
-  credited = { CREDITED, own, '', SUPPLY, '' },
+  credited = { CREDITED, own, '', SUPPLY, '', pays = true },
   debited = { DEBITED, own, '-', SUPPLY, '-' },
   requested = { REQUESTED, own, '-', WITHDRAWALS, '' },
   confirmed = { CONFIRMED, WITHDRAWALS, '-', SUPPLY, '-' },
-  returned = { RETURNED, own, '', WITHDRAWALS, '-' },
+  returned = { RETURNED, own, '', WITHDRAWALS, '-', pays = true },
 }
 local code, field, sign, other, other_sign = unpack(KINDS[kind])
+local takes_back = kind == 'debited' and ARGV.reversal ~= ''
 local found = redis.call('HMGET', keys.engine, 'state', 'filter', 'hold:' .. wallet, ARGV.taken)
 local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
@@ -67,9 +75,12 @@ local taken = found[4]
 if taken and (kind == 'returned' or string.sub(taken, 1, #ARGV.taker) ~= ARGV.taker) then
   return { 'refused', 'PAYMENT_UNDER_WAY' }
 end
+local left = ARGV.left
 if ARGV.reversal ~= '' then
-  if recent_claim(ARGV.reversal) then return { 'refused', 'ALREADY_REVERSED' } end
   if not is_recent(tonumber(ARGV.checked_at), state.time) then return { 'unchecked', text(state.time) } end
+  -- The last reversal that Redis remembers tells what it left: Postgres may not have it yet.
+  left = string.match(recent_claim(ARGV.reversal) or '', '"left":"(%d+)"}$') or left
+  if not text_at_most(amount, left) then return { 'refused', 'ALREADY_REVERSED' } end
 end
 if ARGV.request ~= '' and not recent_claim(ARGV.request) and not is_recent(tonumber(ARGV.checked_at), state.time) then
   return { 'unchecked', text(state.time) }
@@ -78,12 +89,16 @@ end
 local scale = redis.call('HGET', keys.assets, asset)
 if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
 if ARGV.scale ~= '' and ARGV.scale ~= scale then return { 'refused', 'SCALE_CHANGED' } end
-local held = redis.call('HMGET', keys.balances, field, other, own)
+local held = redis.call('HMGET', keys.balances, field, other, own, owed_field)
+local debt = held[4] or '0'
 if kind == 'credited' and not text_at_most(held[2] or '0', ARGV.max_supply) then
   return { 'refused', 'SUPPLY_LIMIT' }
 end
-if field == own and sign == '-' then
+if takes_back then
+  if not text_at_most(debt, ARGV.max_supply) then return { 'refused', 'SUPPLY_LIMIT' } end
+elseif field == own and sign == '-' then
   if found[3] then return { 'refused', 'CUSTODY_HOLD' } end
+  if owes_any(POSITION(KEYS.all_balances), #KEYS, wallet) then return { 'refused', 'RECEIVABLE_OPEN' } end
   if not text_at_most(amount, held[1] or '0') then return { 'refused', 'INSUFFICIENT_BALANCE' } end
 end
 
@@ -96,18 +111,38 @@ local function check_atoms(atoms, is_added)
 end
 check_atoms(held[1] or '0', sign == '')
 check_atoms(held[2] or '0', other_sign == '')
+check_atoms(debt, false)
 if ARGV.request ~= '' and not text_at_most(amount, redis.call('HGET', keys.balances, WITHDRAWALS) or '0') then
   error('less than ' .. amount .. ' is pending in ' .. keys.balances, 0)
 end
 
-emit(keys, state, time, code, with_act(ARGV.record, ARGV.act, held[3]), wallet)
-redis.call('HINCRBY', keys.balances, field, sign .. amount)
-redis.call('HINCRBY', keys.balances, other, other_sign .. amount)
+-- The part of the amount that the wallet owes from now on, or pays of what it owes.
+local owed = '0'
+if takes_back and not text_at_most(amount, held[1] or '0') then
+  owed = subtracted(amount, held[1] or '0')
+elseif KINDS[kind].pays then
+  owed = text_at_most(amount, debt) and amount or debt
+end
+local rest = subtracted(amount, owed)
+local record = owed == '0' and ARGV.record or string.sub(ARGV.record, 1, -2) .. ',"owed":"' .. owed .. '"}'
+
+local function change(balance, by, atoms)
+  if atoms ~= '0' then redis.call('HINCRBY', keys.balances, balance, by .. atoms) end
+end
+
+emit(keys, state, time, code, with_act(record, ARGV.act, held[3]), wallet)
+change(field, sign, field == own and rest or amount)
+change(other, other_sign, other == SUPPLY and rest or amount)
+-- A returned withdrawal that pays belongs to no customer any more.
+if kind == 'returned' then change(SUPPLY, '-', owed) end
+change(owed_field, takes_back and '' or '-', owed)
 if taken then redis.call('HDEL', keys.engine, ARGV.taken) end
 redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
-redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
+redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.claim, record)
 if ARGV.reversal ~= '' then
-  redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.reversal, ARGV.record)
+  local noted = string.sub(record, 1, -2) .. ',"left":"' .. subtracted(left, amount) .. '"}'
+  redis.call('HSET', KEYS[POSITION(KEYS.claims_0) + state.claims], ARGV.reversal, noted)
+  redis.call('HDEL', KEYS[POSITION(KEYS.claims_0) + 1 - state.claims], ARGV.reversal)
 end
-return { 'moved', text(state.sequence) }
+return { 'moved', text(state.sequence), owed }

@@ -4,6 +4,7 @@ Takes a pending withdrawal for whoever pays it, or releases it. Who took it may 
 A take has no end of its own: its payment may be under way.
 
 KEYS  engine, events, claims_0, claims_1, claim_filter, unsettled_0, unsettled_1
+      all_balances...      balances of every asset
 ARGV  epoch
       field                field of the engine hash that tells who took the withdrawal
       take                 the take as JSON; '' releases it
@@ -27,6 +28,7 @@ Events   withdrawal_taken | withdrawal_released
 --- include emit
 --- include called_claim
 --- include act
+--- include owes_any
 --- define LONGEST_TAKE_MS 604800000 (7 days, as the refusal NO_TIME_OF_TAKE says)
 
 local keys = { engine = KEYS.engine, events = KEYS.events, unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 } }
@@ -46,6 +48,7 @@ if not taken then
     return { 'unchecked', text(state.time) }
   end
   if found[3] then return { 'refused', 'CUSTODY_HOLD' } end
+  if owes_any(POSITION(KEYS.all_balances), #KEYS, wallet) then return { 'refused', 'RECEIVABLE_OPEN' } end
 end
 if take == '' then
   emit(keys, state, time, WITHDRAWAL_RELEASED, with_act(ARGV.detail, ARGV.act, taken), wallet)

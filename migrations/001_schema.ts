@@ -257,17 +257,22 @@ create table movements (
   time_ms      bigint not null,
   reverses     text collate "C",
   txid         text collate "C",
-  unique (kind, reference)
+  owed_atoms   bigint not null default 0,
+  unique (kind, reference),
+  check (owed_atoms between 0 and amount_atoms)
 );
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
 comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
 comment on column movements.txid is 'Transaction that paid a confirmed withdrawal.';
+comment on column movements.owed_atoms is 'Part that the wallet owes since a reversal; of a deposit or a return, the part that paid what it owed.';
 
 -- Deposits and withdrawals of a wallet, for its statement.
 create index movements_of_wallet on movements (wallet, sequence);
-create unique index movements_reverses on movements (kind, reverses) where reverses is not null;
+create index movements_reverses on movements (kind, reverses) where reverses is not null;
 create unique index movements_withdrawals on movements (reference) where kind in ('debited', 'requested');
 create unique index movements_ends on movements (reference) where kind in ('confirmed', 'returned');
+-- Receivables are rare: the ledger's entries of them cost no history.
+create index movements_owed on movements (sequence) where owed_atoms <> 0;
 create index movements_steps on movements (kind, sequence) where kind in ('requested', 'confirmed', 'returned');
 
 -- A list of the withdrawals that did not end costs no history.
@@ -378,6 +383,15 @@ join (values
   ('confirmed', 0, 'confirm', 'custody', 1), ('confirmed', 1, 'confirm', 'withdrawals', -1),
   ('returned', 0, 'return', 'withdrawals', -1), ('returned', 1, 'return', null, 1)
 ) as booked (movement, line, kind, account, way) on booked.movement = movements.kind
+union all
+select movements.sequence, booked.line, ((case movements.kind when 'credited' then 'credit' when 'debited' then 'debit'
+    else 'return' end) || '-' || movements.sequence) collate "C", 'receivable',
+  case booked.line when 2 then 'receivable:' else '' end || movements.wallet, movements.asset,
+  case movements.kind when 'debited' then booked.way else -booked.way end * movements.owed_atoms,
+  movements.reference, movements.time_ms
+from movements
+cross join (values (2, -1), (3, 1)) as booked (line, way)
+where movements.owed_atoms <> 0
 union all
 select adopted.sequence, adopted.line, ('adopt-' || adopted.sequence) collate "C", 'adopt', adopted.account,
   adopted.asset, adopted.amount_atoms, ('adopt-' || adopted.sequence) collate "C", adopted.time_ms

@@ -2,6 +2,7 @@
 -- names.
 --- define AVAILABLE 'a'
 --- define RESERVED 'r'
+--- define OWED 'o' (receivable from the wallet: outside of the supply)
 --- define HOUSE 'house'
 --- define WITHDRAWALS 'withdrawals' (requested, and neither confirmed nor returned)
 --- define SUPPLY 'supply'

@@ -16,13 +16,14 @@ export async function readAccount(servers: Servers, wallet: string) {
     engine.reads.state(),
   ]);
   const markets = await engine.markets.all();
-  const balances = held.map(({ asset, scale, availableAtoms, reservedAtoms }) => {
+  const balances = held.map(({ asset, scale, availableAtoms, reservedAtoms, owedAtoms }) => {
     const decimal = (atoms: bigint): string => formatScaled(atoms, scale);
     return {
       asset,
       total: decimal(availableAtoms + reservedAtoms),
       available: decimal(availableAtoms),
       reserved: decimal(reservedAtoms),
+      receivable: decimal(owedAtoms),
     };
   });
   const liveOrders = orders.map(({ id, market, side, clientOrderId, ...order }) => {

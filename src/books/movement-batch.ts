@@ -19,6 +19,8 @@ import type { Servers } from './servers.ts';
 export interface BookedMovement {
   /** Plain decimal. */
   readonly amount: string;
+  /** Plain decimal of `owedAtoms` as in `AccountMoved`. */
+  readonly receivable: string;
   readonly duplicate: boolean;
 }
 
@@ -61,7 +63,10 @@ async function book(
 ): Promise<BookedMovement> {
   const { scale, ...movement } = one;
   const amount = formatScaled(movement.amountAtoms, scale);
-  if (isAllowed) return { amount, ...(await moveFundsOnce(servers, movement, scale, act)) };
+  if (isAllowed) {
+    const { duplicate, owedAtoms } = await moveFundsOnce(servers, movement, scale, act);
+    return { amount, receivable: formatScaled(owedAtoms, scale), duplicate };
+  }
   // A repeated movement is answered as before, however much the key has moved since.
   const earlier = await findMovement(servers, movement.kind, movement.reference);
   if (earlier === null)
@@ -70,7 +75,7 @@ async function book(
       `the key may not move as much ${movement.asset} in one day (UTC): nothing was moved`,
     );
   checkSameMovement(movement, earlier);
-  return { amount, duplicate: true };
+  return { amount, receivable: formatScaled(earlier.owedAtoms ?? 0n, scale), duplicate: true };
 }
 
 interface Cap {

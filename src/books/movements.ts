@@ -6,7 +6,7 @@ import type { AccountMoved, MovementKind } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { endsWithdrawal } from '../domain/withdrawal-states.ts';
-import { checkSameMovement, type Engine, type EngineMoment } from '../engine/index.ts';
+import { checkSameMovement, type Engine, type EngineMoment, type PostgresLook } from '../engine/index.ts';
 import type { Servers } from './servers.ts';
 import { untilSettled } from './until-settled.ts';
 
@@ -17,7 +17,8 @@ const LOOKS = 3;
  * Moves funds under a reference.
  * @param scale decimals of the asset that the amount was made with
  * @param takenBy name of whoever took the withdrawal that is confirmed
- * @returns true if the reference already belongs to this same movement, so that nothing was moved now
+ * @returns `duplicate`: true if the reference already belongs to this same movement, so that nothing was moved now;
+ *   `owedAtoms` as in `AccountMoved`
  * @throws OperatorRefusal REFERENCE_CONFLICT when the reference belongs to another movement, and what
  *   `Engine.moveFunds` throws
  */
@@ -27,20 +28,21 @@ export async function moveFundsOnce(
   scale?: number,
   act?: Act,
   takenBy?: string,
-): Promise<{ duplicate: boolean }> {
-  const earlier = await moveUnlessKnown(servers, movement, scale, act, takenBy);
-  if (earlier !== null) checkSameMovement(movement, earlier);
-  return { duplicate: earlier !== null };
+): Promise<{ duplicate: boolean; owedAtoms: bigint }> {
+  const { movement: booked, duplicate } = await moveUnlessKnown(servers, movement, scale, act, takenBy);
+  if (duplicate) checkSameMovement(movement, booked);
+  return { duplicate, owedAtoms: booked.owedAtoms ?? 0n };
 }
 
 /** Longest wait for a settlement that makes no progress, when a movement to reverse may not be settled yet. */
 const PATIENCE_MS = 10_000;
 
 /**
- * Checks that Postgres has the movement that another one reverses, and no reversal of it.
+ * Checks that Postgres has the movement that another one reverses, and as much of it that was not reversed.
+ * @returns atoms of it that Postgres has no reversal of
  * @throws OperatorRefusal UNKNOWN_MOVEMENT | NO_REVERSAL | ALREADY_REVERSED | SETTLEMENT_STALLED
  */
-async function checkReversal(servers: Servers, movement: AccountMoved, reverses: string): Promise<void> {
+async function checkReversal(servers: Servers, movement: AccountMoved, reverses: string): Promise<bigint> {
   const { engine, ledger } = servers;
   const { kind, wallet, asset, amountAtoms } = movement;
   const { newest } = await engine.pages.readHead();
@@ -56,8 +58,13 @@ async function checkReversal(servers: Servers, movement: AccountMoved, reverses:
       'NO_REVERSAL',
       `${reverses} moved ${reversed.amountAtoms} atoms of ${reversed.asset} for ${reversed.wallet}: a reversal has the same wallet and asset, and at most this amount`,
     );
-  if (await ledger.journal.isReversed(kind, reverses))
-    throw new OperatorRefusal('ALREADY_REVERSED', `${reverses} was reversed before: nothing was moved`);
+  const leftAtoms = reversed.amountAtoms - (await ledger.journal.reversedAtoms(kind, reverses));
+  if (leftAtoms < amountAtoms)
+    throw new OperatorRefusal(
+      'ALREADY_REVERSED',
+      `${leftAtoms} atoms of ${reverses} are left after earlier reversals: nothing was moved`,
+    );
+  return leftAtoms;
 }
 
 /**
@@ -75,29 +82,30 @@ export const unknownWithdrawal = (reference: string): OperatorRefusal =>
 /**
  * Moves funds under a reference unless the reference already belongs to a movement.
  * @param scale decimals of the asset that the amount was made with
- * @returns the earlier movement, or null when the funds were moved now
+ * @returns the movement that was made now, or with `duplicate` the earlier one
  * @throws what `Engine.moveFunds` throws
  */
 export async function moveUnlessKnown(
-  { engine, ledger }: Servers,
+  servers: Servers,
   movement: AccountMoved,
   scale?: number,
   act?: Act,
   takenBy?: string,
-): Promise<AccountMoved | null> {
-  let checked: EngineMoment | undefined;
+): Promise<{ movement: AccountMoved; duplicate: boolean }> {
+  const { engine, ledger } = servers;
+  let checked: PostgresLook | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
     const moved = await engine.funds.move(movement, checked, scale, act, takenBy);
-    if (moved.outcome === 'moved') return null;
+    if (moved.outcome === 'moved') return { movement: moved.movement, duplicate: false };
     const earlier =
       moved.outcome === 'claimed'
         ? moved.movement
         : await ledger.journal.movement(movement.kind, movement.reference);
-    if (earlier !== null) return earlier;
+    if (earlier !== null) return { movement: earlier, duplicate: true };
     if (moved.outcome === 'unchecked') {
-      checked = moved.moment;
-      if (movement.reverses !== undefined)
-        await checkReversal({ engine, ledger }, movement, movement.reverses);
+      const { reverses } = movement;
+      const leftAtoms = reverses === undefined ? 0n : await checkReversal(servers, movement, reverses);
+      checked = { ...moved.moment, leftAtoms };
       if (endsWithdrawal(movement.kind)) await checkRequest(ledger, movement.reference);
     }
   }

@@ -2,7 +2,7 @@
 
 import type { Cursor } from '../domain/event.ts';
 import { type Engine, EngineFormat, type EngineImage, type Rebuilt } from '../engine/index.ts';
-import { CUSTODY, type Ledger } from '../ledger/index.ts';
+import { CUSTODY, debtorOf, type Ledger } from '../ledger/index.ts';
 import type { Servers } from './servers.ts';
 import { usedIds } from './used-ids.ts';
 
@@ -47,8 +47,11 @@ async function readImage(
     lastPrices: await ledger.state.lastPrices(),
     liveOrders: () => ledger.state.liveOrders(cursor.sequence),
     async *readBalances(asset) {
-      for await (const balance of ledger.state.balances(asset, cursor.sequence))
-        if (balance.account !== CUSTODY) yield balance;
+      for await (const balance of ledger.state.balances(asset, cursor.sequence)) {
+        const debtor = debtorOf(balance.account);
+        if (debtor !== undefined) yield { account: debtor, atoms: -balance.atoms, owes: true };
+        else if (balance.account !== CUSTODY) yield balance;
+      }
     },
     usedIds: () => usedIds({ ledger }),
   };

@@ -4,10 +4,15 @@ import { z } from 'zod';
 import { MAX_REASON } from '../domain/act.ts';
 import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.ts';
 import { address, INTEGER_JSON, queryText, validText } from './fields.ts';
+import { decimalText } from './values.ts';
 
 export const reference = validText(256).describe('counts once; `chain:txid:output` is a good one');
 export const reason = validText(MAX_REASON).describe('why; kept for auditors');
 export const inLowerCase = address.transform((given) => given.toLowerCase());
+
+export const receivable = decimalText.describe(
+  'part that the wallet owes since a reversal did not find it; of a deposit or a return, the part that paid what it owed',
+);
 
 const MAX_PAGE = 500;
 const PAGE_JSON = { ...INTEGER_JSON, minimum: 1, maximum: MAX_PAGE };

@@ -28,11 +28,13 @@ const lineSchema = z.strictObject({
       'withdrawal_returned',
       'trade',
       'fee',
+      'receivable',
       'adoption',
     ])
     .describe(
-      'a requested withdrawal is pending until it is confirmed (paid) or returned; an adoption is the sum of what lost ' +
-        'events changed',
+      'a requested withdrawal is pending until it is confirmed (paid) or returned; a receivable is the part of a ' +
+        'reversed deposit that the wallet had spent and owes, or of a later deposit that pays what it owes; an ' +
+        'adoption is the sum of what lost events changed',
     ),
   asset: assetSymbol,
   amount: signedAmount.describe('change of the balance; negative if the wallet paid'),

@@ -50,9 +50,9 @@ export function openFaucet(services: Servers, creditsInAll = CREDITS_IN_ALL): Fa
     const { scale } = await findAsset(services.engine, asset);
     const amountAtoms = atomsOf(parseDecimal(FAUCET_AMOUNTS[asset]!)!, { symbol: asset, scale });
     const movement = { kind: 'credited', wallet, asset, amountAtoms, reference } as const;
-    const earlier = await moveUnlessKnown(services, movement, scale);
-    takers.set(reference, earlier?.wallet ?? wallet);
-    return earlier?.wallet ?? null;
+    const { movement: earlier, duplicate } = await moveUnlessKnown(services, movement, scale);
+    takers.set(reference, earlier.wallet);
+    return duplicate ? earlier.wallet : null;
   }
 
   return {

@@ -146,6 +146,11 @@ export const OPERATOR_ERRORS = {
     'movements',
     'the scale of the asset changed while the command ran: nothing was moved; try again',
   ),
+  RECEIVABLE_OPEN: row(
+    409,
+    'movements, withdrawals',
+    'the wallet owes what a reversed deposit no longer found: it cannot withdraw until deposits have paid it',
+  ),
   PAYMENT_UNDER_WAY: row(
     409,
     'withdrawals',
@@ -154,7 +159,11 @@ export const OPERATOR_ERRORS = {
   UNKNOWN_WITHDRAWAL: row(404, 'withdrawals', 'no withdrawal was requested under the reference'),
   UNKNOWN_MOVEMENT: row(400, 'movements', 'the movement to reverse does not exist'),
   NO_REVERSAL: row(400, 'movements', 'a reversal has the same wallet and asset, and at most the amount'),
-  ALREADY_REVERSED: row(409, 'movements', 'the movement was reversed before: nothing was moved'),
+  ALREADY_REVERSED: row(
+    409,
+    'movements',
+    'less than the amount is left of the movement after earlier reversals: nothing was moved',
+  ),
   SETTLEMENT_STALLED: row(503, 'movements', 'settlement stands still'),
   MONTH_NOT_OVER: row(409, 'closings', 'the month is not over yet (UTC)'),
   INVALID_MARKET: row(400, 'markets', 'a rule of the market is invalid, or cannot be exact'),

@@ -57,6 +57,11 @@ export interface AccountMoved {
   readonly txid?: string | undefined;
   /** Reference of the movement of the other kind that this one corrects. */
   readonly reverses?: string | undefined;
+  /**
+   * Part of the amount that the wallet owes since, because a reversed deposit was not there any more; of a deposit or a
+   * returned withdrawal, the part that paid what the wallet owed. Absent for nothing.
+   */
+  readonly owedAtoms?: bigint | undefined;
 }
 
 /** Somebody pays a pending withdrawal from now on; a second one changes the time until when. */

@@ -76,7 +76,7 @@ const CLAIMED_AS = {
 export const movementClaim = (kind: MovementKind, reference: string): Claim =>
   claimOf(CLAIMED_AS[kind], reference);
 
-/** Claim of the reversal of a movement, of which there is one. It has no place in the filter: Postgres is asked. */
+/** Claim of the reversals of a movement, which tells how much of it is left. It has no place in the filter: Postgres is asked. */
 export const reversalClaim = (reversed: string, by: MovementKind): Claim =>
   claimOf(`reversal ${by}`, reversed);
 

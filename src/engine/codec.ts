@@ -25,6 +25,7 @@ export const exactNumber = (amount: bigint): number => Number(amount < EXACT_LIM
 export const BALANCE_FIELDS = {
   available: 'a',
   reserved: 'r',
+  owed: 'o',
   house: 'house',
   withdrawals: 'withdrawals',
   supply: 'supply',

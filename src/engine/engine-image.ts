@@ -19,9 +19,11 @@ export interface EngineImage {
   liveOrders(): AsyncIterable<LiveOrder>;
   /**
    * Yields the total balance, available and reserved together, of every account that ever had the asset, and of
-   * `house` and of `withdrawals`.
+   * `house` and of `withdrawals`. With `owes`, the account is a wallet, and the atoms are what it owes.
    */
-  readBalances(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
+  readBalances(
+    asset: string,
+  ): AsyncIterable<{ readonly account: string; readonly atoms: bigint; readonly owes?: true }>;
   usedIds(): AsyncIterable<UsedId>;
   /**
    * Called when the engine is complete. From then on the ledger takes no events of earlier epochs, which the lost

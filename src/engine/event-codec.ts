@@ -213,7 +213,7 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
  * @param otherwise kind of a movement whose text names none: a deposit, or a withdrawal that left at once
  */
 export function readMovement(otherwise: MovementKind, text: string): AccountMoved {
-  const { wallet, asset, amount, reference, reverses, kind, txid } = JSON.parse(text) as Record<
+  const { wallet, asset, amount, reference, reverses, kind, txid, owed } = JSON.parse(text) as Record<
     string,
     string
   >;
@@ -228,5 +228,6 @@ export function readMovement(otherwise: MovementKind, text: string): AccountMove
     ...movement,
     ...(reverses !== undefined && { reverses }),
     ...(txid !== undefined && { txid }),
+    ...(owed !== undefined && { owedAtoms: BigInt(owed) }),
   };
 }

@@ -30,6 +30,8 @@ interface Balance {
   readonly scale: number;
   readonly availableAtoms: bigint;
   readonly reservedAtoms: bigint;
+  /** What the wallet owes since a deposit was reversed that it had spent. */
+  readonly owedAtoms: bigint;
 }
 
 type Movement =
@@ -41,6 +43,12 @@ type Movement =
 
 /** A pending withdrawal, by its request. */
 type Requested = Pick<AccountMoved, 'reference' | 'wallet' | 'asset'>;
+
+/** A look in Postgres, which the engine had asked for. */
+export interface PostgresLook extends EngineMoment {
+  /** Atoms of the reversed movement that Postgres has no reversal of. */
+  readonly leftAtoms?: bigint | undefined;
+}
 
 /** What scripts read of a claim, and of the moment of its call. */
 interface CalledClaim extends ScriptClaim {
@@ -66,14 +74,15 @@ export class EngineFunds {
   /**
    * Credits (a deposit), debits (a withdrawal that leaves at once), or carries out a step of a withdrawal that custody
    * pays later; a reference counts once.
+   * @param look what Postgres had, if it was asked
    * @param scale decimals of the asset that the amount was made with; unless given, the scale in the engine
    * @param takenBy name of whoever took the withdrawal that is confirmed
    * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD;
-   * OperatorRefusal PAYMENT_UNDER_WAY | ALREADY_REVERSED | SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
+   * OperatorRefusal RECEIVABLE_OPEN | PAYMENT_UNDER_WAY | ALREADY_REVERSED | SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
    */
   async move(
     movement: AccountMoved,
-    checked?: EngineMoment,
+    look?: PostgresLook,
     scale?: number,
     act?: Act,
     takenBy = '',
@@ -82,9 +91,12 @@ export class EngineFunds {
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
     const record = movementRecord(movement);
-    const { reply, epoch } = await this.#whileClaimed(id, checked, (claim) =>
+    const takesFunds = (kind === 'debited' && reverses === undefined) || kind === 'requested';
+    const allBalances = takesFunds ? await this.#allBalances() : [];
+    const { reply, epoch } = await this.#whileClaimed(id, look, (claim) =>
       this.#core.scripts.run(MOVE_FUNDS, {
         balances: balancesKey(asset),
+        allBalances,
         ...claim,
         kind,
         wallet: walletBytes(wallet),
@@ -94,6 +106,7 @@ export class EngineFunds {
         maxSupply: (SUPPLY_LIMIT - amountAtoms).toString(),
         record,
         reversal: reverses === undefined ? '' : reversalClaim(reverses, kind).field,
+        left: (look?.leftAtoms ?? 0n).toString(),
         request: endsWithdrawal(kind) ? movementClaim('requested', reference).field : '',
         taken: endsWithdrawal(kind) ? takenField(reference) : '',
         taker: beginningOfTakes(takenBy),
@@ -106,13 +119,13 @@ export class EngineFunds {
       case 'unchecked':
         return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
       case 'moved':
-        return { outcome: 'moved', movement, sequence: reply.sequence };
+        return { outcome: 'moved', movement: { ...movement, ...reply.owed }, sequence: reply.sequence };
     }
   }
 
   /**
    * Takes a pending withdrawal, so that nobody else pays or returns it; the same again changes nothing.
-   * @throws Refusal CUSTODY_HOLD | VALIDATION_ERROR for its time; OperatorRefusal PAYMENT_UNDER_WAY
+   * @throws Refusal CUSTODY_HOLD | VALIDATION_ERROR for its time; OperatorRefusal RECEIVABLE_OPEN | PAYMENT_UNDER_WAY
    */
   take(withdrawal: Requested, take: Take, act: Act, checked?: EngineMoment): Promise<Taking> {
     const { by, key, untilMs } = take;
@@ -137,9 +150,11 @@ export class EngineFunds {
     checked?: EngineMoment,
   ): Promise<Taking> {
     const id = movementClaim('confirmed', reference);
+    const allBalances = await this.#allBalances();
     const { reply, epoch } = await this.#whileClaimed(id, checked, (claim) =>
       this.#core.scripts.run(TAKE_WITHDRAWAL, {
         ...claim,
+        allBalances,
         field: takenField(reference),
         ...asked,
         wallet: walletBytes(wallet),
@@ -193,6 +208,11 @@ export class EngineFunds {
     return record == null ? null : claimedMovement(kind, record);
   }
 
+  /** Returns the balances of every asset: a wallet that owes in one withdraws from none. */
+  async #allBalances(): Promise<string[]> {
+    return (await this.#assets.all()).map(({ symbol }) => balancesKey(symbol));
+  }
+
   async #checkMovement(movement: AccountMoved): Promise<void> {
     const { asset, amountAtoms, reference, reverses = reference, txid = reference } = movement;
     if (!(await this.#assets.all()).some((known) => known.symbol === asset)) {
@@ -221,14 +241,15 @@ export class EngineFunds {
       wallet: walletBytes(wallet),
     });
     return assets.flatMap(({ symbol, scale }, index) => {
-      const { available, reserved } = found[index]!;
-      if (available === null && reserved === null) return [];
+      const { available, reserved, owed } = found[index]!;
+      if (available === null && reserved === null && owed === null) return [];
       return [
         {
           asset: symbol,
           scale,
           availableAtoms: BigInt(String(available ?? 0)),
           reservedAtoms: BigInt(String(reserved ?? 0)),
+          owedAtoms: BigInt(String(owed ?? 0)),
         },
       ];
     });
@@ -248,6 +269,7 @@ export const movementRecord = ({
   reference,
   reverses,
   txid,
+  owedAtoms,
 }: AccountMoved): string => {
   const step = kind === 'credited' || kind === 'debited' ? undefined : kind;
   return JSON.stringify({
@@ -258,6 +280,7 @@ export const movementRecord = ({
     reverses,
     kind: step,
     txid,
+    owed: owedAtoms?.toString(),
   });
 };
 

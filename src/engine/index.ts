@@ -60,7 +60,7 @@ export {
   otherFormat,
 } from './failures.ts';
 export type { FilterLoad } from './filter-layout.ts';
-export { checkSameMovement, movementRecord } from './funds.ts';
+export { checkSameMovement, movementRecord, type PostgresLook } from './funds.ts';
 export { keysOfEngine, STREAM_KEY } from './keys.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';

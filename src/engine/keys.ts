@@ -61,7 +61,7 @@ export const bookKey = (symbol: string, side: 'bids' | 'asks'): string => key('b
 /** Hash: price key -> steps that rest there, of one side. */
 export const levelsKey = (symbol: string, side: 'bids' | 'asks'): string => key('levels', symbol, side);
 
-/** Hash: available and reserved of every wallet in one asset, `house`, `withdrawals`, and `supply`. */
+/** Hash: available, reserved and owed of every wallet in one asset, `house`, `withdrawals`, and `supply`. */
 export const balancesKey = (asset: string): string => key('balances', asset);
 
 /** Glob that matches every key of Redbook. */

@@ -49,7 +49,7 @@ export type EngineHash =
   /** Market records by symbol. */
   | { readonly of: 'markets' }
   | { readonly of: 'assets' }
-  /** `available to 0x…`, `reserved by 0x…`, `house`, `withdrawals`, `supply`. */
+  /** `available to 0x…`, `reserved by 0x…`, `owed by 0x…`, `house`, `withdrawals`, `supply`. */
   | { readonly of: 'balances'; readonly asset: string }
   /** Prices in ticks. */
   | { readonly of: 'levels'; readonly market: string; readonly side: Side }
@@ -104,6 +104,7 @@ function expand(field: string, value: Buffer): (readonly [name: string, value: B
 const BALANCE_NAMES = {
   [BALANCE_FIELDS.available]: 'available to ',
   [BALANCE_FIELDS.reserved]: 'reserved by ',
+  [BALANCE_FIELDS.owed]: 'owed by ',
 };
 
 function balanceName(field: Buffer): string {

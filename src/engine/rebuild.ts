@@ -140,19 +140,24 @@ function reservedBy(order: LiveOrder): bigint {
   return heldAtoms({ ...order, priceTicks }, units);
 }
 
-/** Writes balances: what is not reserved is available, and the supply is the sum of all. */
+/** Writes balances: what is not reserved is available, and the supply is the sum of all that is not owed. */
 async function fillBalances(writer: BulkWriter, image: EngineImage, reserved: Reserved): Promise<number> {
   let accounts = 0;
   for (const { symbol } of image.assets) {
     const key = balancesKey(symbol);
     const held = reserved.get(symbol) ?? new Map<string, bigint>();
     let supply: bigint | undefined;
-    for await (const { account, atoms } of image.readBalances(symbol)) {
+    for await (const { account, atoms, owes } of image.readBalances(symbol)) {
+      const field = (part: string): Buffer => Buffer.concat([walletBytes(account), Buffer.from(part)]);
+      if (owes) {
+        if (atoms < 0n) throw inconsistent(`${account} owes ${atoms} atoms of ${symbol}`);
+        await writer.add('hset', key, field(BALANCE_FIELDS.owed), `${atoms}`);
+        continue;
+      }
       const reservedAtoms = held.get(account) ?? 0n;
       held.delete(account);
       if (atoms < reservedAtoms) throw inconsistent(`${account} has less ${symbol} than its orders hold`);
       const isWallet = account.startsWith('0x');
-      const field = (part: string): Buffer => Buffer.concat([walletBytes(account), Buffer.from(part)]);
       await writer.add(
         'hset',
         key,

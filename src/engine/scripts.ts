@@ -158,7 +158,7 @@ export const LEASE_DUE_CANCEL = describeScript({
 
 export const MOVE_FUNDS = describeScript({
   name: 'move_funds',
-  keys: ['balances', 'claimFilter'],
+  keys: ['balances', 'claimFilter', 'allBalances...'],
   args: [
     'epoch',
     'kind',
@@ -171,13 +171,19 @@ export const MOVE_FUNDS = describeScript({
     'checkedAt',
     ...CLAIM_ARGS,
     'reversal',
+    'left',
     'request',
     'taken',
     'taker',
     'act',
   ],
   read: currentOutcomes({
-    moved: ([sequence]: [Buffer]) => ({ outcome: 'moved', sequence: Number(sequence) }) as const,
+    moved: ([sequence, owed]: [Buffer, Buffer]) =>
+      ({
+        outcome: 'moved',
+        sequence: Number(sequence),
+        owed: owed.toString() === '0' ? {} : { owedAtoms: BigInt(owed.toString()) },
+      }) as const,
     claimed: ([record]: [Buffer]) => ({ outcome: 'claimed', record: record.toString() }) as const,
     unchecked: ([time]: [Buffer]) => ({ outcome: 'unchecked', timeMs: Number(time) }) as const,
   }),
@@ -224,9 +230,10 @@ export const READ_BALANCES = describeScript({
   args: ['wallet'],
   read: (reply) => {
     const found = reply as (Buffer | null)[];
-    return Array.from({ length: found.length / 2 }, (_none, at) => ({
-      available: found[at * 2] ?? null,
-      reserved: found[at * 2 + 1] ?? null,
+    return Array.from({ length: found.length / 3 }, (_none, at) => ({
+      available: found[at * 3] ?? null,
+      reserved: found[at * 3 + 1] ?? null,
+      owed: found[at * 3 + 2] ?? null,
     }));
   },
 });
@@ -377,7 +384,7 @@ export const SET_SWITCH = describeScript({
 
 export const TAKE_WITHDRAWAL = describeScript({
   name: 'take_withdrawal',
-  keys: ['claimFilter'],
+  keys: ['claimFilter', 'allBalances...'],
   args: [
     'epoch',
     'field',

@@ -35,6 +35,7 @@ export type AuditedId = AuditedName & { readonly sequence: number } & (
         readonly atoms: bigint;
         readonly reverses: string | null;
         readonly txid: string | null;
+        readonly owed: bigint | null;
       }
   );
 
@@ -83,7 +84,7 @@ export const isLost = ({ seams }: Pick<AuditSummary, 'seams'>, event: number): b
 
 interface AuditedAccount {
   readonly asset: string;
-  /** A wallet, `house`, `withdrawals` or `custody`. */
+  /** A wallet, `house`, `withdrawals`, `custody`, or `receivable:` and a wallet. */
   readonly account: string;
   readonly atoms: bigint;
   readonly reservedAtoms: bigint;
@@ -151,20 +152,21 @@ interface IdRow extends AuditedName {
   sequence: bigint;
   reverses: string | null;
   txid: string | null;
+  owed: bigint | null;
 }
 
 const USED_IDS_AFTER = `
   select 'order' as kind, wallet, client_order_id as id, id as "usedBy", null as asset, null::bigint as atoms, sequence,
-    null as reverses, null as txid
+    null as reverses, null as txid, null::bigint as owed
   from public.orders where client_order_id is not null and sequence > $1
   union all
-  select kind, wallet, reference, sequence::text, asset, amount_atoms, sequence, reverses, txid
+  select kind, wallet, reference, sequence::text, asset, amount_atoms, sequence, reverses, txid, nullif(owed_atoms, 0)
   from public.movements where sequence > $1`;
 
-const usedIdOf = ({ kind, asset, atoms, sequence, reverses, txid, ...name }: IdRow): AuditedId =>
+const usedIdOf = ({ kind, asset, atoms, sequence, reverses, txid, owed, ...name }: IdRow): AuditedId =>
   kind === 'order'
     ? { ...name, kind, sequence: Number(sequence) }
-    : { ...name, kind, sequence: Number(sequence), asset: asset!, atoms: atoms!, reverses, txid };
+    : { ...name, kind, sequence: Number(sequence), asset: asset!, atoms: atoms!, reverses, txid, owed };
 
 async function* chunks<Row extends pg.QueryResultRow, Result>(
   ask: Ask,

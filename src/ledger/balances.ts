@@ -12,7 +12,7 @@ import { cursorRows, LISTS_ARE_READ_WHOLE, streamRows } from './stream-rows.ts';
 
 /** Balance of an account in one asset. */
 export interface AccountFigures {
-  /** A wallet, `house`, `withdrawals` or `custody`. */
+  /** A wallet, `house`, `withdrawals`, `custody`, or `receivable:` and a wallet. */
   readonly account: string;
   readonly asset: string;
   readonly totalAtoms: bigint;

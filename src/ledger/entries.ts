@@ -11,6 +11,13 @@ export const CUSTODY = 'custody';
 /** Account of withdrawals that were requested, and are neither confirmed nor returned. */
 export const WITHDRAWALS = 'withdrawals';
 
+const RECEIVABLE = 'receivable:';
+/** Account of what a wallet owes since a deposit was reversed that it had spent; its balance is negative or 0. */
+export const receivableOf = (wallet: string): string => RECEIVABLE + wallet;
+/** Returns the wallet that owes what an account says; undefined for other accounts. */
+export const debtorOf = (account: string): string | undefined =>
+  account.startsWith(RECEIVABLE) ? account.slice(RECEIVABLE.length) : undefined;
+
 /** The accounts that pay and receive a movement of each kind. Null stands for the wallet. */
 const MOVED = {
   credited: { from: CUSTODY, to: null },
@@ -39,22 +46,31 @@ export const CHANGE_NAMES = {
 export type MovementName = (typeof MOVEMENT_NAMES)[MovementKind];
 
 /** `adopt`: what the lost events of a seam changed. */
-export type EntryKind = 'trade' | 'fee' | 'credit' | 'debit' | 'request' | 'confirm' | 'return' | 'adopt';
+export type EntryKind =
+  | 'trade'
+  | 'fee'
+  | 'credit'
+  | 'debit'
+  | 'request'
+  | 'confirm'
+  | 'return'
+  | 'receivable'
+  | 'adopt';
 
 /** SQL: the change of the wallet's balance by a row of `movements`. */
-export const WALLET_CHANGE = `case when kind in ('credited', 'returned') then amount_atoms when kind = 'confirmed' then 0
-  else -amount_atoms end`;
+export const WALLET_CHANGE = `case when kind in ('credited', 'returned') then amount_atoms - owed_atoms
+  when kind = 'confirmed' then 0 else owed_atoms - amount_atoms end`;
 /** SQL: the transaction of a row of `movements`. A request has that of its confirmation, because it has the amount. */
 export const PAID_BY = `case when movements.kind <> 'requested' then movements.txid else (
     select ended.txid from public.movements as ended
     where ended.kind in ('confirmed', 'returned') and ended.reference = movements.reference) end`;
-/** SQL: the change of the asset's supply by a row of `movements`. */
-export const SUPPLY_CHANGE = `case when kind = 'credited' then amount_atoms when kind in ('debited', 'confirmed')
-  then -amount_atoms else 0 end`;
+/** SQL: the change of the asset's supply, which all accounts but custody and receivables have, by a row of `movements`. */
+export const SUPPLY_CHANGE = `case kind when 'credited' then amount_atoms - owed_atoms when 'debited' then owed_atoms - amount_atoms
+  when 'confirmed' then -amount_atoms when 'returned' then -owed_atoms else 0 end`;
 
 /** The change of an account by a transaction. The changes of a transaction sum to zero in every asset. */
 interface Entry {
-  /** A wallet, `house`, `withdrawals` or `custody`. */
+  /** A wallet, `house`, `withdrawals`, `custody`, or `receivable:` and a wallet. */
   readonly account: string;
   readonly asset: string;
   /** Positive: the account received. */
@@ -77,8 +93,11 @@ export function entriesOfTrade(trade: Trade): Entry[] {
   ];
 }
 
-/** Returns the entries of a movement. */
-export function entriesOfMovement({ kind, wallet, asset, amountAtoms }: AccountMoved): Entry[] {
+/** Returns the entries of a movement: its amount, and what the wallet owes since, or pays of what it owed. */
+export function entriesOfMovement({ kind, wallet, asset, amountAtoms, owedAtoms }: AccountMoved): Entry[] {
   const { from, to } = MOVED[kind];
-  return moved(asset, amountAtoms, from ?? wallet, to ?? wallet);
+  const entries = moved(asset, amountAtoms, from ?? wallet, to ?? wallet);
+  if (owedAtoms === undefined) return entries;
+  const lentAtoms = kind === 'debited' ? owedAtoms : -owedAtoms;
+  return [...entries, ...moved(asset, lentAtoms, receivableOf(wallet), wallet)];
 }

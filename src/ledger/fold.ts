@@ -248,7 +248,7 @@ class Fold implements OrderVisitor {
       if (!requested.delete(storedReference)) ended.push(storedReference);
       this.batch.switches.apply(event);
     }
-    const ends = `${field(reverses)}\t${field(txid)}`;
+    const ends = `${field(reverses)}\t${field(txid)}\t${event.owedAtoms ?? 0n}`;
     const row = `${sequence}\t${kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${ends}`;
     this.batch.movements.add(row);
     this.#texts.add('movement', row);

@@ -52,9 +52,11 @@ export { LedgerDiverged } from './diverged.ts';
 export {
   CHANGE_NAMES,
   CUSTODY,
+  debtorOf,
   entriesOfMovement,
   entriesOfTrade,
   HOUSE,
+  receivableOf,
   WITHDRAWALS,
 } from './entries.ts';
 export type { EntriesFilter, LedgerEntry, MovementsFilter } from './journal.ts';

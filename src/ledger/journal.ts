@@ -42,7 +42,7 @@ export interface EntriesFilter {
   /** Unix milliseconds, exclusive. */
   readonly toMs: number;
   readonly asset?: string | undefined;
-  /** A wallet, `house`, `withdrawals` or `custody`. */
+  /** A wallet, `house`, `withdrawals`, `custody`, or `receivable:` and a wallet. */
   readonly account?: string | undefined;
   /** Entry id after which the list begins. */
   readonly after?: string | undefined;
@@ -132,10 +132,11 @@ export interface MovementsFilter {
 }
 
 /** A deposit, a withdrawal, or a step of one. */
-interface BookedMovement extends Omit<AccountMoved, 'kind' | 'reverses' | 'txid'> {
+interface BookedMovement extends Omit<AccountMoved, 'kind' | 'reverses' | 'txid' | 'owedAtoms'> {
   readonly kind: MovementName;
   readonly reverses: string | null;
   readonly txid: string | null;
+  readonly owedAtoms: bigint;
   readonly sequence: number;
   readonly timeMs: number;
 }
@@ -157,11 +158,11 @@ const MOVEMENTS = `
 /** A take has the wallet, asset and amount of its request. */
 const CHANGES_AFTER = `
   select * from (
-    (select sequence, kind, wallet, asset, amount_atoms, reference, time_ms, reverses, txid, null as take
+    (select sequence, kind, wallet, asset, amount_atoms, reference, time_ms, reverses, txid, owed_atoms, null as take
       from public.movements where sequence > $1 order by sequence limit $2)
     union all
     select changes.sequence, changes.kind, request.wallet, request.asset, request.amount_atoms, request.reference,
-      changes.time_ms, null, null, changes.value
+      changes.time_ms, null, null, 0, changes.value
     from (select * from public.setting_changes
         where kind in ('withdrawal_taken', 'withdrawal_released') and sequence > $1 order by sequence limit $2) as changes
     join public.movements as request on request.kind = 'requested' and request.reference = changes.subject) as changed
@@ -194,6 +195,7 @@ const bookedMovementOf = (row: MovementRow & { reference: string }): BookedMovem
   reference: row.reference,
   reverses: row.reverses,
   txid: row.txid,
+  owedAtoms: row.owed_atoms,
   sequence: Number(row.sequence),
   timeMs: Number(row.time_ms),
 });
@@ -206,6 +208,7 @@ interface MovementRow {
   amount_atoms: bigint;
   reverses: string | null;
   txid: string | null;
+  owed_atoms: bigint;
   time_ms: bigint;
 }
 
@@ -229,7 +232,7 @@ const SHARING: Readonly<Record<MovementKind, readonly MovementKind[]>> = {
 };
 
 const BY_REFERENCE = `
-  select sequence, kind, wallet, asset, amount_atoms, reverses, txid, time_ms from public.movements
+  select sequence, kind, wallet, asset, amount_atoms, reverses, txid, owed_atoms, time_ms from public.movements
   where kind = any($1::text[]) and reference = $2`;
 
 const settledMovementOf = (row: MovementRow, reference: string): SettledMovement => ({
@@ -242,6 +245,7 @@ const settledMovementOf = (row: MovementRow, reference: string): SettledMovement
   timeMs: Number(row.time_ms),
   ...(row.reverses !== null && { reverses: row.reverses }),
   ...(row.txid !== null && { txid: row.txid }),
+  ...(row.owed_atoms !== 0n && { owedAtoms: row.owed_atoms }),
 });
 
 export type Journal = ReturnType<typeof journal>;
@@ -302,13 +306,14 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
       return row === undefined ? null : settledMovementOf(row, reference);
     },
 
-    /** True if a movement of this kind reverses the movement of the other kind that has the reference. */
-    async isReversed(kind: MovementKind, reference: string): Promise<boolean> {
-      const found = await askOnce(reading, 'select from public.movements where kind = $1 and reverses = $2', [
-        kind,
-        storable(reference),
-      ]);
-      return found.length > 0;
+    /** Returns the sum of the movements of this kind that reverse the movement of the other kind with the reference. */
+    async reversedAtoms(kind: MovementKind, reference: string): Promise<bigint> {
+      const [sum] = await askOnce<{ atoms: string }>(
+        reading,
+        'select coalesce(sum(amount_atoms), 0)::text as atoms from public.movements where kind = $1 and reverses = $2',
+        [kind, storable(reference)],
+      );
+      return BigInt(sum!.atoms);
     },
   };
 }

@@ -12,7 +12,7 @@ import { streamRows } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
 interface AccountBalance {
-  /** A wallet, `house`, `withdrawals` or `custody`. */
+  /** A wallet, `house`, `withdrawals`, `custody`, or `receivable:` and a wallet. */
   readonly account: string;
   /** Zero for an account that has nothing left. */
   readonly atoms: bigint;

@@ -30,6 +30,8 @@ interface StatedMovement extends Happened {
   readonly asset: string;
   /** Signed for an adoption only. */
   readonly amountAtoms: bigint;
+  /** As in `AccountMoved`; 0 for nothing. */
+  readonly owedAtoms: bigint;
   readonly reference: string;
   /** Transaction that paid a withdrawal, on its request and its confirmation; null for others. */
   readonly txid: string | null;
@@ -116,7 +118,7 @@ const NO_TRADE = Array(15).fill('null').join(', ');
 const LINES = `
   select trades.sequence, trades.time_ms, own.role, taker_side, ${PRICED_TRADE_COLUMNS}, base, quote, base_atoms,
     notional_atoms, fee_atoms, case own.role when 'taker' then taker_order_id else maker_order_id end as order_id,
-    null as kind, null as asset, null::bigint as amount_atoms, null as reference, null as txid
+    null as kind, null as asset, null::bigint as amount_atoms, null as reference, null as txid, null::bigint as owed_atoms
   from (
     select own.* from public.markets
     cross join lateral (${walk('taker', '$4', '$5', 'limit $6')} union all ${walk('maker', '$4', '$5', 'limit $6')}) as own
@@ -124,11 +126,11 @@ const LINES = `
   ) as own
   join public.trades using (trade_id) join public.markets on markets.symbol = trades.market
   union all
-  (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, ${PAID_BY}
+  (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, ${PAID_BY}, owed_atoms
    from public.movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
    order by wallet, sequence limit $6)
   union all
-  (select sequence, time_ms, ${NO_TRADE}, '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null
+  (select sequence, time_ms, ${NO_TRADE}, '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null, 0
    from public.adopted_balances where (account, sequence) >= ($1, $2) and (account, sequence) < ($1, $3))
   order by sequence, trade_id limit $6 + (select count(*) from public.adopted_balances where account = $1)`;
 
@@ -151,14 +153,15 @@ interface Happening {
   amount_atoms: bigint;
   reference: string;
   txid: string | null;
+  owed_atoms: bigint;
 }
 
 function statedOf(row: LineRow): Stated {
   const happened = { sequence: Number(row.sequence), timeMs: Number(row.time_ms) };
   if (!isPriced(row)) {
-    const { asset, amount_atoms: amountAtoms, reference, txid } = row;
+    const { asset, amount_atoms: amountAtoms, owed_atoms: owedAtoms, reference, txid } = row;
     const kind = row.kind === ADOPTED ? 'adoption' : MOVEMENT_NAMES[row.kind];
-    return { ...happened, kind, asset, amountAtoms, reference, txid };
+    return { ...happened, kind, asset, amountAtoms, owedAtoms, reference, txid };
   }
   const takerSide = row.taker_side;
   const makerSide = takerSide === 'buy' ? 'sell' : 'buy';
@@ -288,7 +291,7 @@ const SIGN_OF: Readonly<Record<MovementName | 'adoption', bigint>> = {
 /** Adds what a line changed. */
 function addLine(sums: Map<string, bigint>, line: Stated): void {
   if (line.kind !== 'trade') {
-    add(sums, line.asset, SIGN_OF[line.kind] * line.amountAtoms);
+    add(sums, line.asset, SIGN_OF[line.kind] * (line.amountAtoms - line.owedAtoms));
     return;
   }
   const sign = line.side === 'buy' ? 1n : -1n;

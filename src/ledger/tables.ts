@@ -82,6 +82,7 @@ export const MOVEMENTS = {
   time_ms: 'plain',
   reverses: 'text',
   txid: 'text',
+  owed_atoms: 'plain',
 } as const satisfies Columns;
 
 /** The record comes last: Postgres writes it differently, so a reconcile reads it and writes it anew. */

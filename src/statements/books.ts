@@ -12,7 +12,7 @@ import type {
   MovementsFilter,
   TurnoverSpan,
 } from '../ledger/index.ts';
-import { CUSTODY, HOUSE, WITHDRAWALS } from '../ledger/index.ts';
+import { CUSTODY, debtorOf, HOUSE, WITHDRAWALS } from '../ledger/index.ts';
 import { decimalOf, isoTime, readScales, type Scales } from './amounts.ts';
 import {
   amountColumn,
@@ -41,24 +41,27 @@ async function scalesFor(books: Pick<Ledger, 'state'>, asset: string | undefined
 class TrialBalance {
   readonly #sums = new Map<
     string,
-    { wallets: bigint; house: bigint; withdrawals: bigint; custody: bigint }
+    { wallets: bigint; house: bigint; withdrawals: bigint; receivables: bigint; custody: bigint }
   >();
 
   add({ account, asset, totalAtoms }: AccountFigures): void {
-    const sum = this.#sums.get(asset) ?? { wallets: 0n, house: 0n, withdrawals: 0n, custody: 0n };
+    const none = { wallets: 0n, house: 0n, withdrawals: 0n, receivables: 0n, custody: 0n };
+    const sum = this.#sums.get(asset) ?? none;
     this.#sums.set(asset, sum);
     const isOwn = account === HOUSE || account === WITHDRAWALS || account === CUSTODY;
-    sum[isOwn ? account : 'wallets'] += totalAtoms;
+    const ofWallets = debtorOf(account) === undefined ? 'wallets' : 'receivables';
+    sum[isOwn ? account : ofWallets] += totalAtoms;
   }
 
   lines(scales: Scales): object[] {
-    return [...this.#sums].sort().map(([asset, { wallets, house, withdrawals, custody }]) => ({
+    return [...this.#sums].sort().map(([asset, { wallets, house, withdrawals, receivables, custody }]) => ({
       asset,
       wallets: decimalOf(scales, asset, wallets),
       house: decimalOf(scales, asset, house),
       withdrawals: decimalOf(scales, asset, withdrawals),
+      receivables: decimalOf(scales, asset, receivables),
       custody: decimalOf(scales, asset, custody),
-      sum: decimalOf(scales, asset, wallets + house + withdrawals + custody),
+      sum: decimalOf(scales, asset, wallets + house + withdrawals + receivables + custody),
     }));
   }
 }
@@ -159,7 +162,9 @@ export async function movementsReport(
     columns: [
       ...textColumns('time', 'kind', 'wallet', 'asset'),
       amountColumn('amount'),
-      ...textColumns('reference', 'reverses', 'sequence', 'txid', 'by', 'reason'),
+      ...textColumns('reference', 'reverses', 'sequence', 'txid'),
+      amountColumn('receivable'),
+      ...textColumns('by', 'reason'),
     ],
     rows: mapped(books.journal.movements(filter), ({ timeMs, kind, wallet, asset, ...moved }) => [
       isoTime(timeMs),
@@ -171,6 +176,7 @@ export async function movementsReport(
       moved.reverses,
       moved.sequence,
       moved.txid,
+      decimalOf(scales, asset, moved.owedAtoms),
       moved.by,
       moved.reason,
     ]),

@@ -13,7 +13,8 @@ import {
 
 /**
  * Each row is one change of one asset, so that for each asset the opening row and the amounts sum to the closing row. A
- * trade has a row for each of its assets, and another one for its fee.
+ * trade has a row for each of its assets, and another one for its fee. A movement that changes what the wallet owes has
+ * another row for that.
  */
 export const STATEMENT_COLUMNS: readonly ReportColumn[] = [
   ...textColumns('time', 'kind', 'asset'),
@@ -38,22 +39,32 @@ function balanceRows(
   return amounts.map(([asset, atoms]) => [isoTime(timeMs), kind, asset, decimalOf(scales, asset, atoms)]);
 }
 
-/** Returns the change of the wallet's balance. */
-export function receivedAtoms({ kind, amountAtoms }: Exclude<Stated, { kind: 'trade' }>): bigint {
-  if (kind === 'deposit' || kind === 'withdrawal_returned' || kind === 'adoption') return amountAtoms;
+type StatedMovement = Exclude<Stated, { kind: 'trade' }>;
+
+function signOf({ kind }: StatedMovement): bigint {
+  if (kind === 'deposit' || kind === 'withdrawal_returned' || kind === 'adoption') return 1n;
   // The wallet paid when it was requested.
-  return kind === 'withdrawal_confirmed' ? 0n : -amountAtoms;
+  return kind === 'withdrawal_confirmed' ? 0n : -1n;
 }
+
+/** Returns the change of the wallet's balance. */
+export const receivedAtoms = (line: StatedMovement): bigint =>
+  signOf(line) * (line.amountAtoms - line.owedAtoms);
 
 /** Returns the rows of a line, as the cells of `STATEMENT_COLUMNS`. */
 export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
   const time = isoTime(line.timeMs);
   if (line.kind !== 'trade') {
-    const { kind, asset, reference, sequence, txid } = line;
+    const { kind, asset, reference, sequence, txid, owedAtoms } = line;
     const none = Array<null>(11).fill(null);
-    return [
-      [time, kind, asset, decimalOf(scales, asset, receivedAtoms(line)), ...none, reference, sequence, txid],
-    ];
+    const sign = signOf(line);
+    const row = (kind: string, atoms: bigint): Cell[] => {
+      const amount = decimalOf(scales, asset, atoms);
+      return [time, kind, asset, amount, ...none, reference, sequence, txid];
+    };
+    // What a reversal did not find is owed, and what the wallet receives pays it.
+    const rows = [row(kind, sign * line.amountAtoms)];
+    return owedAtoms === 0n ? rows : [...rows, row('receivable', -sign * owedAtoms)];
   }
   const { base, quote, side, feeAtoms } = line;
   const sign = side === 'buy' ? 1n : -1n;

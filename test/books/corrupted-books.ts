@@ -65,6 +65,21 @@ async function openFullFixture(): Promise<OperatorFixture> {
   await fixture.ask('withdrawal', 'confirm', 'paid later', '--txid', '0x1');
   const until = new Date(Date.now() + 3_600_000).toISOString();
   await fixture.ask('withdrawal', 'take', 'not paid yet', '--by', 'payer', '--until', until);
+  await fixture.ask('account', 'credit', HELD, 'ETH', '3', '--reference', 'gone');
+  await fixture.settle();
+  await fixture.ask(
+    'account',
+    'debit',
+    HELD,
+    'ETH',
+    '1',
+    '--reference',
+    'gone',
+    '--reverses',
+    'gone',
+    '--reason',
+    'a test',
+  );
   await fixture.ask('terms', 'require', '1');
   for (const wallet of [MAKER, TAKER, OTHER_MAKER]) await fixture.engine.switches.acceptTerms(wallet, '1');
   // The ledger takes a time that is not before its last event's for one that settlement writes.

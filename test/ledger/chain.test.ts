@@ -10,8 +10,8 @@ import { seededEvents } from '../support/seeded-events.ts';
 /** Heads, and digests of the links, that follow from the seed of the events. */
 const KNOWN = [
   [1, '5ewUA4qvrr/xZZ67ABupBbsg65zHsjikdJbTepZKQHI=', 'e3f8efff312ff292'],
-  [400, 'EvEKRC7yFtFbhgsVdc4cAb0gt3WqU3jHy4gV8mgMsnI=', 'a95c230866f15b7d'],
-  [600, 'xB8HizWx3XAOyR4yHkFJzQbzQnOeq3Fa09GptrEu52I=', '3445a7001eff65b4'],
+  [400, '3IpPgMbCcpdsUEp/M2YvO4/F2J/GwpypywgSM2roqcI=', '6827020ee587e0b5'],
+  [600, '5gmKEEIsAZl81r2qbUGZCG1gKMIOGrgIp6u8mdxT9CE=', '679cff81405ff926'],
 ] as const;
 const EVENTS = 600;
 

@@ -50,14 +50,18 @@ const MOVED: Readonly<
 
 function linesOfMovement(event: EngineEvent & AccountMoved): Line[] {
   const [kind, ...sides] = MOVED[event.kind];
-  return sides.map(([account, sign]) => [
-    `${kind}-${event.sequence}`,
-    kind,
-    account ?? event.wallet,
-    event.asset,
-    sign * event.amountAtoms,
-    event.reference,
-  ]);
+  const { wallet, asset, reference, owedAtoms = 0n } = event;
+  const id = `${kind}-${event.sequence}`;
+  const lines = sides.map(([account, sign]): Line => {
+    return [id, kind, account ?? wallet, asset, sign * event.amountAtoms, reference];
+  });
+  if (owedAtoms === 0n) return lines;
+  const owed = event.kind === 'debited' ? -owedAtoms : owedAtoms;
+  return [
+    ...lines,
+    [id, 'receivable', `receivable:${wallet}`, asset, owed, reference],
+    [id, 'receivable', wallet, asset, -owed, reference],
+  ];
 }
 
 function linesOf(event: EngineEvent): Line[] {
@@ -103,7 +107,7 @@ describe('the view of the ledger’s entries', () => {
     expect(trades.some(isFree) && !trades.every(isFree), 'trades with and without a fee').to.equal(true);
     const sizes = new Set(events.map((event) => (event.kind === 'order_placed' ? event.trades.length : 0)));
     expect(Math.max(...sizes), 'trades of one event').to.be.above(1);
-    expect(new Set(due.map(({ kind }) => kind)).size, 'kinds').to.equal(7);
+    expect(new Set(due.map(({ kind }) => kind)).size, 'kinds').to.equal(8);
   });
 
   it('changes accounts as the engine does', () => {

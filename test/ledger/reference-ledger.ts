@@ -90,6 +90,9 @@ export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger
     } else if ('amountAtoms' in event) {
       for (const [account, sign] of SIDES[event.kind])
         add(account === 'wallet' ? event.wallet : account, event.asset, sign * event.amountAtoms);
+      const { kind, wallet, asset, owedAtoms = 0n } = event;
+      add(wallet, asset, kind === 'debited' ? owedAtoms : -owedAtoms);
+      if (owedAtoms > 0n) add(`receivable:${wallet}`, asset, kind === 'debited' ? -owedAtoms : owedAtoms);
       ledger.movements.push(event);
     }
   }

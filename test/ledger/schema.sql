@@ -203,7 +203,9 @@ create table movements (
   time_ms bigint not null,
   reverses text collate "C",
   txid text collate "C",
+  owed_atoms bigint default 0 not null,
   constraint movements_amount_atoms_check CHECK (amount_atoms > 0),
+  constraint movements_check CHECK (owed_atoms >= 0 AND owed_atoms <= amount_atoms),
   constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text, 'requested'::text, 'confirmed'::text, 'returned'::text])),
   constraint movements_kind_reference_key UNIQUE (kind, reference),
   constraint movements_pkey PRIMARY KEY (sequence)
@@ -397,6 +399,32 @@ UNION ALL
    FROM (movements
      JOIN ( VALUES ('credited'::text,0,'credit'::text,'custody'::text,'-1'::integer), ('credited'::text,1,'credit'::text,NULL::text,1), ('debited'::text,0,'debit'::text,'custody'::text,1), ('debited'::text,1,'debit'::text,NULL::text,'-1'::integer), ('requested'::text,0,'request'::text,'withdrawals'::text,1), ('requested'::text,1,'request'::text,NULL::text,'-1'::integer), ('confirmed'::text,0,'confirm'::text,'custody'::text,1), ('confirmed'::text,1,'confirm'::text,'withdrawals'::text,'-1'::integer), ('returned'::text,0,'return'::text,'withdrawals'::text,'-1'::integer), ('returned'::text,1,'return'::text,NULL::text,1)) booked(movement, line, kind, account, way) ON ((booked.movement = movements.kind)))
 UNION ALL
+ SELECT movements.sequence,
+    booked.line,
+    (((
+        CASE movements.kind
+            WHEN 'credited'::text THEN 'credit'::text
+            WHEN 'debited'::text THEN 'debit'::text
+            ELSE 'return'::text
+        END || '-'::text) || movements.sequence) COLLATE "C") AS transaction_id,
+    'receivable'::text AS kind,
+    (
+        CASE booked.line
+            WHEN 2 THEN 'receivable:'::text
+            ELSE ''::text
+        END || movements.wallet) AS account,
+    movements.asset,
+    (
+        CASE movements.kind
+            WHEN 'debited'::text THEN booked.way
+            ELSE (- booked.way)
+        END * movements.owed_atoms) AS amount_atoms,
+    movements.reference,
+    movements.time_ms
+   FROM (movements
+     CROSS JOIN ( VALUES (2,'-1'::integer), (3,1)) booked(line, way))
+  WHERE (movements.owed_atoms <> 0)
+UNION ALL
  SELECT adopted.sequence,
     adopted.line,
     (('adopt-'::text || adopted.sequence) COLLATE "C") AS transaction_id,
@@ -410,6 +438,8 @@ UNION ALL
 
 CREATE INDEX adopted_balances_of_event ON public.adopted_balances USING btree (sequence, line);
 CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
+CREATE INDEX movements_owed ON public.movements USING btree (sequence) WHERE (owed_atoms <> 0);
+CREATE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
 CREATE INDEX movements_steps ON public.movements USING btree (kind, sequence) WHERE (kind = ANY (ARRAY['requested'::text, 'confirmed'::text, 'returned'::text]));
 CREATE INDEX operator_acts_listings ON public.operator_acts USING btree (sequence) WHERE (name = 'asset list'::text);
 CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, sequence) WHERE (wallet IS NOT NULL);
@@ -426,7 +456,6 @@ CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id,
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
 CREATE UNIQUE INDEX movements_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['confirmed'::text, 'returned'::text]));
-CREATE UNIQUE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
 CREATE UNIQUE INDEX movements_withdrawals ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['debited'::text, 'requested'::text]));
 CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 
@@ -478,6 +507,7 @@ comment on column engine_epochs.server is 'Run id of the engine''s Redis on whic
 comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
 comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
+comment on column movements.owed_atoms is 'Part that the wallet owes since a reversal; of a deposit or a return, the part that paid what it owed.';
 comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
 comment on column movements.txid is 'Transaction that paid a confirmed withdrawal.';
 comment on column operator_acts.after is 'What there is since, in the same words.';

@@ -44,7 +44,7 @@ describe('operator: accounts', () => {
     expect(await fixture.ask(...again)).to.include({ amount: '3', duplicate: true });
     expect((await fixture.run(...again)).stdout).to.contain('nothing moved');
     expect((await fixture.ask('account', 'show', BOB)).balances).to.deep.equal([
-      { asset: 'ETH', total: '3', available: '3', reserved: '0' },
+      { asset: 'ETH', total: '3', available: '3', reserved: '0', receivable: '0' },
     ]);
   });
 
@@ -185,6 +185,7 @@ describe('operator: accounts', () => {
       total: '9007198754.740993',
       available: '9007193273.740993',
       reserved: '5481',
+      receivable: '0',
     });
     await fixture.settle();
     expect((await fixture.ask('account', 'show', ALICE)).liveOrders).to.deep.equal(expected);
@@ -348,7 +349,7 @@ describe('operator: accounts', () => {
       }
     });
 
-    it('reverses a movement once, whoever asks at the same time', async () => {
+    it('reverses a movement in parts up to its amount, whoever asks at the same time', async () => {
       const settling = fixture.settleOnAndOn();
       try {
         const outcomes = await Promise.all(
@@ -358,8 +359,8 @@ describe('operator: accounts', () => {
             ),
           ),
         );
-        const [done, ...refused] = outcomes.sort((one, other) => one.status - other.status);
-        expect(done!.status, done!.stderr).to.equal(0);
+        const [first, second, ...refused] = outcomes.sort((one, other) => one.status - other.status);
+        for (const { status, stderr } of [first!, second!]) expect(status, stderr).to.equal(0);
         for (const { status, stderr } of refused) {
           expect(status).to.equal(1);
           expect(stderr).to.match(/^ALREADY_REVERSED/);
@@ -367,14 +368,16 @@ describe('operator: accounts', () => {
       } finally {
         await settling.stop();
       }
-      expect((await fixture.ask('account', 'show', wallet)).balances[0].total).to.equal('3');
+      expect((await fixture.ask('account', 'show', wallet)).balances[0].total).to.equal('1');
     });
 
-    it('finds a reversal in Postgres when Redis has forgotten it', async () => {
+    it('finds reversals in Postgres when Redis has forgotten it', async () => {
       await fixture.settle();
       for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
-      const late = reversal(...debit(wallet, 'ETH', '1', '--reference', 'mend late', '--reverses', 'wrong'));
-      expect(await fixture.refuse(...late)).to.equal('ALREADY_REVERSED');
+      const late = ['--reference', 'mend late', '--reverses', 'wrong'];
+      expect(await fixture.refuse(...reversal(...debit(wallet, 'ETH', '1.1', ...late)))).to.equal(
+        'ALREADY_REVERSED',
+      );
       const { movements } = await fixture.ask(
         'ledger',
         'movements',
@@ -387,6 +390,7 @@ describe('operator: accounts', () => {
       );
       expect(movements.map(({ reverses }: { reverses: string | null }) => reverses)).to.deep.equal([
         null,
+        'wrong',
         'wrong',
       ]);
     });

@@ -138,7 +138,7 @@ describe('operator: statements', () => {
     expect(none).to.deep.include({ balances: [], trialBalance: [] });
     const { stdout } = await fixture.run('ledger', 'balances', '--as-of', '2100-01-01');
     expect(stdout).to.match(/^ACCOUNT +ASSET +TOTAL +RESERVED +AVAILABLE$/m);
-    expect(stdout).to.match(/^ETH +2000000 +0 +0 +-2000000 +0$/m);
+    expect(stdout).to.match(/^ETH +2000000 +0 +0 +0 +-2000000 +0$/m);
   });
 
   it('shows one wallet and one asset', async () => {

@@ -167,7 +167,7 @@ describe('a process on one server', function () {
       act: () => fund(backends.engine, ALICE, { ETH: 100n }),
       sends: [
         'hgetall assets',
-        `move_funds engine events balances:ETH assets ${CLAIMS} claim-filter ${UNSETTLED} + 19`,
+        `move_funds engine events balances:ETH assets ${CLAIMS} claim-filter ${UNSETTLED} + 20`,
       ],
     },
     {

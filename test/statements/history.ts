@@ -113,7 +113,15 @@ interface Line {
 
 const SEQUENCE_AT = STATEMENT_COLUMNS.findIndex(({ name }) => name === 'sequence');
 /** Lines that change a balance of the wallet. */
-const CHANGES = ['deposit', 'withdrawal', 'withdrawal_requested', 'withdrawal_returned', 'trade', 'fee'];
+const CHANGES = [
+  'deposit',
+  'withdrawal',
+  'withdrawal_requested',
+  'withdrawal_returned',
+  'receivable',
+  'trade',
+  'fee',
+];
 
 /** Reads a wallet's statement to its end, page by page. */
 async function linesOf(

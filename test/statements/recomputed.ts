@@ -18,6 +18,7 @@ export interface Change {
     | 'withdrawal_requested'
     | 'withdrawal_confirmed'
     | 'withdrawal_returned'
+    | 'receivable'
     | 'trade'
     | 'fee';
 }
@@ -52,6 +53,10 @@ export class Recomputed {
       if (event.kind === 'requested') move(wallet, 'withdrawals', 'withdrawal_requested');
       if (event.kind === 'confirmed') move('withdrawals', 'custody', 'withdrawal_confirmed');
       if (event.kind === 'returned') move('withdrawals', wallet, 'withdrawal_returned');
+      const { owedAtoms = 0n } = event;
+      const lent = event.kind === 'debited' ? owedAtoms : -owedAtoms;
+      this.#change(event, `receivable:${wallet}`, asset, -lent, 'receivable');
+      this.#change(event, wallet, asset, lent, 'receivable');
     } else if (event.kind === 'orders_closed') {
       for (const { id } of event.orders) this.#live.delete(id);
     } else if (event.kind === 'order_placed') {

@@ -93,6 +93,7 @@ export function seededEvents(seed: number): SeededEvents {
   const steps = random(seed + 1);
   const pending: AccountMoved[] = [];
   const taken = new Set<string>();
+  const owing = owings(random(seed + 2));
   let epoch = 1;
   let sequence = 0;
   let tradeId = 0;
@@ -210,7 +211,7 @@ export function seededEvents(seed: number): SeededEvents {
       amountAtoms: BigInt(1 + dice.below(1_000_000)),
       reference: `${sequence} ${dice.pick(POISONED_TEXTS)}`,
     };
-    return stepInstead(movement) ?? movement;
+    return owing.moved(stepInstead(movement) ?? movement);
   };
 
   const takeOrRelease = ({ reference, wallet, asset }: AccountMoved): EventBody => {
@@ -242,6 +243,37 @@ export function seededEvents(seed: number): SeededEvents {
   };
 
   return { next: (count) => Array.from({ length: count }, next) };
+}
+
+/**
+ * Makes reversals of some withdrawals that leave at once, which leave their wallets owing a part. Its own dice keep all
+ * other events as they were.
+ */
+function owings(dice: Random): { moved(body: EventBody): EventBody } {
+  const owed = new Map<string, bigint>();
+  const credits: { of: string; reference: string; left: bigint }[] = [];
+  const reversed = (of: string, movement: AccountMoved): EventBody => {
+    const credit = credits.find((one) => one.of === of && one.left >= movement.amountAtoms);
+    if (credit === undefined || dice.chance(0.3)) return movement;
+    credit.left -= movement.amountAtoms;
+    const owedAtoms = BigInt(dice.below(Number(movement.amountAtoms) + 1));
+    owed.set(of, (owed.get(of) ?? 0n) + owedAtoms);
+    return { ...movement, reverses: credit.reference, ...(owedAtoms > 0n && { owedAtoms }) };
+  };
+  return {
+    moved(body) {
+      if (body.kind !== 'debited' && body.kind !== 'credited' && body.kind !== 'returned') return body;
+      const { wallet, asset, reference, amountAtoms } = body;
+      const of = `${wallet} ${asset}`;
+      if (body.kind === 'debited') return reversed(of, body);
+      if (body.kind === 'credited') credits.push({ of, reference, left: amountAtoms });
+      const debt = owed.get(of) ?? 0n;
+      if (debt === 0n) return body;
+      const owedAtoms = least(debt, amountAtoms);
+      owed.set(of, debt - owedAtoms);
+      return { ...body, owedAtoms };
+    },
+  };
 }
 
 /** The first events of every stream: assets, markets, and balances that no test can use up. */

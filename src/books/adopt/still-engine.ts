@@ -11,7 +11,7 @@ import {
   readBookMember,
   readLiveMember,
 } from '../../engine/index.ts';
-import { CUSTODY, HOUSE, WITHDRAWALS } from '../../ledger/index.ts';
+import { CUSTODY, HOUSE, receivableOf, WITHDRAWALS } from '../../ledger/index.ts';
 import { AccountSums } from './tail.ts';
 
 /** A live order as the engine knows it. */
@@ -42,7 +42,7 @@ export interface HeldState {
   /** Prices of the last trades in ticks, by market. */
   readonly lastPrices: ReadonlyMap<string, bigint>;
   readonly orders: ReadonlyMap<string, HeldOrder>;
-  /** Atoms of each account, those of custody included. */
+  /** Atoms of each account, those of custody and receivables included. */
   readonly balances: AccountSums;
 }
 
@@ -50,6 +50,7 @@ const HOLD = 'hold of ';
 const TAKE = 'taken withdrawal ';
 const TERMS = 'terms of ';
 const LAST_PRICE = 'last price of market ';
+const OWED_FIELD = /^owed by (0x[0-9a-f]{40})$/;
 const WALLET_FIELD = /^(?:available to|reserved by) (0x[0-9a-f]{40})$/;
 
 class StillReader {
@@ -125,6 +126,13 @@ async function readBalances(still: StillReader, assets: Iterable<string>): Promi
   for (const asset of assets) {
     let sum = 0n;
     for (const [name, value] of await still.fields({ of: 'balances', asset })) {
+      const debtor = OWED_FIELD.exec(name)?.[1];
+      if (debtor !== undefined) {
+        // The supply is what all others hold: what is owed came out of custody.
+        balances.add(asset, receivableOf(debtor), -BigInt(value));
+        balances.add(asset, CUSTODY, BigInt(value));
+        continue;
+      }
       const account = name === 'supply' ? CUSTODY : (WALLET_FIELD.exec(name)?.[1] ?? name);
       if (![CUSTODY, HOUSE, WITHDRAWALS].includes(account) && !account.startsWith('0x')) continue;
       const atoms = account === CUSTODY ? -BigInt(value) : BigInt(value);

@@ -4,14 +4,14 @@
  */
 
 import { formatScaled } from '../../domain/units.ts';
-import { CUSTODY } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 import { ENGINE_CHECKS } from './definitions.ts';
 import { compareFields, type ExpectedAmount, ExpectedAmounts } from './fields.ts';
-import { availableTo, reservedBy, SUPPLY } from './follower.ts';
+import { availableTo, fieldsOf, reservedBy, SUPPLY } from './follower.ts';
 
 const WHOLE = /^-?\d+$/;
+const OWED_FIELD = /^owed by /;
 const WALLET_FIELD = /^(?:available to|reserved by) (0x[0-9a-f]{40})$/;
 
 /** Deviations of the engine in atoms, per field and in total. */
@@ -29,6 +29,8 @@ class Deviations {
       this.supply += deviation;
       return;
     }
+    // What wallets owe is no part of the supply.
+    if (OWED_FIELD.test(name)) return;
     this.balances += deviation;
     if (deviation === 0n) return;
     const wallet = WALLET_FIELD.exec(name)?.[1];
@@ -67,9 +69,10 @@ async function* accountsByAsset({ audit, follower }: Audited): AsyncGenerator<Se
         current = { asset, settled: new Map() };
       }
       const { settled } = current;
-      const isCustody = account === CUSTODY;
-      const own = isCustody ? -atoms : atoms - reservedAtoms;
-      settled.set(isCustody ? SUPPLY : availableTo(account), { amount: own, isFound: false });
+      for (const [name, sign] of fieldsOf(account)) {
+        const amount = (settled.get(name)?.amount ?? 0n) + sign * (atoms - reservedAtoms);
+        settled.set(name, { amount, isFound: false });
+      }
       if (reservedAtoms !== 0n) settled.set(reservedBy(account), { amount: reservedAtoms, isFound: false });
     }
   }
@@ -94,6 +97,7 @@ async function checkAsset(
     }
     const atoms = BigInt(found ?? 0);
     deviations.add(name, atoms - BigInt(expected ?? 0));
+    if (OWED_FIELD.test(name)) totals.equal(name, decimal(BigInt(expected ?? 0)), decimal(atoms));
     if (name.startsWith('reserved by ')) reserved.equal(name, decimal(BigInt(expected ?? 0)), decimal(atoms));
     if (atoms < 0n) reserved.equal(name, '0 or more', decimal(atoms));
   });
@@ -107,7 +111,7 @@ async function checkAsset(
   conservation.equal(
     SUPPLY,
     decimal(inEngine),
-    decimal(expectation.sumWithout(SUPPLY) + deviations.balances),
+    decimal(expectation.sumWhere((name) => name !== SUPPLY && !OWED_FIELD.test(name)) + deviations.balances),
   );
   return [
     conservation.result(ENGINE_CHECKS.conservation, asset, `${deviations.fields} balances`),

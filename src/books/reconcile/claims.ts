@@ -44,6 +44,7 @@ const meaningOf = (id: AuditedId): string =>
         reference: id.id,
         reverses: id.reverses ?? undefined,
         txid: id.txid ?? undefined,
+        owedAtoms: id.owed ?? undefined,
       });
 
 const readMeaning = (value: Buffer): string =>

@@ -12,7 +12,8 @@ export interface CheckDefinition {
 export const ENGINE_CHECKS = {
   conservation: {
     name: 'conservation',
-    meaning: 'all balances and the fees earned add up to what was deposited and not withdrawn',
+    meaning:
+      'all balances and the fees earned add up to what was deposited and not withdrawn, and what wallets owe',
     proof: 'sums of whole numbers that one script changes together, at one event',
   },
   reserved: {
@@ -22,12 +23,13 @@ export const ENGINE_CHECKS = {
   },
   supply: {
     name: 'supply = credits - debits',
-    meaning: 'the supply in Redis is the deposits less the withdrawals in Postgres',
+    meaning: 'the supply in Redis is the deposits less the withdrawals in Postgres, and what wallets owe',
     proof: 'entries of Postgres at one event, and the events since',
   },
   totals: {
     name: 'Redis = Postgres',
-    meaning: 'each account has in Redis what its ledger entries in Postgres add up to at the same event',
+    meaning:
+      'each account has in Redis, and each wallet owes there, what its ledger entries in Postgres add up to at the same event',
     proof: 'entries of Postgres at one event, and the events since; the order of events and no clock',
   },
   book: {

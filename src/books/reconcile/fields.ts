@@ -56,11 +56,11 @@ export class ExpectedAmounts implements Expectation {
     return names;
   }
 
-  /** Returns the sum of all fields except one. */
-  sumWithout(name: string): bigint {
+  /** Returns the sum of the fields that `counts` names. */
+  sumWhere(counts: (name: string) => boolean): bigint {
     let sum = 0n;
-    for (const [other, { amount }] of this.#settled) if (other !== name) sum += amount;
-    for (const [other, amount] of this.#added) if (other !== name) sum += amount;
+    for (const [name, { amount }] of this.#settled) if (counts(name)) sum += amount;
+    for (const [name, amount] of this.#added) if (counts(name)) sum += amount;
     return sum;
   }
 }

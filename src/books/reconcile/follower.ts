@@ -24,6 +24,7 @@ import {
   type Audit,
   type AuditedOrder,
   CUSTODY,
+  debtorOf,
   entriesOfMovement,
   entriesOfTrade,
   HOUSE,
@@ -72,6 +73,17 @@ export const SUPPLY = 'supply';
 export const availableTo = (account: string): string =>
   account === HOUSE || account === WITHDRAWALS ? account : `available to ${account}`;
 export const reservedBy = (wallet: string): string => `reserved by ${wallet}`;
+const owedBy = (wallet: string): string => `owed by ${wallet}`;
+/** Returns the fields of balances that hold an account, each with its sign. The supply is what all others hold. */
+export function fieldsOf(account: string): readonly (readonly [name: string, sign: 1n | -1n])[] {
+  if (account === CUSTODY) return [[SUPPLY, -1n]];
+  const debtor = debtorOf(account);
+  if (debtor === undefined) return [[availableTo(account), 1n]];
+  return [
+    [SUPPLY, -1n],
+    [owedBy(debtor), -1n],
+  ];
+}
 /** A side of a market's book. */
 export const bookName = ({ market, side }: Pick<AuditedOrder, 'market' | 'side'>): string =>
   `${side === 'buy' ? 'bids' : 'asks'} of ${market}`;
@@ -259,8 +271,7 @@ export class Follower implements OrderVisitor {
   }
 
   #book(asset: string, account: string, atoms: bigint): void {
-    if (account === CUSTODY) this.balances.add(asset, SUPPLY, -atoms);
-    else this.balances.add(asset, availableTo(account), atoms);
+    for (const [name, sign] of fieldsOf(account)) this.balances.add(asset, name, sign * atoms);
   }
 
   #scale({ symbol, scale }: Asset): void {

@@ -14,7 +14,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
   },
   {
     name: 'reversals are of movements',
-    meaning: 'each movement that reverses another has its wallet and asset, and at most its amount',
+    meaning: 'the movements that reverse another have its wallet and asset, and together at most its amount',
     proof:
       'references, unique by an index of the release; events in the order of their numbers, which settlement writes without gaps',
     sql: `
@@ -26,7 +26,31 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
       where one.reverses is not null and (reversed.sequence is null and not exists (select from public.adoptions
           where adoptions.sequence < one.sequence) or reversed.sequence > one.sequence
         or (reversed.wallet, reversed.asset) is distinct from (one.wallet, one.asset)
-        or reversed.amount_atoms < one.amount_atoms)`,
+        or reversed.amount_atoms < (select sum(amount_atoms) from public.movements as part
+          where part.kind = one.kind and part.reverses = one.reverses and part.sequence <= one.sequence))`,
+  },
+  {
+    name: 'receivables are paid first',
+    meaning:
+      'only a reversed deposit makes a wallet owe, and what it receives afterwards from outside pays that before anything else',
+    proof: 'amounts of movements in the order of their numbers, exact by Postgres',
+    sql: `
+      with changes as (
+        select sequence, kind, wallet, asset, amount_atoms, owed_atoms, reverses,
+          case kind when 'debited' then owed_atoms else -owed_atoms end as lent_atoms
+        from public.movements where wallet in (select wallet from public.movements where owed_atoms <> 0)
+          and kind in ('credited', 'debited', 'returned') or owed_atoms <> 0
+        union all
+        select sequence, null, substr(account, 12), asset, 0, 0, null, -amount_atoms from public.adopted_balances
+        where account like 'receivable:%'),
+      owed as (select *, coalesce(sum(lent_atoms) over (partition by wallet, asset order by sequence
+          rows between unbounded preceding and 1 preceding), 0) as before_atoms from changes)
+      select 'movement ' || sequence as subject, case when kind in ('credited', 'returned')
+          then concat(least(before_atoms, amount_atoms), ' of ', before_atoms, ' owed atoms paid') else 'nothing owed' end as expected,
+        concat(owed_atoms, ' atoms') as found
+      from owed
+      where kind in ('credited', 'returned') and owed_atoms <> least(before_atoms, amount_atoms)
+        or kind not in ('credited', 'returned') and owed_atoms <> 0 and (kind <> 'debited' or reverses is null)`,
   },
   {
     name: 'withdrawals end once',
@@ -69,11 +93,12 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
   },
   {
     name: 'no account is overdrawn',
-    meaning: 'no wallet, not the house and no pending withdrawal owes anything',
+    meaning: 'no wallet, not the house and no pending withdrawal is below 0, and no receivable is above it',
     proof: 'sums of whole numbers in one snapshot; the script checks each balance before it writes',
     sql: `
-      select account || ' ' || asset as subject, '0 or more' as expected, sum(amount_atoms)::text as found
+      select account || ' ' || asset as subject,
+        case when account like 'receivable:%' then '0 or less' else '0 or more' end as expected, sum(amount_atoms)::text as found
       from public.ledger_entries where account <> 'custody'
-      group by account, asset having sum(amount_atoms) < 0`,
+      group by account, asset having sum(amount_atoms) * case when account like 'receivable:%' then -1 else 1 end < 0`,
   },
 ];

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { scaleFinder } from '../../books/withdrawals.ts';
 import { placeCursor } from '../../contract/cursor.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
+import { receivable } from '../../contract/operator.ts';
 import { changesRequest } from '../../contract/requests.ts';
 import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/values.ts';
 import { Bound } from '../../domain/bound.ts';
@@ -27,6 +28,7 @@ const change = z.strictObject({
   amount: decimalText,
   reverses: z.string().nullable().describe('reference of the movement that this corrects'),
   txid: z.string().nullable().describe('transaction that paid a confirmed withdrawal'),
+  receivable,
   takenBy: z.string().nullable().describe('name of who took a withdrawal'),
 });
 
@@ -92,10 +94,11 @@ export const getMovementChanges = operation({
       wait === 0 ? await read() : await waitFor(read, wait * 1_000, key?.name ?? '', services.stopping);
     const page = found.slice(0, limit);
     const scaleOf = await scaleFinder(services);
-    const changes = page.map(({ timeMs, amountAtoms, sequence: _, ...movement }) => ({
+    const changes = page.map(({ timeMs, amountAtoms, owedAtoms, sequence: _, ...movement }) => ({
       at: isoTime(timeMs),
       ...movement,
       amount: formatScaled(amountAtoms, scaleOf(movement.asset)),
+      receivable: formatScaled(owedAtoms, scaleOf(movement.asset)),
     }));
     const cursor = writeCursor(SCOPE, page.at(-1)?.sequence ?? from)!;
     return { reply: { changes, cursor, more: found.length > limit } };

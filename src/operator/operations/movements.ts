@@ -2,13 +2,20 @@
 
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { bookMovements } from '../../books/movement-batch.ts';
+import { type BookedMovement, bookMovements } from '../../books/movement-batch.ts';
 import { type AskedMovement, findMovement } from '../../books/movements.ts';
 import { scaleFinder } from '../../books/withdrawals.ts';
 import { checked } from '../../contract/checked.ts';
 import { positiveDecimal } from '../../contract/decimals.ts';
 import { oneOf, optional, text } from '../../contract/fields.ts';
-import { anyCode, inLowerCase, reason, reference, referenceRequest } from '../../contract/operator.ts';
+import {
+  anyCode,
+  inLowerCase,
+  reason,
+  receivable,
+  reference,
+  referenceRequest,
+} from '../../contract/operator.ts';
 import { assetSymbol, decimalText, wallet } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
 import type { Act } from '../../domain/act.ts';
@@ -76,6 +83,7 @@ const movement = z.strictObject({
   wallet,
   asset: assetSymbol,
   amount: decimalText,
+  receivable: receivable.optional(),
 });
 
 const movementResult = z
@@ -109,12 +117,15 @@ const replied = ({
   wallet,
   asset,
   amount,
-}: Pick<AccountMoved, 'reference' | 'kind' | 'wallet' | 'asset'> & { readonly amount: string }) => ({
+  receivable,
+}: Pick<AccountMoved, 'reference' | 'kind' | 'wallet' | 'asset'> &
+  Pick<BookedMovement, 'amount' | 'receivable'>) => ({
   reference,
   kind: kindOf(kind),
   wallet,
   asset,
   amount,
+  ...(receivable !== '0' && { receivable }),
 });
 
 const kindOf = (booked: MovementKind): keyof typeof KINDS =>
@@ -132,12 +143,14 @@ const SIDES = {
     description: 'book a deposit; a reference counts only once',
     reverses: 'reference of the withdrawal that this corrects, of the same wallet and asset',
     sentence: (amount: string, wallet: string) => `credited ${amount} to ${wallet}`,
+    owed: (amount: string) => `of which ${amount} paid what it owed`,
   },
   debited: {
     verb: 'debit',
     description: 'book a withdrawal from the available balance; a reference counts only once',
     reverses: 'reference of the deposit that this corrects, of the same wallet and asset',
     sentence: (amount: string, wallet: string) => `debited ${amount} from ${wallet}`,
+    owed: (amount: string) => `of which it owes ${amount}`,
   },
 } as const;
 
@@ -199,11 +212,12 @@ async function move(
   const { kind, wallet, asset, reference } = movement;
   const [booked] = await bookMovements(services, [asked]);
   if (booked!.status === 'rejected') throw ofUnknownOutcome(booked!.reason);
-  const { amount, duplicate } = booked!.value;
+  const { amount, receivable, duplicate } = booked!.value;
   const sentence = SIDES[kind].sentence(`${amount} ${asset}`, wallet);
+  const owed = receivable === '0' ? '' : `, ${SIDES[kind].owed(`${receivable} ${asset}`)}`;
   return shortResult(
-    `${sentence} (reference ${shown(reference)})${duplicate ? ': already booked, nothing moved' : ''}`,
-    { ...movement, amount, duplicate },
+    `${sentence}${owed} (reference ${shown(reference)})${duplicate ? ': already booked, nothing moved' : ''}`,
+    { ...movement, amount, ...(receivable !== '0' && { receivable }), duplicate },
   );
 }
 
@@ -223,7 +237,7 @@ export const postMovements = operation({
   tag: 'Money',
   summary: 'Books deposits and withdrawals',
   description:
-    'Each movement is answered by itself: 201 if it is new, 200 if it was booked before, 409 if its reference was used for another one. After a lost answer, send the same movements again.',
+    'A withdrawal that `reverses` a deposit goes through on a held wallet: the wallet owes what is not available, and withdraws nothing until deposits have paid it. Several may reverse one movement, up to its amount. Each movement is answered by itself: 201 if it is new, 200 if it was booked before, 409 if its reference was used for another one. After a lost answer, send the same movements again.',
   method: 'POST',
   path: '/movements',
   rights: ['credit', 'debit'],
@@ -239,8 +253,8 @@ export const postMovements = operation({
       if (one.status === 'rejected') return failed(report, one.reason);
       const answer = booked[next++]!;
       if (answer.status === 'rejected') return failed(report, answer.reason);
-      const { amount, duplicate } = answer.value;
-      return { ...replied({ ...one.value, amount }), status: duplicate ? 200 : 201 };
+      const { duplicate, ...moved } = answer.value;
+      return { ...replied({ ...one.value, ...moved }), status: duplicate ? 200 : 201 };
     });
     return { reply: { results } };
   },
@@ -267,7 +281,11 @@ export const getMovement = operation({
     if (movements.length === 0) throw new Refusal('NOT_FOUND');
     const scaleOf = await scaleFinder(services);
     const shownMovements = movements.map((one) =>
-      replied({ ...one, amount: formatScaled(one.amountAtoms, scaleOf(one.asset)) }),
+      replied({
+        ...one,
+        amount: formatScaled(one.amountAtoms, scaleOf(one.asset)),
+        receivable: formatScaled(one.owedAtoms ?? 0n, scaleOf(one.asset)),
+      }),
     );
     return { reply: { movements: shownMovements } };
   },

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { cursorText, nextCursor } from '../../contract/cursor.ts';
 import { queryText } from '../../contract/fields.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
-import { inLowerCase, optionalLimit, walletRequest } from '../../contract/operator.ts';
+import { inLowerCase, optionalLimit, receivable, walletRequest } from '../../contract/operator.ts';
 import {
   bom,
   format,
@@ -153,7 +153,11 @@ const getBalances = reportOperation({
         .describe('the last event that counts at all'),
       balances: z.array(
         z.strictObject({
-          account: z.string().describe('a wallet, `house`, `withdrawals` (pending ones) or `custody`'),
+          account: z
+            .string()
+            .describe(
+              'a wallet, `house`, `withdrawals` (pending ones), `custody`, or `receivable:` and a wallet that owes',
+            ),
           asset: assetSymbol,
           total: signedText,
           reserved: decimalText,
@@ -167,6 +171,7 @@ const getBalances = reportOperation({
             wallets: signedText,
             house: signedText,
             withdrawals: signedText,
+            receivables: signedText.describe('what wallets owe, below 0'),
             custody: signedText,
             sum: signedText.describe('0'),
           }),
@@ -345,6 +350,7 @@ const movement = z.strictObject({
   reverses: z.string().nullable(),
   sequence: z.int().min(1),
   txid: z.string().nullable().describe('of a withdrawal: on its request and on its confirmation'),
+  receivable,
   by: z.string().nullable().describe('person or key'),
   reason: z.string().nullable(),
 });
@@ -453,7 +459,11 @@ export const getEntries = reportOperation({
             time: timestamp,
             transactionId: z.string().describe('entries of a transaction sum to zero in each asset'),
             kind: z.string(),
-            account: z.string().describe('a wallet, `house`, `withdrawals` or `custody`'),
+            account: z
+              .string()
+              .describe(
+                'a wallet, `house`, `withdrawals`, `custody`, or `receivable:` and a wallet that owes',
+              ),
             asset: assetSymbol,
             amount: signedText.describe('positive: the account received'),
             reference: z.string().describe('the order, or the reference of a deposit or withdrawal'),

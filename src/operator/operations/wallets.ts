@@ -18,6 +18,7 @@ const BALANCES = [
   column('TOTAL', 'point'),
   column('AVAILABLE', 'point'),
   column('RESERVED', 'point'),
+  column('OWED', 'point'),
 ];
 
 const LIVE_ORDERS = [
@@ -47,6 +48,9 @@ const accountSchema = z
         total: decimalText,
         available: decimalText,
         reserved: decimalText.describe('held by live orders'),
+        receivable: decimalText.describe(
+          'what the wallet owes since a deposit was reversed that it had spent; it withdraws nothing until it is paid',
+        ),
       }),
     ),
     liveOrders: z.array(
@@ -92,11 +96,12 @@ export const getWallet = operation({
           ['custody hold', held ? 'yes: orders and withdrawals are refused' : 'no'],
           ['terms', termsInWords(terms)],
         ] as const;
-        const balanceRows = balances.map(({ asset, total, available, reserved }) => [
+        const balanceRows = balances.map(({ asset, total, available, reserved, receivable }) => [
           asset,
           total,
           available,
           reserved,
+          receivable,
         ]);
         const orderRows = liveOrders.map(({ id, market, side, price, size, remaining, clientOrderId }) => [
           id,

@@ -54,6 +54,7 @@ const OF_REQUESTS: readonly (ErrorCode | OperatorCode)[] = [
   'UNKNOWN_ASSET',
   'INSUFFICIENT_BALANCE',
   'CUSTODY_HOLD',
+  'RECEIVABLE_OPEN',
   'CAP_EXCEEDED',
   'REFERENCE_CONFLICT',
   'SCALE_CHANGED',
@@ -164,7 +165,7 @@ export const postTake = operation({
   }),
   usualReason: 'to be paid',
   reply: withdrawalSchema,
-  codes: [...OF_STEPS, 'CUSTODY_HOLD'],
+  codes: [...OF_STEPS, 'CUSTODY_HOLD', 'RECEIVABLE_OPEN'],
   async run(services, { reference, by, until }, { act }) {
     const isNew = await takeWithdrawal(services, reference, { by, untilMs: until }, act);
     return { reply: await findWithdrawal(services, reference), isNew };

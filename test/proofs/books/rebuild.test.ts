@@ -41,6 +41,13 @@ async function openTradedFixture(dice: Random): Promise<OperatorFixture> {
   const until = new Date(Date.now() + 3_600_000).toISOString();
   await fixture.ask('withdrawal', 'take', 'é "taken"', '--by', '“payer”', '--until', until);
   await fixture.ask('account', 'hold', HELD, '--reason', 'a test');
+  // A spent deposit that is gone, of which the wallet still owes a part.
+  for (const [part, amount] of Object.entries({ one: '0.4', other: '0.6' })) {
+    await fixture.settle();
+    const reversal = ['--reference', part, '--reverses', 'in', '--reason', 'a test'];
+    await fixture.ask('account', 'debit', HELD, 'ETH', amount, ...reversal);
+  }
+  await fixture.ask('account', 'credit', HELD, 'ETH', '0.25', '--reference', 'paid');
   await fixture.ask('terms', 'require', '2');
   for (const wallet of WALLETS) await fixture.engine.switches.acceptTerms(wallet, '2');
   await fixture.ask('market', 'set', 'BTC/ETH', '--status', 'halted', '--reference-price', '99.5');

@@ -65,10 +65,10 @@ function Shown({ address }: { readonly address: string }) {
           <Hold account={answer} />
           <Listing
             title="Balances"
-            columns={['Asset', 'Total', 'Available', 'Reserved']}
+            columns={['Asset', 'Total', 'Available', 'Reserved', 'Owed']}
             rows={answer.balances.map((one) => [
               one.asset,
-              [one.asset, one.total, one.available, one.reserved],
+              [one.asset, one.total, one.available, one.reserved, one.receivable],
             ])}
             empty="The wallet has no balances."
           />

@@ -68,6 +68,7 @@ interface Balances {
   /** Atoms of each wallet. Addresses are in lower case. */
   readonly available: ReadonlyMap<string, bigint>;
   readonly reserved: ReadonlyMap<string, bigint>;
+  readonly owed: ReadonlyMap<string, bigint>;
 }
 
 const WALLET_BYTES = 20;
@@ -87,10 +88,10 @@ async function balancesOf({ cluster }: Rest, asset: string): Promise<Balances> {
     bigint,
     bigint,
   ];
-  return { supply, house, withdrawals, available: of('a'), reserved: of('r') };
+  return { supply, house, withdrawals, available: of('a'), reserved: of('r'), owed: of('o') };
 }
 
-/** Field names are binary, so they are read as buffers: wallets as hex digits, then `a` or `r`. */
+/** Field names are binary, so they are read as buffers: wallets as hex digits, then `a`, `r` or `o`. */
 async function readBalances(cluster: Rest['cluster'], asset: string): Promise<Record<string, bigint>> {
   const flat = (await cluster.redis.callBuffer('HGETALL', `{redbook}:balances:${asset}`)) as Buffer[];
   const read: Record<string, bigint> = {};
@@ -116,19 +117,24 @@ export async function conservationInRedis(rest: Rest): Promise<string[]> {
   const held = await heldIn(rest);
   const found: string[] = [];
   for (const asset of await assetsOf(rest)) {
-    const { supply, house, withdrawals, available, reserved } = await balancesOf(rest, asset);
+    const { supply, house, withdrawals, available, reserved, owed } = await balancesOf(rest, asset);
     const sum = house + withdrawals + sumOf(available.values()) + sumOf(reserved.values());
     if (sum !== supply) found.push(`balances of ${asset} add up to ${sum}, the supply is ${supply}`);
     for (const [name, amounts] of [
       ['available', available],
       ['reserved', reserved],
+      ['owed', owed],
     ] as const)
       for (const [wallet, atoms] of amounts)
         if (atoms < 0n) found.push(`${name} ${asset} of ${wallet} is ${atoms}`);
     for (const { account, asset: of, atoms } of held) {
       if (of !== asset || account === 'custody') continue;
       const own = { house, withdrawals }[account];
-      const inRedis = own ?? (available.get(account) ?? 0n) + (reserved.get(account) ?? 0n);
+      const debtor = /^receivable:(.*)$/.exec(account)?.[1];
+      const inRedis =
+        debtor !== undefined
+          ? -(owed.get(debtor) ?? 0n)
+          : (own ?? (available.get(account) ?? 0n) + (reserved.get(account) ?? 0n));
       if (inRedis !== BigInt(atoms))
         found.push(`${account} has ${inRedis} atoms of ${asset} in Redis, ${atoms} in Postgres`);
     }

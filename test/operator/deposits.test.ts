@@ -1,0 +1,165 @@
+/** Tests deposits that are gone: reversals in parts, on held wallets, and what wallets owe since. */
+
+import { expect } from 'chai';
+import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
+
+const WHY = ['--reason', 'a test'];
+const SPAN = ['--from', '2020-01-01', '--to', '2100-01-01'];
+
+describe('operator: deposits that are gone', () => {
+  const wallet = WALLET('a');
+  let fixture: OperatorFixture;
+  before(async () => {
+    fixture = await openOperatorFixture();
+    await fixture.ask('market', 'create', 'ETH/USDC', ...marketRules());
+  });
+  after(() => fixture.close());
+
+  const credit = (...argv: string[]): string[] => ['account', 'credit', wallet, ...argv];
+  const debit = (...argv: string[]): string[] => ['account', 'debit', wallet, ...argv];
+  const take = (reference: string): string[] => {
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    return ['withdrawal', 'take', reference, '--by', 'payer', '--until', until];
+  };
+  /** Carries out a command that looks into Postgres, and settles what it made. */
+  const settled = async (...argv: string[]) => {
+    await fixture.settle();
+    const document = await fixture.ask(...argv);
+    await fixture.settle();
+    return document;
+  };
+  const ethOf = async () =>
+    (await fixture.ask('account', 'show', wallet)).balances.find(
+      ({ asset }: { asset: string }) => asset === 'ETH',
+    );
+  const expectBooksHold = async (): Promise<void> => {
+    const { status, stdout } = await fixture.run('ledger', 'reconcile');
+    expect(status, stdout).to.equal(0);
+  };
+
+  it('takes a spent deposit back from a held wallet, which owes what is not there', async () => {
+    await fixture.ask(...credit('ETH', '10', '--reference', 'gone'));
+    await fixture.ask(...credit('USDC', '100', '--reference', 'there'));
+    await fixture.ask('withdrawal', 'request', wallet, 'ETH', '2', '--reference', 'slow');
+    await fixture.ask('withdrawal', 'request', wallet, 'USDC', '1', '--reference', 'slow too');
+    await fixture.ask(...debit('ETH', '5', '--reference', 'spent'));
+    await fixture.ask('account', 'hold', wallet, '--reason', 'a reorganisation');
+    const part = await settled(...debit('ETH', '4', '--reference', 'part 1', '--reverses', 'gone', ...WHY));
+    expect(part).to.include({ amount: '4', receivable: '1', duplicate: false });
+    const { stdout } = await fixture.run(
+      ...debit('ETH', '6', '--reference', 'part 2', '--reverses', 'gone', ...WHY),
+    );
+    expect(stdout).to.equal(`debited 6 ETH from ${wallet}, of which it owes 6 ETH (reference part 2)\n`);
+    expect(
+      await settled(...debit('ETH', '4', '--reference', 'part 1', '--reverses', 'gone', ...WHY)),
+    ).to.deep.equal({
+      ...part,
+      duplicate: true,
+    });
+    expect(await ethOf()).to.deep.include({ total: '0', available: '0', receivable: '7' });
+    expect(
+      await fixture.refuse(...debit('ETH', '0.1', '--reference', 'part 3', '--reverses', 'gone', ...WHY)),
+    ).to.equal('ALREADY_REVERSED');
+    await expectBooksHold();
+  });
+
+  it('refuses each withdrawal of a wallet that owes, in any asset, and books what has left', async () => {
+    await fixture.ask('account', 'release', wallet, '--reason', 'it may trade again');
+    expect(await fixture.refuse(...debit('USDC', '1', '--reference', 'no'))).to.equal('RECEIVABLE_OPEN');
+    const request = ['withdrawal', 'request', wallet, 'USDC', '1', '--reference', 'no'];
+    expect(await fixture.refuse(...request)).to.equal('RECEIVABLE_OPEN');
+    expect(await fixture.refuse(...take('slow'))).to.equal('RECEIVABLE_OPEN');
+    const confirmed = await fixture.ask('withdrawal', 'confirm', 'slow too', '--txid', '0x1');
+    expect(confirmed).to.include({ state: 'confirmed' });
+  });
+
+  it('pays what a wallet owes first, by what comes back and by deposits of the asset', async () => {
+    await fixture.ask('withdrawal', 'return', 'slow', '--reason', 'not paid');
+    expect(await ethOf()).to.deep.include({ total: '0', receivable: '5' });
+    expect(await fixture.ask(...credit('USDC', '5', '--reference', 'other asset'))).not.to.have.property(
+      'receivable',
+    );
+    const { stdout } = await fixture.run(...credit('ETH', '4', '--reference', 'pays'));
+    expect(stdout).to.equal(
+      `credited 4 ETH to ${wallet}, of which 4 ETH paid what it owed (reference pays)\n`,
+    );
+    expect(await fixture.refuse(...debit('USDC', '1', '--reference', 'no'))).to.equal('RECEIVABLE_OPEN');
+    expect(await fixture.ask(...credit('ETH', '3', '--reference', 'pays the rest'))).to.include({
+      receivable: '1',
+    });
+    expect(await ethOf()).to.deep.include({ total: '2', available: '2', receivable: '0' });
+    expect(await fixture.ask(...debit('USDC', '1', '--reference', 'no'))).to.include({ amount: '1' });
+    await fixture.settle();
+    await expectBooksHold();
+  });
+
+  it('takes a wrong reversal back, which pays what it made the wallet owe', async () => {
+    await fixture.ask(...credit('ETH', '1', '--reference', 'right'));
+    await fixture.ask(...debit('ETH', '3', '--reference', 'spends all'));
+    await settled(...debit('ETH', '1', '--reference', 'wrong', '--reverses', 'right', ...WHY));
+    const back = await settled(
+      ...credit('ETH', '1', '--reference', 'right again', '--reverses', 'wrong', ...WHY),
+    );
+    expect(back).to.include({ receivable: '1' });
+    expect(await ethOf()).to.deep.include({ total: '0', receivable: '0' });
+  });
+
+  it('shows what is owed in statements, movements, entries and balances', async () => {
+    const { lines, closing } = await statement();
+    expect(lines.slice(2, 5)).to.deep.equal([
+      ['withdrawal', '-5', 'spent'],
+      ['withdrawal', '-4', 'part 1'],
+      ['receivable', '1', 'part 1'],
+    ]);
+    const sum = lines.reduce((total: number, [, amount]: string[]) => total + Number(amount), 0);
+    expect(sum).to.equal(Number(closing));
+    const { movements } = await fixture.ask('ledger', 'movements', ...SPAN, '--asset', 'ETH');
+    expect(
+      movements.map(({ reference, receivable }: Record<string, string>) => [reference, receivable]),
+    ).to.deep.include.members([
+      ['part 1', '1'],
+      ['part 2', '6'],
+      ['slow', '2'],
+    ]);
+    const { entries } = await fixture.ask('ledger', 'export', ...SPAN, '--asset', 'ETH');
+    const owed = entries.filter(({ account }: { account: string }) => account === `receivable:${wallet}`);
+    expect(owed.map(({ amount }: { amount: string }) => amount)).to.deep.equal([
+      '-1',
+      '-6',
+      '2',
+      '4',
+      '1',
+      '-1',
+      '1',
+    ]);
+    await settled(...debit('ETH', '1', '--reference', 'last', '--reverses', 'right again', ...WHY));
+    const { trialBalance } = await fixture.ask('ledger', 'balances', '--as-of', '2100-01-01');
+    expect(trialBalance[0]).to.deep.include({ asset: 'ETH', receivables: '-1', sum: '0' });
+  });
+
+  /** The lines and the closing balance in ETH. */
+  async function statement() {
+    const { lines } = await fixture.ask('ledger', 'statement', ...SPAN, '--wallet', wallet);
+    const ofEth = lines.filter(({ asset }: { asset: string }) => asset === 'ETH');
+    const changes = ofEth.filter(({ kind }: { kind: string }) => !/^(?:opening|closing)$/.test(kind));
+    return {
+      lines: changes.map(({ kind, amount, reference }: Record<string, string>) => [kind, amount, reference]),
+      closing: ofEth.find(({ kind }: { kind: string }) => kind === 'closing')?.amount ?? '0',
+    };
+  }
+
+  it('finds in Postgres how much of a deposit is left when Redis has forgotten its reversals', async () => {
+    await fixture.ask(...credit('ETH', '10', '--reference', 'in parts'));
+    for (const nth of [1, 2, 3])
+      await settled(
+        ...debit('ETH', '2', '--reference', `forgotten ${nth}`, '--reverses', 'in parts', ...WHY),
+      );
+    for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
+    const rest = (amount: string) =>
+      debit('ETH', amount, '--reference', 'rest', '--reverses', 'in parts', ...WHY);
+    expect(await fixture.refuse(...rest('4.01'))).to.equal('ALREADY_REVERSED');
+    await settled(...rest('4'));
+    const { checks } = await fixture.ledger.checks.run(() => undefined, []);
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+  });
+});
