@@ -35,10 +35,10 @@ function describe(event: EngineEvent, before: string | null): Described | undefi
     case 'debited':
     case 'requested':
     case 'returned': {
-      const { kind, wallet, asset, reference, amountAtoms } = event;
+      const { kind, wallet, asset, reference, amountAtoms, owedAtoms = 0n } = event;
       const { name, sign } = CHANGES_OF_AVAILABLE[kind];
       const available = BigInt(before ?? 0);
-      const after = available + sign * amountAtoms;
+      const after = available + sign * (amountAtoms - owedAtoms);
       return { name, wallet, asset, subject: reference, before: `${available}`, after: `${after}` };
     }
     case 'confirmed': {

@@ -133,6 +133,10 @@ describe('operator: deposits that are gone', () => {
       '1',
     ]);
     await settled(...debit('ETH', '1', '--reference', 'last', '--reverses', 'right again', ...WHY));
+    const [act] = (await fixture.ask('acts', '--since', '2020-01-01', '--wallet', wallet)).acts.filter(
+      ({ subject }: { subject: string }) => subject === 'part 1',
+    );
+    expect(act).to.deep.include({ before: '3', after: '0' });
     const { trialBalance } = await fixture.ask('ledger', 'balances', '--as-of', '2100-01-01');
     expect(trialBalance[0]).to.deep.include({ asset: 'ETH', receivables: '-1', sum: '0' });
   });
