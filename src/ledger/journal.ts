@@ -149,7 +149,7 @@ interface ReportedMovement extends BookedMovement {
 
 const MOVEMENTS = `
   select movements.sequence, kind, movements.wallet, movements.asset, amount_atoms, reference, movements.time_ms,
-    reverses, ${PAID_BY} as txid, operator as by, reason
+    reverses, ${PAID_BY} as txid, owed_atoms, operator as by, reason
   from public.movements left join public.operator_acts using (sequence)
   where movements.sequence >= greatest($1::bigint, $5::bigint + 1) and movements.sequence < $2
     and ($3::text is null or movements.wallet = $3) and ($4::text is null or movements.asset = $4)
