@@ -2,7 +2,8 @@
 --[[
 Moves funds: a deposit that arrived, a withdrawal that leaves at once, or a step of one that custody pays later. Such a
 withdrawal is pending after its request, until it is either confirmed or returned. One that somebody took is returned by
-nobody, and confirmed by whoever took it. A reference counts once.
+nobody, and confirmed by whoever took it. A deposit may be announced first, and is dropped if it never arrives: both move
+nothing. A reference counts once.
 
 A reversal of a deposit goes through on a held wallet, and takes what is available. The wallet owes the rest: it cannot
 withdraw anything until deposits, or returned withdrawals, of the asset have paid it.
@@ -12,7 +13,7 @@ KEYS  engine, events
       assets, claims_0, claims_1, claim_filter, unsettled_0, unsettled_1
       all_balances...      balances of every asset, for what takes funds from a wallet; none for others
 ARGV  epoch
-      kind                 credited|debited|requested|confirmed|returned
+      kind                 credited|debited|requested|confirmed|returned|announced|dropped
       wallet               20 bytes
       asset
       amount               atoms as decimal text
@@ -27,13 +28,14 @@ ARGV  epoch
       filter_last          offset of the block's last byte in the filter
       reversal             claim of the reversals of a movement; '' for none
       left                 atoms of that movement that Postgres has no reversal of, as decimal text
-      request              claim of the request that a confirmed or returned withdrawal had; '' for none
+      other_step           claim of the request or announcement that an end needs, or of the end that an announcement
+                           must not have; '' for none
       taken                field of the engine hash that tells who took the withdrawal; '' for none
       taker                beginning of the text of his take, of who confirms it
       act                  act of an operator as JSON; '' for none
 Replies  { moved, sequence, owed atoms } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
-Events   credited | debited | requested | confirmed | returned
+Events   credited | debited | requested | confirmed | returned | announced | dropped
 ]]
 --- include exact
 --- include balance_fields
@@ -54,13 +56,15 @@ local keys = {
 }
 local kind, wallet, asset, amount = ARGV.kind, ARGV.wallet, ARGV.asset, ARGV.amount
 local own, owed_field = wallet .. AVAILABLE, wallet .. OWED
--- The code of each kind, and its two changes: field and sign. `pays`: the wallet receives, and pays what it owes first.
+-- The code of each kind, and its two changes, if it moves anything: field and sign. `pays`: the wallet receives, and pays what it owes first.
 local KINDS = {
   credited = { CREDITED, own, '', SUPPLY, '', pays = true },
   debited = { DEBITED, own, '-', SUPPLY, '-' },
   requested = { REQUESTED, own, '-', WITHDRAWALS, '' },
   confirmed = { CONFIRMED, WITHDRAWALS, '-', SUPPLY, '-' },
   returned = { RETURNED, own, '', WITHDRAWALS, '-', pays = true },
+  announced = { ANNOUNCED },
+  dropped = { DROPPED },
 }
 local code, field, sign, other, other_sign = unpack(KINDS[kind])
 local takes_back = kind == 'debited' and ARGV.reversal ~= ''
@@ -82,14 +86,16 @@ if ARGV.reversal ~= '' then
   left = string.match(recent_claim(ARGV.reversal) or '', '"left":"(%d+)"}$') or left
   if not text_at_most(amount, left) then return { 'refused', 'ALREADY_REVERSED' } end
 end
-if ARGV.request ~= '' and not recent_claim(ARGV.request) and not is_recent(tonumber(ARGV.checked_at), state.time) then
+local other_step = ARGV.other_step ~= '' and recent_claim(ARGV.other_step)
+if other_step and kind == 'announced' then return { 'claimed', other_step } end
+if ARGV.other_step ~= '' and not other_step and not is_recent(tonumber(ARGV.checked_at), state.time) then
   return { 'unchecked', text(state.time) }
 end
 
 local scale = redis.call('HGET', keys.assets, asset)
 if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
 if ARGV.scale ~= '' and ARGV.scale ~= scale then return { 'refused', 'SCALE_CHANGED' } end
-local held = redis.call('HMGET', keys.balances, field, other, own, owed_field)
+local held = redis.call('HMGET', keys.balances, field or own, other or own, own, owed_field)
 local debt = held[4] or '0'
 if kind == 'credited' and not text_at_most(held[2] or '0', ARGV.max_supply) then
   return { 'refused', 'SUPPLY_LIMIT' }
@@ -112,7 +118,8 @@ end
 check_atoms(held[1] or '0', sign == '')
 check_atoms(held[2] or '0', other_sign == '')
 check_atoms(debt, false)
-if ARGV.request ~= '' and not text_at_most(amount, redis.call('HGET', keys.balances, WITHDRAWALS) or '0') then
+local is_end = kind == 'confirmed' or kind == 'returned'
+if is_end and not text_at_most(amount, redis.call('HGET', keys.balances, WITHDRAWALS) or '0') then
   error('less than ' .. amount .. ' is pending in ' .. keys.balances, 0)
 end
 
@@ -131,8 +138,10 @@ local function change(balance, by, atoms)
 end
 
 emit(keys, state, time, code, with_act(record, ARGV.act, held[3]), wallet)
-change(field, sign, field == own and rest or amount)
-change(other, other_sign, other == SUPPLY and rest or amount)
+if field then
+  change(field, sign, field == own and rest or amount)
+  change(other, other_sign, other == SUPPLY and rest or amount)
+end
 -- A returned withdrawal that pays belongs to no customer any more.
 if kind == 'returned' then change(SUPPLY, '-', owed) end
 change(owed_field, takes_back and '' or '-', owed)

@@ -249,7 +249,7 @@ comment on column candles.timeframe is '1m, 1h or 1D';
 const MONEY = `
 create table movements (
   sequence     bigint primary key,
-  kind         text not null check (kind in ('credited', 'debited', 'requested', 'confirmed', 'returned')),
+  kind         text not null check (kind in ('credited', 'debited', 'requested', 'confirmed', 'returned', 'announced', 'dropped')),
   wallet       text collate "C" not null,
   asset        text collate "C" not null,
   amount_atoms bigint not null check (amount_atoms > 0),
@@ -270,6 +270,7 @@ comment on column movements.owed_atoms is 'Part that the wallet owes since a rev
 create index movements_of_wallet on movements (wallet, sequence);
 create index movements_reverses on movements (kind, reverses) where reverses is not null;
 create unique index movements_withdrawals on movements (reference) where kind in ('debited', 'requested');
+create unique index movements_deposit_ends on movements (reference) where kind in ('credited', 'dropped');
 create unique index movements_ends on movements (reference) where kind in ('confirmed', 'returned');
 -- Receivables are rare: the ledger's entries of them cost no history.
 create index movements_owed on movements (sequence) where owed_atoms <> 0;
@@ -281,6 +282,12 @@ create table pending_withdrawals (
   sequence  bigint not null unique
 );
 comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
+
+create table announced_deposits (
+  reference text collate "C" primary key,
+  sequence  bigint not null unique
+);
+comment on table announced_deposits is 'Deposits that were announced, and are neither credited nor dropped.';
 
 create table taken_withdrawals (
   reference   text collate "C" primary key,

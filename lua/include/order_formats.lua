@@ -73,3 +73,5 @@
 --- define RETURNED 16
 --- define WITHDRAWAL_TAKEN 17
 --- define WITHDRAWAL_RELEASED 18
+--- define ANNOUNCED 19
+--- define DROPPED 20

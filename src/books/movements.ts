@@ -48,7 +48,7 @@ async function checkReversal(servers: Servers, movement: AccountMoved, reverses:
   const { newest } = await engine.pages.readHead();
   await untilSettled(servers, newest?.sequence ?? 0, PATIENCE_MS);
   const reversed = await ledger.journal.movement(kind === 'credited' ? 'debited' : 'credited', reverses);
-  if (reversed === null || reversed.kind === 'requested')
+  if (reversed === null || (reversed.kind !== 'credited' && reversed.kind !== 'debited'))
     throw new OperatorRefusal(
       'UNKNOWN_MOVEMENT',
       `no ${kind === 'credited' ? 'withdrawal' : 'deposit'} has the reference ${reverses}`,
@@ -76,6 +76,9 @@ async function checkRequest({ journal }: Servers['ledger'], reference: string): 
     throw unknownWithdrawal(reference);
 }
 
+export const unknownDeposit = (reference: string): OperatorRefusal =>
+  new OperatorRefusal('UNKNOWN_DEPOSIT', `no deposit was announced under the reference ${reference}`);
+
 export const unknownWithdrawal = (reference: string): OperatorRefusal =>
   new OperatorRefusal('UNKNOWN_WITHDRAWAL', `no withdrawal was requested under the reference ${reference}`);
 
@@ -102,11 +105,16 @@ export async function moveUnlessKnown(
         ? moved.movement
         : await ledger.journal.movement(movement.kind, movement.reference);
     if (earlier !== null) return { movement: earlier, duplicate: true };
+    const ended =
+      movement.kind === 'announced' && (await ledger.journal.movement('credited', movement.reference));
+    if (ended) return { movement: ended, duplicate: true };
     if (moved.outcome === 'unchecked') {
       const { reverses } = movement;
       const leftAtoms = reverses === undefined ? 0n : await checkReversal(servers, movement, reverses);
       checked = { ...moved.moment, leftAtoms };
       if (endsWithdrawal(movement.kind)) await checkRequest(ledger, movement.reference);
+      if (movement.kind === 'dropped' && !(await ledger.journal.movement('announced', movement.reference)))
+        throw unknownDeposit(movement.reference);
     }
   }
   throw slowPostgres();

@@ -156,6 +156,7 @@ export const OPERATOR_ERRORS = {
     'withdrawals',
     'somebody took the withdrawal and may be paying it: it is confirmed or released by the name of who took it',
   ),
+  UNKNOWN_DEPOSIT: row(404, 'deposits', 'no deposit was announced under the reference'),
   UNKNOWN_WITHDRAWAL: row(404, 'withdrawals', 'no withdrawal was requested under the reference'),
   UNKNOWN_MOVEMENT: row(400, 'movements', 'the movement to reverse does not exist'),
   NO_REVERSAL: row(400, 'movements', 'a reversal has the same wallet and asset, and at most the amount'),

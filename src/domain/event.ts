@@ -40,9 +40,18 @@ interface OrdersClosed {
 
 /**
  * Deposits, withdrawals that leave at once, and the steps of withdrawals that custody pays later: a requested one is
- * pending until it is confirmed or returned.
+ * pending until it is confirmed or returned. A deposit may be announced before it is credited, or dropped, which moves
+ * nothing.
  */
-const MOVEMENT_KINDS = ['credited', 'debited', 'requested', 'confirmed', 'returned'] as const;
+const MOVEMENT_KINDS = [
+  'credited',
+  'debited',
+  'requested',
+  'confirmed',
+  'returned',
+  'announced',
+  'dropped',
+] as const;
 
 export type MovementKind = (typeof MOVEMENT_KINDS)[number];
 

@@ -7,6 +7,21 @@ export const WITHDRAWAL_STATES = ['pending', 'confirmed', 'returned'] as const;
 /** True for the steps that end a withdrawal. */
 export const endsWithdrawal = (kind: MovementKind): boolean => kind === 'confirmed' || kind === 'returned';
 
+/** States of a deposit that was announced before it is credited. */
+export const DEPOSIT_STATES = ['announced', 'credited', 'dropped'] as const;
+
+export type DepositState = (typeof DEPOSIT_STATES)[number];
+
+/**
+ * Returns the kind of another movement with the same reference that a step depends on: a step that ends something needs
+ * its beginning, and nothing is announced that ended before. Undefined for none.
+ */
+export function otherStepOf(kind: MovementKind): 'requested' | 'announced' | 'credited' | undefined {
+  if (endsWithdrawal(kind)) return 'requested';
+  if (kind === 'dropped') return 'announced';
+  return kind === 'announced' ? 'credited' : undefined;
+}
+
 export type WithdrawalState = (typeof WITHDRAWAL_STATES)[number];
 
 /** Worker or person who pays a withdrawal. Nobody else can take, confirm or return it until he gives it up. */

@@ -63,7 +63,7 @@ export const orderClaim = (wallet: string, clientOrderId: string): Claim => clai
 
 /**
  * Kinds of movements that share their references. A reference stands for one deposit and for one withdrawal, and a
- * withdrawal ends once.
+ * withdrawal ends once. An announced deposit ends once: it is credited, or dropped.
  */
 const CLAIMED_AS = {
   credited: 'credited',
@@ -71,6 +71,8 @@ const CLAIMED_AS = {
   requested: 'debited',
   confirmed: 'ended',
   returned: 'ended',
+  announced: 'announced',
+  dropped: 'credited',
 } as const satisfies Record<MovementKind, string>;
 
 export const movementClaim = (kind: MovementKind, reference: string): Claim =>

@@ -42,6 +42,8 @@ export const EVENT_KINDS = [
   'returned',
   'withdrawal_taken',
   'withdrawal_released',
+  'announced',
+  'dropped',
 ] as const satisfies (EventBody['kind'] | null)[];
 
 /** Every event begins with it. */
@@ -150,6 +152,8 @@ function readDetail(kind: WrittenKind, text: string): EventBody {
     case 'requested':
     case 'confirmed':
     case 'returned':
+    case 'announced':
+    case 'dropped':
       return readMovement(kind, text);
     case 'market_changed':
       return { kind, market: readMarketRecord(text) };

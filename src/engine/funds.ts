@@ -7,6 +7,7 @@ import { isTextUpTo } from '../domain/text.ts';
 import {
   beginningOfTakes,
   endsWithdrawal,
+  otherStepOf,
   readTake,
   type Take,
   writeTake,
@@ -92,6 +93,7 @@ export class EngineFunds {
     const id = movementClaim(kind, reference);
     const record = movementRecord(movement);
     const takesFunds = (kind === 'debited' && reverses === undefined) || kind === 'requested';
+    const other = otherStepOf(kind);
     const allBalances = takesFunds ? await this.#allBalances() : [];
     const { reply, epoch } = await this.#whileClaimed(id, look, (claim) =>
       this.#core.scripts.run(MOVE_FUNDS, {
@@ -107,7 +109,7 @@ export class EngineFunds {
         record,
         reversal: reverses === undefined ? '' : reversalClaim(reverses, kind).field,
         left: (look?.leftAtoms ?? 0n).toString(),
-        request: endsWithdrawal(kind) ? movementClaim('requested', reference).field : '',
+        otherStep: other === undefined ? '' : movementClaim(other, reference).field,
         taken: endsWithdrawal(kind) ? takenField(reference) : '',
         taker: beginningOfTakes(takenBy),
         act: actText(act),
@@ -256,9 +258,11 @@ export class EngineFunds {
   }
 }
 
-/** Reads the claim of a reference of a kind. A withdrawal that left at once names no kind. */
+const DEPOSITS: ReadonlySet<MovementKind> = new Set(['credited', 'announced', 'dropped']);
+
+/** Reads the claim of a reference of a kind. A deposit, and a withdrawal that left at once, name no kind. */
 const claimedMovement = (kind: MovementKind, record: string): AccountMoved =>
-  readMovement(kind === 'credited' ? 'credited' : 'debited', record);
+  readMovement(DEPOSITS.has(kind) ? 'credited' : 'debited', record);
 
 /** Returns a movement as claims and events store it. Deposits and withdrawals that leave at once name no kind. */
 export const movementRecord = ({
@@ -298,11 +302,13 @@ export function checkSameMovement(asked: AccountMoved, earlier: AccountMoved): v
     asked.reverses === earlier.reverses;
   if (!same) {
     const { kind, amountAtoms, asset, wallet, txid } = earlier;
+    const ends =
+      [asked.kind, kind].some((one) => one === 'announced' || one === 'dropped') ||
+      (endsWithdrawal(kind) && endsWithdrawal(asked.kind));
     const paid = txid === undefined ? '' : `, paid by ${txid}`;
-    const message =
-      endsWithdrawal(kind) && endsWithdrawal(asked.kind)
-        ? `the withdrawal ${asked.reference} was ${kind} before${paid}`
-        : `the reference ${asked.reference} was used for another movement: ${amountAtoms} atoms of ${asset} ${kind} for ${wallet}${paid}`;
+    const message = ends
+      ? `the ${endsWithdrawal(kind) ? 'withdrawal' : 'deposit'} ${asked.reference} was ${kind} before${paid}`
+      : `the reference ${asked.reference} was used for another movement: ${amountAtoms} atoms of ${asset} ${kind} for ${wallet}${paid}`;
     throw new OperatorRefusal('REFERENCE_CONFLICT', message);
   }
 }

@@ -172,7 +172,7 @@ export const MOVE_FUNDS = describeScript({
     ...CLAIM_ARGS,
     'reversal',
     'left',
-    'request',
+    'otherStep',
     'taken',
     'taker',
     'act',

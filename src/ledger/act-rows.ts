@@ -41,6 +41,12 @@ function describe(event: EngineEvent, before: string | null): Described | undefi
       const after = available + sign * (amountAtoms - owedAtoms);
       return { name, wallet, asset, subject: reference, before: `${available}`, after: `${after}` };
     }
+    case 'announced':
+    case 'dropped': {
+      const { kind, wallet, asset, reference, amountAtoms } = event;
+      const name = kind === 'announced' ? 'deposit announce' : 'deposit drop';
+      return { name, wallet, asset, subject: reference, after: `${amountAtoms}` };
+    }
     case 'confirmed': {
       const { wallet, asset, reference, txid } = event;
       return { name: 'withdrawal confirm', wallet, asset, subject: reference, after: txid };

@@ -18,14 +18,19 @@ export const receivableOf = (wallet: string): string => RECEIVABLE + wallet;
 export const debtorOf = (account: string): string | undefined =>
   account.startsWith(RECEIVABLE) ? account.slice(RECEIVABLE.length) : undefined;
 
-/** The accounts that pay and receive a movement of each kind. Null stands for the wallet. */
+/** The accounts that pay and receive a movement of each kind; null for one that moves nothing. Null stands for the wallet. */
 const MOVED = {
   credited: { from: CUSTODY, to: null },
   debited: { from: null, to: CUSTODY },
   requested: { from: null, to: WITHDRAWALS },
   confirmed: { from: WITHDRAWALS, to: CUSTODY },
   returned: { from: WITHDRAWALS, to: null },
-} as const satisfies Record<MovementKind, { readonly from: string | null; readonly to: string | null }>;
+  announced: null,
+  dropped: null,
+} as const satisfies Record<
+  MovementKind,
+  { readonly from: string | null; readonly to: string | null } | null
+>;
 
 /** Names of movements in statements and reports. */
 export const MOVEMENT_NAMES = {
@@ -34,6 +39,8 @@ export const MOVEMENT_NAMES = {
   requested: 'withdrawal_requested',
   confirmed: 'withdrawal_confirmed',
   returned: 'withdrawal_returned',
+  announced: 'deposit_announced',
+  dropped: 'deposit_dropped',
 } as const satisfies Record<MovementKind, string>;
 
 /** Names of movements, and of takes of withdrawals, in the changes for custody. */
@@ -59,7 +66,7 @@ export type EntryKind =
 
 /** SQL: the change of the wallet's balance by a row of `movements`. */
 export const WALLET_CHANGE = `case when kind in ('credited', 'returned') then amount_atoms - owed_atoms
-  when kind = 'confirmed' then 0 else owed_atoms - amount_atoms end`;
+  when kind in ('debited', 'requested') then owed_atoms - amount_atoms else 0 end`;
 /** SQL: the transaction of a row of `movements`. A request has that of its confirmation, because it has the amount. */
 export const PAID_BY = `case when movements.kind <> 'requested' then movements.txid else (
     select ended.txid from public.movements as ended
@@ -95,6 +102,7 @@ export function entriesOfTrade(trade: Trade): Entry[] {
 
 /** Returns the entries of a movement: its amount, and what the wallet owes since, or pays of what it owed. */
 export function entriesOfMovement({ kind, wallet, asset, amountAtoms, owedAtoms }: AccountMoved): Entry[] {
+  if (MOVED[kind] === null) return [];
   const { from, to } = MOVED[kind];
   const entries = moved(asset, amountAtoms, from ?? wallet, to ?? wallet);
   if (owedAtoms === undefined) return entries;

@@ -33,6 +33,10 @@ export interface FoldedBatch {
   readonly movements: CopyRows;
   /** Events of requested withdrawals that the batch does not end, by their stored references. */
   readonly requested: Map<string, number>;
+  /** Events of announced deposits that the batch does not end, by their stored references. */
+  readonly announced: Map<string, number>;
+  /** Stored references of deposits that the batch ends, most of which were never announced. */
+  readonly arrived: string[];
   /** Stored references of withdrawals of earlier batches that the batch ends. */
   readonly ended: string[];
   /** Changed markets by symbol, each as it was last. */
@@ -86,6 +90,8 @@ class Fold implements OrderVisitor {
     traded: new TradeRows(),
     movements: new CopyRows(),
     requested: new Map(),
+    announced: new Map(),
+    arrived: [],
     ended: [],
     markets: new Map(),
     assets: new Map(),
@@ -236,7 +242,7 @@ class Fold implements OrderVisitor {
 
   #move(event: EngineEvent & AccountMoved): void {
     const { sequence, timeMs, kind } = event;
-    const { requested, ended } = this.batch;
+    const { requested, ended, announced, arrived } = this.batch;
     const storedReference = storable(event.reference);
     const reference = textField(storedReference);
     const wallet = textField(event.wallet);
@@ -248,6 +254,9 @@ class Fold implements OrderVisitor {
       if (!requested.delete(storedReference)) ended.push(storedReference);
       this.batch.switches.apply(event);
     }
+    if (kind === 'announced') announced.set(storedReference, sequence);
+    else if (kind === 'credited' || kind === 'dropped')
+      if (!announced.delete(storedReference)) arrived.push(storedReference);
     const ends = `${field(reverses)}\t${field(txid)}\t${event.owedAtoms ?? 0n}`;
     const row = `${sequence}\t${kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}\t${ends}`;
     this.batch.movements.add(row);

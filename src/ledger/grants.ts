@@ -48,6 +48,7 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   operator_keys: { settlement: 'insert update', api: '' },
   orders: { settlement: 'insert update', api: '' },
   reconciliations: { settlement: 'insert', api: '' },
+  announced_deposits: { settlement: 'insert delete', api: '' },
   pending_withdrawals: { settlement: 'insert delete', api: '' },
   setting_changes: { settlement: 'insert', api: '' },
   taken_withdrawals: { settlement: 'insert update delete', api: '' },

@@ -12,6 +12,7 @@ import { type CandleQueries, candleQueries } from './candles.ts';
 import { type ChangeQueries, changeQueries } from './changes.ts';
 import { type Checks, checks } from './checks/index.ts';
 import { type CopyRegister, copyRegister } from './copies.ts';
+import { type DepositQueries, depositQueries } from './deposits.ts';
 import { checkDurability } from './durability.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
 import { checkRights } from './grants.ts';
@@ -92,6 +93,7 @@ export interface Ledger {
   readonly balances: BalanceQueries;
   readonly statements: StatementQueries;
   readonly turnover: TurnoverQueries;
+  readonly deposits: DepositQueries;
   readonly withdrawals: WithdrawalQueries;
   readonly state: StateQueries;
   readonly checks: Checks;
@@ -135,6 +137,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     balances: balanceQueries(pools),
     statements: statementQueries(pools),
     turnover: turnoverQueries(pools),
+    deposits: depositQueries(pools),
     withdrawals: withdrawalQueries(pools),
     state: stateQueries(pools),
     checks: checks(pools),

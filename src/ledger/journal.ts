@@ -224,11 +224,13 @@ export interface SettledMovement extends AccountMoved {
 
 /** Kinds of movements that share the references of a kind, as claims of the engine do. */
 const SHARING: Readonly<Record<MovementKind, readonly MovementKind[]>> = {
-  credited: ['credited'],
+  credited: ['credited', 'dropped'],
   debited: ['debited', 'requested'],
   requested: ['debited', 'requested'],
   confirmed: ['confirmed', 'returned'],
   returned: ['confirmed', 'returned'],
+  announced: ['announced'],
+  dropped: ['credited', 'dropped'],
 };
 
 const BY_REFERENCE = `

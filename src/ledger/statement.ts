@@ -128,6 +128,7 @@ const LINES = `
   union all
   (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, ${PAID_BY}, owed_atoms
    from public.movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
+     and kind not in ('announced', 'dropped')
    order by wallet, sequence limit $6)
   union all
   (select sequence, time_ms, ${NO_TRADE}, '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null, 0
@@ -285,6 +286,8 @@ const SIGN_OF: Readonly<Record<MovementName | 'adoption', bigint>> = {
   withdrawal_requested: -1n,
   withdrawal_confirmed: 0n,
   withdrawal_returned: 1n,
+  deposit_announced: 0n,
+  deposit_dropped: 0n,
   adoption: 1n,
 };
 

@@ -111,18 +111,28 @@ function orderRows({ newOrders }: FoldedBatch): CopyRows {
   return rows;
 }
 
-function writePending({ requested, ended }: FoldedBatch): Statement[] {
+const writePending = ({ requested, ended, announced, arrived }: FoldedBatch): Statement[] => [
+  ...writeBegun('pending_withdrawals', requested, ended),
+  ...writeBegun('announced_deposits', announced, arrived),
+];
+
+/** Lists what has begun, by reference and event, and ends what earlier batches began. */
+function writeBegun(
+  table: string,
+  begun: ReadonlyMap<string, number>,
+  ended: readonly string[],
+): Statement[] {
   const add = {
-    name: 'add pending withdrawals',
-    text: 'insert into public.pending_withdrawals (reference, sequence) select * from unnest($1::text[], $2::bigint[])',
-    values: [textArray([...requested.keys()]), numberArray([...requested.values()])],
+    name: `add ${table}`,
+    text: `insert into public.${table} (reference, sequence) select * from unnest($1::text[], $2::bigint[])`,
+    values: [textArray([...begun.keys()]), numberArray([...begun.values()])],
   };
   const end = {
-    name: 'end pending withdrawals',
-    text: 'delete from public.pending_withdrawals where reference = any($1::text[])',
+    name: `end ${table}`,
+    text: `delete from public.${table} where reference = any($1::text[])`,
     values: [textArray(ended)],
   };
-  return [...(requested.size > 0 ? [add] : []), ...(ended.length > 0 ? [end] : [])];
+  return [...(begun.size > 0 ? [add] : []), ...(ended.length > 0 ? [end] : [])];
 }
 
 function writeAssets({ assets }: FoldedBatch): Statement[] {

@@ -4,6 +4,7 @@ import { COPIES } from './copies.ts';
 import { KEY } from './key.ts';
 import { isOperation, type Noun, type Operation } from './operation.ts';
 import { ACTS } from './operations/acts.ts';
+import { DEPOSIT } from './operations/deposits.ts';
 import { LEDGER } from './operations/ledger.ts';
 import { ASSET, MARKET, ORDER } from './operations/markets.ts';
 import { TERMS, TRADING } from './operations/service.ts';
@@ -15,6 +16,7 @@ export const NOUNS: readonly Noun[] = [
   MARKET,
   ASSET,
   ACCOUNT,
+  DEPOSIT,
   WITHDRAWAL,
   ORDER,
   TRADING,

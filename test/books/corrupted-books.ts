@@ -63,6 +63,7 @@ async function openFullFixture(): Promise<OperatorFixture> {
   for (const reference of ['paid later', 'not paid yet'])
     await fixture.ask('withdrawal', 'request', MAKER, 'USDC', '1', '--reference', reference);
   await fixture.ask('withdrawal', 'confirm', 'paid later', '--txid', '0x1');
+  await fixture.ask('deposit', 'announce', MAKER, 'USDC', '7', '--reference', 'announced');
   const until = new Date(Date.now() + 3_600_000).toISOString();
   await fixture.ask('withdrawal', 'take', 'not paid yet', '--by', 'payer', '--until', until);
   await fixture.ask('account', 'credit', HELD, 'ETH', '3', '--reference', 'gone');

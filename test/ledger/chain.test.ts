@@ -10,8 +10,8 @@ import { seededEvents } from '../support/seeded-events.ts';
 /** Heads, and digests of the links, that follow from the seed of the events. */
 const KNOWN = [
   [1, '5ewUA4qvrr/xZZ67ABupBbsg65zHsjikdJbTepZKQHI=', 'e3f8efff312ff292'],
-  [400, '3IpPgMbCcpdsUEp/M2YvO4/F2J/GwpypywgSM2roqcI=', '6827020ee587e0b5'],
-  [600, '5gmKEEIsAZl81r2qbUGZCG1gKMIOGrgIp6u8mdxT9CE=', '679cff81405ff926'],
+  [400, '/SdKifgNyShTa9jt4pqWoPeVgQqtlWddjHj8doKqolQ=', '9c0f340711cf0930'],
+  [600, '9LlRc34BMx56iaiVUEMDBEP/qfGO/8KJts1mXn4ctW0=', 'b227920133f4968c'],
 ] as const;
 const EVENTS = 600;
 

@@ -46,6 +46,8 @@ const MOVED: Readonly<
   requested: ['request', ['withdrawals', 1n], [null, -1n]],
   confirmed: ['confirm', ['custody', 1n], ['withdrawals', -1n]],
   returned: ['return', ['withdrawals', -1n], [null, 1n]],
+  announced: ['none'],
+  dropped: ['none'],
 };
 
 function linesOfMovement(event: EngineEvent & AccountMoved): Line[] {

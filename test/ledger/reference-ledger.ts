@@ -35,6 +35,8 @@ const SIDES: Readonly<Record<MovementKind, readonly (readonly [account: string, 
     ['withdrawals', -1n],
     ['wallet', 1n],
   ],
+  announced: [],
+  dropped: [],
 };
 
 export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger {

@@ -38,6 +38,13 @@ create table adoptions (
   constraint adoptions_pkey PRIMARY KEY (sequence)
 );
 
+create table announced_deposits (
+  reference text collate "C" not null,
+  sequence bigint not null,
+  constraint announced_deposits_pkey PRIMARY KEY (reference),
+  constraint announced_deposits_sequence_key UNIQUE (sequence)
+);
+
 create table assets (
   symbol text collate "C" not null,
   scale smallint not null,
@@ -206,7 +213,7 @@ create table movements (
   owed_atoms bigint default 0 not null,
   constraint movements_amount_atoms_check CHECK (amount_atoms > 0),
   constraint movements_check CHECK (owed_atoms >= 0 AND owed_atoms <= amount_atoms),
-  constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text, 'requested'::text, 'confirmed'::text, 'returned'::text])),
+  constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text, 'requested'::text, 'confirmed'::text, 'returned'::text, 'announced'::text, 'dropped'::text])),
   constraint movements_kind_reference_key UNIQUE (kind, reference),
   constraint movements_pkey PRIMARY KEY (sequence)
 );
@@ -455,6 +462,7 @@ CREATE INDEX trades_of_event ON public.trades USING btree (sequence, trade_id);
 CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
+CREATE UNIQUE INDEX movements_deposit_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['credited'::text, 'dropped'::text]));
 CREATE UNIQUE INDEX movements_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['confirmed'::text, 'returned'::text]));
 CREATE UNIQUE INDEX movements_withdrawals ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['debited'::text, 'requested'::text]));
 CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
@@ -534,6 +542,7 @@ comment on table adopted_balances is 'What the lost events of a seam changed of 
 comment on table adopted_fills is 'Steps of an order that lost trades filled. A lost order whose size is unknown has one.';
 comment on table adopted_prices is 'The price of the last trade of a market, where the trade is lost.';
 comment on table adoptions is 'Seams: events after after_sequence, up to sequence, are lost. Rows of these events were written as of the state of the engine.';
+comment on table announced_deposits is 'Deposits that were announced, and are neither credited nor dropped.';
 comment on table backups is 'The last backup of each kind: postgres, engine, and rehearsal for a restore that was tried. begun_at: when the first attempt after it began.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
 comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';

@@ -20,6 +20,7 @@ const TABLES = [
   'operator_acts',
   'chain_heads',
   'epoch_starts',
+  'announced_deposits',
   'pending_withdrawals',
   'taken_withdrawals',
 ];

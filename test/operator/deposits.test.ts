@@ -1,4 +1,4 @@
-/** Tests deposits that are gone: reversals in parts, on held wallets, and what wallets owe since. */
+/** Tests deposits that are announced first, and deposits that are gone: reversals, and what wallets owe since. */
 
 import { expect } from 'chai';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
@@ -163,6 +163,113 @@ describe('operator: deposits that are gone', () => {
       debit('ETH', amount, '--reference', 'rest', '--reverses', 'in parts', ...WHY);
     expect(await fixture.refuse(...rest('4.01'))).to.equal('ALREADY_REVERSED');
     await settled(...rest('4'));
+    const { checks } = await fixture.ledger.checks.run(() => undefined, []);
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+  });
+});
+
+describe('operator: deposits that are announced', () => {
+  const wallet = WALLET('b');
+  let fixture: OperatorFixture;
+  let settling: { stop(): Promise<void> };
+  before(async () => {
+    fixture = await openOperatorFixture();
+    await fixture.ask('market', 'create', 'ETH/USDC', ...marketRules());
+    settling = fixture.settleOnAndOn();
+  });
+  after(async () => {
+    await settling.stop();
+    await fixture.close();
+  });
+
+  const announce = (reference: string, amount = '2'): string[] => {
+    const deposit = ['deposit', 'announce', wallet, 'ETH', amount];
+    return [...deposit, '--reference', reference];
+  };
+  const drop = (reference: string): string[] => ['deposit', 'drop', reference, '--reason', 'never arrived'];
+  const totalOf = async () => (await fixture.ask('account', 'show', wallet)).balances[0]?.total ?? '0';
+  const forget = async (): Promise<void> => {
+    await settling.stop();
+    for (const key of await fixture.redis.keys('{redbook}:claims:*')) await fixture.redis.del(key);
+    settling = fixture.settleOnAndOn();
+  };
+
+  it('move nothing until they are credited, once and as they were announced', async () => {
+    const announced = { reference: 'one', wallet, asset: 'ETH', amount: '2', state: 'announced' };
+    expect(await fixture.ask(...announce('one'))).to.deep.equal({ ...announced, duplicate: false });
+    expect(await fixture.ask(...announce('one'))).to.deep.equal({ ...announced, duplicate: true });
+    expect(await fixture.refuse(...announce('one', '3'))).to.equal('REFERENCE_CONFLICT');
+    expect(await totalOf()).to.equal('0');
+    const { deposits } = await fixture.ask('deposit', 'list');
+    expect(deposits.map(({ reference }: { reference: string }) => reference)).to.deep.equal(['one']);
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, () => fixture.ask('deposit', 'credit', 'one')),
+    );
+    expect(outcomes.filter(({ duplicate }) => !duplicate)).to.have.length(1);
+    expect(outcomes[0]).to.include({ amount: '2', state: 'credited' });
+    expect(await totalOf()).to.equal('2');
+    expect(await fixture.refuse(...drop('one'))).to.equal('REFERENCE_CONFLICT');
+    expect(await fixture.ask('deposit', 'show', 'one')).to.include({ state: 'credited' });
+    expect((await fixture.ask('deposit', 'list')).deposits).to.deep.equal([]);
+  });
+
+  it('end once, dropped or credited, whoever asks at the same time', async () => {
+    for (let nth = 0; nth < 6; nth += 1) {
+      const reference = `raced ${nth}`;
+      await fixture.ask(...announce(reference, '1'));
+      const before = Number(await totalOf());
+      const [credited, dropped] = await Promise.all([
+        fixture.run('deposit', 'credit', reference),
+        fixture.run(...drop(reference)),
+      ]);
+      expect(credited!.status + dropped!.status).to.equal(1);
+      expect(Number(await totalOf())).to.equal(before + (credited!.status === 0 ? 1 : 0));
+    }
+  });
+
+  it('are refused after they were dropped, also when Redis has forgotten it', async () => {
+    await fixture.ask(...announce('gone'));
+    expect(await fixture.ask(...drop('gone'))).to.include({ state: 'dropped', duplicate: false });
+    const refused = async (): Promise<void> => {
+      expect(await fixture.ask(...drop('gone'))).to.include({ state: 'dropped', duplicate: true });
+      for (const words of [
+        ['deposit', 'credit', 'gone'],
+        ['account', 'credit', wallet, 'ETH', '2', '--reference', 'gone'],
+      ])
+        expect(await fixture.refuse(...words), words.join(' ')).to.equal('REFERENCE_CONFLICT');
+      for (const words of [drop('never'), ['deposit', 'credit', 'never'], ['deposit', 'show', 'never']])
+        expect(await fixture.refuse(...words), words.join(' ')).to.equal('UNKNOWN_DEPOSIT');
+    };
+    await refused();
+    await forget();
+    await refused();
+  });
+
+  it('are not announced when they are credited already', async () => {
+    await fixture.ask('account', 'credit', wallet, 'ETH', '2', '--reference', 'direct');
+    expect(await fixture.refuse(...announce('direct'))).to.equal('REFERENCE_CONFLICT');
+    await forget();
+    expect(await fixture.refuse(...announce('direct'))).to.equal('REFERENCE_CONFLICT');
+    expect(await fixture.refuse('deposit', 'credit', 'direct')).to.equal('UNKNOWN_DEPOSIT');
+  });
+
+  it('are told of in movements and acts, have no entries, and the ledger holds', async () => {
+    await settling.stop();
+    const { movements } = await fixture.ask('ledger', 'movements', ...SPAN, '--wallet', wallet);
+    const kinds = movements
+      .filter(({ reference }: { reference: string }) => reference === 'gone')
+      .map(({ kind, reason }: Record<string, string>) => [kind, reason]);
+    expect(kinds).to.deep.equal([
+      ['deposit_announced', 'not given'],
+      ['deposit_dropped', 'never arrived'],
+    ]);
+    const { entries } = await fixture.ask('ledger', 'export', ...SPAN);
+    expect(entries.filter(({ reference }: { reference: string }) => reference === 'gone')).to.deep.equal([]);
+    const { acts } = await fixture.ask('acts', '--since', '2020-01-01', '--wallet', wallet);
+    expect(acts.map(({ act }: { act: string }) => act)).to.include.members([
+      'deposit announce',
+      'deposit drop',
+    ]);
     const { checks } = await fixture.ledger.checks.run(() => undefined, []);
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
   });

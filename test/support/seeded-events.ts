@@ -94,6 +94,7 @@ export function seededEvents(seed: number): SeededEvents {
   const pending: AccountMoved[] = [];
   const taken = new Set<string>();
   const owing = owings(random(seed + 2));
+  const announcing = announcements(random(seed + 3));
   let epoch = 1;
   let sequence = 0;
   let tradeId = 0;
@@ -211,7 +212,7 @@ export function seededEvents(seed: number): SeededEvents {
       amountAtoms: BigInt(1 + dice.below(1_000_000)),
       reference: `${sequence} ${dice.pick(POISONED_TEXTS)}`,
     };
-    return owing.moved(stepInstead(movement) ?? movement);
+    return owing.moved(announcing.moved(stepInstead(movement) ?? movement));
   };
 
   const takeOrRelease = ({ reference, wallet, asset }: AccountMoved): EventBody => {
@@ -272,6 +273,24 @@ function owings(dice: Random): { moved(body: EventBody): EventBody } {
       const owedAtoms = least(debt, amountAtoms);
       owed.set(of, debt - owedAtoms);
       return { ...body, owedAtoms };
+    },
+  };
+}
+
+/** Announces some deposits before they are credited, or dropped. Its own dice keep all other events as they were. */
+function announcements(dice: Random): { moved(body: EventBody): EventBody } {
+  const announced: (EventBody & AccountMoved)[] = [];
+  return {
+    moved(body) {
+      if (body.kind !== 'credited') return body;
+      if (announced.length > 0 && dice.chance(0.4)) {
+        const [deposit] = announced.splice(dice.below(announced.length), 1);
+        return { ...deposit!, kind: dice.chance(0.6) ? 'credited' : 'dropped' };
+      }
+      if (dice.chance(0.6)) return body;
+      const deposit = { ...body, kind: 'announced' } as const;
+      announced.push(deposit);
+      return deposit;
     },
   };
 }

@@ -193,7 +193,7 @@ const orderNames = (
 function movementNames(text: string): string[] {
   try {
     const { reference, reverses } = JSON.parse(text) as { reference: string; reverses?: string };
-    return (['credited', 'debited', 'confirmed'] as const).flatMap((kind) => [
+    return (['credited', 'debited', 'confirmed', 'announced'] as const).flatMap((kind) => [
       claimName({ kind, reference }),
       ...(reverses === undefined ? [] : [reversalName(reverses, kind)]),
     ]);

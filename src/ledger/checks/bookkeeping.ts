@@ -92,6 +92,30 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
           and adoptions.sequence < ends.sequence)`,
   },
   {
+    name: 'announced deposits end once',
+    meaning:
+      'each deposit that was dropped was announced before, with the same content, and the announced ones are those that did not end',
+    proof: 'references, unique by an index of the release; events in the order of their numbers',
+    sql: `
+      select 'movement ' || dropped.sequence as subject, concat('the only end of announcement ', dropped.reference) as expected,
+        coalesce(to_jsonb(announced)::text, 'no such announcement') as found
+      from public.movements as dropped
+      left join public.movements as announced on announced.reference = dropped.reference and announced.kind = 'announced'
+      where dropped.kind = 'dropped' and (announced.sequence is null and not exists (select from public.adoptions
+          where adoptions.sequence < dropped.sequence) or announced.sequence > dropped.sequence
+        or (announced.wallet, announced.asset, announced.amount_atoms)
+          is distinct from (dropped.wallet, dropped.asset, dropped.amount_atoms) and announced.sequence is not null
+        or exists (select from public.movements as other where other.kind = 'credited' and other.reference = dropped.reference))
+      union all
+      select 'announced_deposits ' || coalesce(due.reference, listed.reference), coalesce(due.sequence::text, 'no row'),
+        coalesce(listed.sequence::text, 'no row')
+      from (select reference, sequence from public.movements as announced where kind = 'announced'
+          and not exists (select from public.movements as ends where ends.kind in ('credited', 'dropped')
+            and ends.reference = announced.reference)) as due
+      full join public.announced_deposits as listed on listed.reference = due.reference
+      where due.sequence is distinct from listed.sequence`,
+  },
+  {
     name: 'no account is overdrawn',
     meaning: 'no wallet, not the house and no pending withdrawal is below 0, and no receivable is above it',
     proof: 'sums of whole numbers in one snapshot; the script checks each balance before it writes',

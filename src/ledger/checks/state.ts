@@ -117,6 +117,7 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         union all select concat('adopted_prices ', market), sequence, time_ms from public.adopted_prices
         union all select 'epoch_starts ' || epoch, sequence, null from public.epoch_starts
         union all select 'pending_withdrawals ' || reference, sequence, null from public.pending_withdrawals
+        union all select 'announced_deposits ' || reference, sequence, null from public.announced_deposits
         union all select 'chain_links ' || sequence, sequence, null from public.chain_links
         union all select 'chain_heads ' || sequence, nullif(sequence, 0), null from public.chain_heads
         union all select 'closing of ' || month, nullif(sequence, 0), null from public.closings

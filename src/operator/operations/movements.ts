@@ -277,7 +277,9 @@ export const getMovement = operation({
       Object.values(KINDS).map(({ booked }) => findMovement(services, booked, reference)),
     );
     // A withdrawal in two steps is found among the withdrawals.
-    const movements = found.flatMap((one) => (one === null || one.kind === 'requested' ? [] : [one]));
+    const movements = found.flatMap((one) =>
+      one === null || one.kind === 'requested' || one.kind === 'dropped' ? [] : [one],
+    );
     if (movements.length === 0) throw new Refusal('NOT_FOUND');
     const scaleOf = await scaleFinder(services);
     const shownMovements = movements.map((one) =>

@@ -99,6 +99,7 @@ const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id
 const KEYS: Readonly<Record<string, string>> = {
   engine_cursor: `'engine_cursor'`,
   trading_switches: `'trading_switches'`,
+  announced_deposits: 'reference',
   pending_withdrawals: 'reference',
   taken_withdrawals: 'reference',
   market_versions: 'sequence',

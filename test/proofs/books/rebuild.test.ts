@@ -40,6 +40,10 @@ async function openTradedFixture(dice: Random): Promise<OperatorFixture> {
   await fixture.ask('withdrawal', 'request', ALICE, 'BTC', '1', '--reference', 'é "taken"');
   const until = new Date(Date.now() + 3_600_000).toISOString();
   await fixture.ask('withdrawal', 'take', 'é "taken"', '--by', '“payer”', '--until', until);
+  for (const reference of ['announced', 'dropped'])
+    await fixture.ask('deposit', 'announce', ALICE, 'BTC', '3', '--reference', reference);
+  await fixture.settle();
+  await fixture.ask('deposit', 'drop', 'dropped', '--reason', 'a test');
   await fixture.ask('account', 'hold', HELD, '--reason', 'a test');
   // A spent deposit that is gone, of which the wallet still owes a part.
   for (const [part, amount] of Object.entries({ one: '0.4', other: '0.6' })) {

@@ -542,6 +542,9 @@ class Run {
         throw new Divergence('events', event, 'no change of an asset');
       case 'operator_acted':
         throw new Divergence('events', event, 'no act of an operator');
+      case 'announced':
+      case 'dropped':
+        throw new Divergence('events', event, 'no announced deposit');
       case 'withdrawal_taken':
       case 'withdrawal_released':
         throw new Divergence('events', event, 'no take of a withdrawal');

@@ -153,6 +153,7 @@ describe('made-up places', function () {
       for (const [path, body] of [
         [`wallets/${held}/hold`, { reason: 'a test' }],
         ['withdrawals', withdrawal],
+        ['deposits', { ...withdrawal, reference: `d-${acted}` }],
       ] as const) {
         const { status, text } = await ofKey(request(app).post(`/operator/v1/${path}`)).send(body);
         expect(status, text).to.be.oneOf([200, 201]);
@@ -320,6 +321,7 @@ describe('made-up places', function () {
       getStatement: statement,
       getWalletStatement: statement,
       listWithdrawals: () => writePlace({ list: 'withdrawals', state: 'pending' }, numbersOf(1)),
+      listDeposits: () => writePlace({ list: 'deposits' }, numbersOf(1)),
       listMovements: () => {
         const span = { from: `${Date.parse(today)}`, to: `${Date.parse(tomorrow)}` };
         return writePlace({ list: 'movements', ...span, wallet: undefined, asset: undefined }, numbersOf(1));
