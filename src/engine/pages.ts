@@ -7,8 +7,12 @@ import type { Side } from '../domain/order.ts';
 import { BALANCE_FIELDS, keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { ANY_KEY, balancesKey, bookKey, KEYS, levelsKey, takenField } from './keys.ts';
+import { RELEASE_USERS } from './rights.ts';
 import { FIND_INDEXED, READ_FIELDS, READ_HEAD, SCAN_FIELDS, SCAN_MEMBERS, SCAN_SWITCHES } from './scripts.ts';
 import { readState, STATE, STATE_BYTES } from './state.ts';
+
+/** The user of a connection that names none. */
+const DEFAULT_USER = 'default';
 
 /** Members of one page of a book or of the live orders. */
 const MEMBERS_TOGETHER = 1_000;
@@ -248,6 +252,31 @@ export class EnginePages {
       cursor = next;
       yield keys;
     } while (cursor !== '0');
+  }
+
+  /**
+   * Returns the milliseconds after which Redis removes each key by itself; null for a key that stays or is gone.
+   * @param keys of the engine: its users have no right to others
+   */
+  async livesMs(keys: readonly string[]): Promise<(number | null)[]> {
+    const { redis, scripts } = this.#core;
+    const found = await scripts.call(() => Promise.all(keys.map((key) => redis.pttl(key))));
+    return found.map((livesMs) => (livesMs < 0 ? null : livesMs));
+  }
+
+  /**
+   * Returns the users of Redis that may log in and are not of this release. Returns none where the connection has a user
+   * of another name: whoever runs that server names its users.
+   */
+  async strangeUsers(): Promise<readonly string[]> {
+    const { redis, scripts } = this.#core;
+    const isOurs = (name: string): boolean => name === DEFAULT_USER || RELEASE_USERS.has(name);
+    if (!isOurs(redis.options.username ?? DEFAULT_USER)) return [];
+    const users = (await scripts.call(() => redis.acl('LIST'))) as string[];
+    return users.flatMap((line) => {
+      const [, name, state] = line.split(' ');
+      return state === 'off' || isOurs(name!) ? [] : [name!];
+    });
   }
 
   /** Returns the position of the engine, by its own count and by its stream. */

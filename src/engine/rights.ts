@@ -14,6 +14,11 @@ import { CHECK_RIGHTS } from './scripts.ts';
 const USERS = 'k8s/shared/users.acl';
 const usersFile = readFileSync(new URL(`../../${USERS}`, import.meta.url), 'utf8');
 
+/** Names of the users that the file makes. */
+export const RELEASE_USERS: ReadonlySet<string> = new Set(
+  [...usersFile.matchAll(/^user (\S+) /gm)].map(([, name]) => name!),
+);
+
 /** Rights that a process does without, with a warning, or that only another command or a cluster needs. */
 const OPTIONAL = ['config|get', 'bgrewriteaof', 'client|setname', 'client|list', 'cluster|slots'];
 /** Rights that only an engine with copies needs. */

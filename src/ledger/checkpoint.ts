@@ -29,6 +29,7 @@ export interface LedgerCheckpoint {
   readonly heads: RecordsDigest;
   /** Keys of operators, other than when they were revoked. */
   readonly keys: RecordsDigest;
+  readonly migrations: RecordsDigest;
 }
 
 /** Rows in their order. No function of the database is used, and no text that depends on a setting. */
@@ -41,6 +42,7 @@ const RECORDS = {
   heads: `select concat_ws('/', sequence, head) from public.chain_heads order by sequence`,
   keys: `select concat_ws('/', name, encode(digest, 'hex'), rights, caps::text, extract(epoch from created_at))
     from public.operator_keys order by created_at, name`,
+  migrations: `select concat_ws('/', id, name, batch, extract(epoch from migration_time)) from public.knex_migrations order by id`,
 } as const;
 
 export const RECORD_NAMES = Object.keys(RECORDS) as readonly (keyof typeof RECORDS)[];
@@ -84,5 +86,6 @@ export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
     starts: await digestOfRecords(ask, 'starts'),
     heads: await digestOfRecords(ask, 'heads'),
     keys: await digestOfRecords(ask, 'keys'),
+    migrations: await digestOfRecords(ask, 'migrations'),
   };
 }

@@ -13,14 +13,16 @@ import { type Killable, startKillable } from './killable.ts';
 import { freePort } from './ports.ts';
 
 export const PASSWORD = 'test';
-/** The user that prepares tests and accesses Redis directly. */
-export const ADMIN = 'test';
+/** The user that prepares tests and accesses Redis directly: a reconcile names users that the release does not make. */
+export const ADMIN = 'default';
 
-/** Contents of the users file: the operators' users, all with one password, and the tests' own user. */
+/** Contents of the users file: the operators' users, all with one password, and the default user in force. */
 function usersFile(): string {
   const shipped = readFileSync(new URL('../../k8s/shared/users.acl', import.meta.url), 'utf8');
   const digest = createHash('sha256').update(PASSWORD).digest('hex');
-  return `${shipped.replaceAll('SHA256', digest)}user ${ADMIN} on #${digest} ~* &* +@all\n`;
+  return shipped
+    .replaceAll('SHA256', digest)
+    .replace(/^user default .*$/m, `user ${ADMIN} on #${digest} ~* &* +@all`);
 }
 
 /**

@@ -104,8 +104,14 @@ export const ENGINE_CHECKS = {
   keys: {
     name: 'keys are of the engine',
     meaning:
-      'each key under the tag of Redbook belongs to the engine, to one of its markets or assets, or to the queue',
-    proof: 'names of keys; a scan of Redis returns each key that stays all the while',
+      'each key under the tag of Redbook belongs to the engine, to one of its markets or assets, or to the queue, and Redis removes none of the engine by itself',
+    proof: 'names and times of keys; a scan of Redis returns each key that stays all the while',
+  },
+  users: {
+    name: 'users of Redis are those of the release',
+    meaning: 'nobody may log in to the engine beside the users that the release makes',
+    proof:
+      'names that Redis lists, where the process has a user of the release or none; not what each user may do, which a start checks',
   },
   deadMan: {
     name: 'dead-man switches',

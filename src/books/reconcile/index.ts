@@ -22,6 +22,7 @@ import { ENGINE_CHECKS } from './definitions.ts';
 import { scanTexts } from './fields.ts';
 import { EventsLost, Follower } from './follower.ts';
 import { checkAssetList, checkEngineHash, checkHistory, checkMarkets } from './state.ts';
+import { checkUsers } from './strange-users.ts';
 import { checkKeys } from './stray-keys.ts';
 import { checkDeadManSwitches } from './switches.ts';
 import { checkUnsettledIndex } from './unsettled.ts';
@@ -150,6 +151,7 @@ async function compareEngine(servers: Servers, audit: Audit, onStep: OnStep): Pr
   await step('dead-man switches', () => checkDeadManSwitches(audited));
   await step('unsettled index', () => checkUnsettledIndex(servers, summary));
   await step('keys', () => checkKeys(audited));
+  await step('users of Redis', () => checkUsers(engine));
   await step('recent claims', () => checkRecentClaims(audited));
   await step('used ids', () => checkFilter(audited));
   return results;

@@ -8,7 +8,7 @@ export const KEY_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'keys follow from acts',
     meaning:
-      'each key of operators was made, with its rights, caps and digest, by an act, and each revoked one is revoked',
+      'each key of operators was made, with its rights, caps and digest, by an act, each revoked one is revoked, and each key that an act made is there',
     proof: 'acts, proven by the chain; the time at which a key was made only with a checkpoint',
     sql: `
       with acts as (select name as act, subject, after, time_ms from public.operator_acts where name in ('key create', 'key revoke')),
@@ -26,7 +26,10 @@ export const KEY_CHECKS: readonly LedgerQuery[] = [
       select 'key ' || name, coalesce('revoked at ' || ${timeOf('time_ms')}, 'no act that revoked it'), coalesce('revoked at ' || revoked_at, 'in force')
       from keys left join lateral (select time_ms from acts where act = 'key revoke' and subject = name
         order by time_ms limit 1) as revocation on true
-      where (time_ms is null) <> (revoked_at is null)`,
+      where (time_ms is null) <> (revoked_at is null)
+      union all
+      select distinct 'key ' || subject, 'a key, which an act made at ' || ${timeOf('time_ms')}, 'none; after an interrupted command, make it again'
+      from acts where act = 'key create' and not exists (select from keys where name = subject)`,
   },
   {
     name: 'caps count what keys reserved',

@@ -68,6 +68,8 @@ const REDATED = [
 interface Corruption {
   readonly sql?: string;
   readonly redis?: (books: CorruptedBooks) => Promise<unknown>;
+  /** Restores what `redis` changed beside keys. */
+  readonly restore?: (books: CorruptedBooks) => Promise<unknown>;
   /** Restores what `sql` defined. */
   readonly back?: string | ((client: CorruptedBooks['client']) => Promise<string>);
   /** Matches the reported difference. */
@@ -226,6 +228,19 @@ const RECORDS: Readonly<Record<string, Corruption>> = {
       select 1580515200000, account, asset, sum(amount_atoms), (select max(sequence) from ledger_entries)
       from ledger_entries group by account, asset having sum(amount_atoms) <> 0`,
     named: /balances at 2020-02-01.*contains a later event/,
+  },
+  'a key of operators that is gone': {
+    sql: `delete from operator_keys where name = 'leaked'`,
+    named: /key leaked: expected a key, which an act made/,
+  },
+  'a migration that never was': {
+    sql: `insert into knex_migrations (name, batch, migration_time) values ('2_mine.ts', 1, now());
+      update knex_migrations set name = '0_mine.ts' where id = (select min(id) from knex_migrations)`,
+    back: async (client) => {
+      const { rows } = await client.query('select min(id) as id, min(name) as name from knex_migrations');
+      return `delete from knex_migrations where name = '2_mine.ts'; update knex_migrations set name = '${rows[0].name}' where id = ${rows[0].id}`;
+    },
+    named: /migrations up to the checkpoint/,
   },
   'a key that an act of before the first event made': {
     sql: `insert into operator_keys (name, digest, rights, caps) values ('night', sha256('night'), '{credit,debit}', '{}');
@@ -552,6 +567,29 @@ const REDIS: Readonly<Record<string, Corruption>> = {
       inEngine(/key \{redbook\}/, ({ fixture: { redis } }) => redis.zadd(`${PREFIX}${name}`, 0, 'x')),
     ]),
   ),
+  ...Object.fromEntries(
+    [
+      'engine',
+      'events',
+      'live',
+      'balances:USDC',
+      'claims:0',
+      'claim-filter',
+      'book:ETH/USDC:bids',
+      'markets',
+    ].map((name) => [
+      `a time to live of the key ${name}`,
+      inEngine(new RegExp(`key \\{redbook\\}:${name}: expected no time to live`), ({ fixture: { redis } }) =>
+        redis.pexpire(`${PREFIX}${name}`, DAY_MS),
+      ),
+    ]),
+  ),
+  'a further user': {
+    ...inEngine(/user evil: expected no such user/, ({ fixture: { redis } }) =>
+      redis.call('ACL', 'SETUSER', 'evil', 'on', 'nopass', '~*', '+@all'),
+    ),
+    restore: ({ fixture: { redis } }) => redis.call('ACL', 'DELUSER', 'evil'),
+  },
   'a later settled event': engineField('settled', '1000000'),
   'an earlier settled event': engineField('settled', '0'),
   'no settled event': engineField('settled', null),
@@ -581,7 +619,7 @@ describe('books: reconcile of what an insider changed', function () {
   });
   after(() => books.close());
 
-  async function corrupt({ sql, redis, back, named }: Corruption): Promise<void> {
+  async function corrupt({ sql, redis, restore, back, named }: Corruption): Promise<void> {
     const { client } = books;
     const restoring = typeof back === 'function' ? await back(client) : (back ?? '');
     if (sql !== undefined)
@@ -592,6 +630,7 @@ describe('books: reconcile of what an insider changed', function () {
     await books.sql(restoring);
     if (sql !== undefined) await books.restoreTables(books.tables.filter((name) => sql.includes(name)));
     if (redis !== undefined) await books.restoreKeys();
+    if (restore !== undefined) await restore(books);
     expect(
       told.some((text) => named.test(text)),
       told.join('\n') || 'nothing',

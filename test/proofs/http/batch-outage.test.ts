@@ -22,7 +22,7 @@ describe('POST /v1/orders/batch, while the engine does not answer', function () 
 
   it('refuses each order after one wait, and places none', async () => {
     const { host, port } = fixture.redis.options;
-    const url = asUser('engine-api', `redis://test:test@${host}:${port}`);
+    const url = asUser('engine-api', `redis://default:test@${host}:${port}`);
     const redis = connectRedis(url, 'batch', () => undefined);
     const engine = openEngine({ redis, ...LIMITS });
     await once(redis, 'ready');

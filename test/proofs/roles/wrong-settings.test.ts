@@ -89,8 +89,8 @@ describe('processes that start on servers with wrong settings', function () {
     const one = '127.0.0.1:6401';
     const two = '127.0.0.1:6402';
     const three = '127.0.0.1:6403';
-    const copies = (...names: string[]): string => `redis+copies://test:test@${names.join(',')}`;
-    const queue = 'redis://test:test@127.0.0.1:6404';
+    const copies = (...names: string[]): string => `redis+copies://default:test@${names.join(',')}`;
+    const queue = 'redis://default:test@127.0.0.1:6404';
     const launched = async (settings: Record<string, string>): Promise<Service> => {
       const databaseUrl = await freshLedgerDatabase();
       const port = String(await freePort());
@@ -113,7 +113,7 @@ describe('processes that start on servers with wrong settings', function () {
         ],
         [
           'the queue is on a copy',
-          { REDIS_URL: copies(one, two, three), QUEUE_REDIS_URL: `redis://test:test@${two}` },
+          { REDIS_URL: copies(one, two, three), QUEUE_REDIS_URL: `redis://default:test@${two}` },
           `QUEUE_REDIS_URL must name another server than the copies of REDIS_URL; both name ${two}.`,
         ],
         [
