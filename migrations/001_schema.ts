@@ -134,14 +134,8 @@ create index setting_changes_takes on setting_changes (sequence)
 comment on column setting_changes.subject is 'Wallet, asset or reference; null for the whole exchange.';
 `;
 
-/**
- * Orders, trades and candles.
- *
- * Amounts are whole ticks, steps and atoms. Ids are `collate "C"`: compared byte by byte, which is exact and fastest.
- * `fillfactor` leaves room beside a row that settlement changes, so that the change touches no index.
- */
-const TRADING = `
-create table orders (
+/** Columns of orders, live and ended. */
+const ORDER_COLUMNS = `
   id                   text collate "C" primary key,
   wallet               text collate "C" not null,
   market               text collate "C" not null,
@@ -166,30 +160,85 @@ create table orders (
   base_atoms_per_step  bigint not null,
   quote_atoms_per_lot  bigint not null,
   fill_count           bigint not null default 0,
-  reason               text,
-  check ((closed_sequence is null) = (status in ('open', 'resting', 'partially_filled')))
-) with (fillfactor = 80);
+  reason               text`;
+
+const NAMES_OF_ORDER_COLUMNS = ORDER_COLUMNS.split(',\n')
+  .map((line) => line.trim().split(' ', 1)[0])
+  .join(', ');
+
+/**
+ * Orders, trades and candles.
+ *
+ * Amounts are whole ticks, steps and atoms. Ids are `collate "C"`: compared byte by byte, which is exact and fastest.
+ *
+ * An order is in one of two tables. It changes in `live_orders`, and its end takes it from there into `ended_orders`,
+ * where it never changes. A row of one table with all orders took a second row and new entries in every index when its
+ * order ended. `fillfactor` leaves room beside a row that settlement changes, so that the change touches no index.
+ */
+const TRADING = `
+create table live_orders (${ORDER_COLUMNS},
+  check (closed_sequence is null),
+  check (reject_reason is null and reason is null),
+  check (status in ('open', 'resting', 'partially_filled'))
+) with (fillfactor = 50);
+comment on table live_orders is 'The live orders, and nothing else.';
+
+create table ended_orders (${ORDER_COLUMNS},
+  check (closed_sequence is not null),
+  check (status not in ('open', 'resting', 'partially_filled'))
+);
+comment on table ended_orders is 'Each order that ended, as it ended.';
+
+create view orders as
+select ${NAMES_OF_ORDER_COLUMNS} from live_orders
+union all
+select ${NAMES_OF_ORDER_COLUMNS} from ended_orders;
+comment on view orders is 'Each order ever recorded, with its present or final state.';
 comment on column orders.sequence is 'Engine event that placed the order.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
 comment on column orders.reason is 'Why an order ended that was neither filled nor rejected; null: not recorded.';
 
-create unique index orders_client_order_id on orders (wallet, client_order_id) where client_order_id is not null;
--- A page of live orders walks past no closed ones, and a page of closed orders past no live ones. A page of all orders
--- is made of both.
-create index orders_live_newest on orders (wallet, sequence) where closed_sequence is null;
-create index orders_closed_newest on orders (wallet, sequence) where closed_sequence is not null;
+create unique index live_orders_client_order_id on live_orders (wallet, client_order_id)
+  where client_order_id is not null;
+create unique index ended_orders_client_order_id on ended_orders (wallet, client_order_id)
+  where client_order_id is not null;
+-- A page of live orders walks past no ended ones, and a page of ended orders past no live ones. A page of all orders is
+-- made of both. The conditions hold for all rows and only lists have them: Postgres, before it has statistics, would take
+-- an index that begins with the wallet for a client order id, too, and read all orders of the wallet.
+create index live_orders_newest on live_orders (wallet, sequence) where closed_sequence is null;
+create index ended_orders_newest on ended_orders (wallet, sequence) where closed_sequence is not null;
 -- For lists of one market. The market comes first: Postgres, before it has statistics, would take an index on (wallet,
 -- sequence) for them and read all orders of the wallet.
-create index orders_live_of_market on orders (market, wallet, sequence) where closed_sequence is null;
-create index orders_closed_of_market on orders (market, wallet, sequence) where closed_sequence is not null;
--- Orders that ended after their placement and were not filled: a trade tells of a fill. Its columns change only when an
--- order ends, so other changes of a row touch no index.
-create index orders_ended on orders (wallet, closed_sequence)
+create index live_orders_of_market on live_orders (market, wallet, sequence) where closed_sequence is null;
+create index ended_orders_of_market on ended_orders (market, wallet, sequence) where closed_sequence is not null;
+-- Orders that ended after their placement and were not filled: a trade tells of a fill.
+create index ended_orders_ended on ended_orders (wallet, closed_sequence)
   where reason is not null and closed_sequence > sequence;
--- Orders that were live at a time. Rows lie in the order of placing, so the ranges of a few pages are narrow.
-create index orders_by_time on orders using brin (created_at_ms, updated_at_ms) with (autosummarize = on);
+-- Orders that were live at a time. Rows lie in the order of ending, so the ranges of a few pages are narrow.
+create index ended_orders_by_time on ended_orders using brin (created_at_ms, updated_at_ms) with (autosummarize = on);
+
+-- No unique index reaches over both tables, so settlement has the client order ids of new orders looked up in the other
+-- one.
+create function refuse_used_ids(live_wallets text[], live_ids text[], ended_wallets text[], ended_ids text[])
+returns void language plpgsql as $$
+declare
+  used record;
+begin
+  select live.wallet, live.id into used from unnest(live_wallets, live_ids) as live (wallet, id)
+  where exists (select from public.ended_orders
+    where ended_orders.wallet = live.wallet and client_order_id = live.id)
+  union all
+  select ended.wallet, ended.id from unnest(ended_wallets, ended_ids) as ended (wallet, id)
+  where exists (select from public.live_orders
+    where live_orders.wallet = ended.wallet and client_order_id = ended.id)
+  limit 1;
+  if found then
+    raise exception 'two orders of % have the client order id %', used.wallet, used.id
+      using errcode = 'unique_violation';
+  end if;
+end $$;
 
 create table trades (
   trade_id             bigint primary key,
@@ -572,6 +621,7 @@ const APPEND_ONLY = [
   'chain_links',
   'closing_balances',
   'closings',
+  'ended_orders',
   'epoch_starts',
   'market_versions',
   'movements',

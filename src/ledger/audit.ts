@@ -102,8 +102,10 @@ interface OrderRow extends MarketUnitsRow {
   client_order_id: string | null;
 }
 
-const ORDERS = `select id, wallet, market, side, price_ticks, size_steps, filled_steps, closed_sequence,
-  client_order_id, ${UNIT_COLUMNS} from public.orders`;
+const ordersOf = (
+  table: 'live_orders' | 'orders',
+): string => `select id, wallet, market, side, price_ticks, size_steps, filled_steps, closed_sequence,
+  client_order_id, ${UNIT_COLUMNS} from public.${table}`;
 
 const orderOf = (row: OrderRow): AuditedOrder => ({
   id: row.id,
@@ -125,7 +127,7 @@ const ACCOUNTS = `
     union all
     select case side when 'sell' then base else quote end collate "C", wallet, 0, (size_steps - filled_steps)::numeric
       * case side when 'sell' then base_atoms_per_step else price_ticks::numeric * quote_atoms_per_lot end
-    from public.orders where closed_sequence is null) as booked
+    from public.live_orders) as booked
   group by asset, account order by asset`;
 
 interface AccountRow {
@@ -211,14 +213,10 @@ async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
     assets: await lookups<{ symbol: string; scale: number }>('select symbol, scale from public.assets'),
     summary: () => readSummary(lists),
     liveOrders: (by) =>
-      chunks(
-        lists,
-        `${ORDERS} where closed_sequence is null order by ${by === 'id' ? 'id' : 'wallet, id'}`,
-        [],
-        orderOf,
-      ),
+      chunks(lists, `${ordersOf('live_orders')} order by ${by === 'id' ? 'id' : 'wallet, id'}`, [], orderOf),
     accounts: () => chunks(lists, ACCOUNTS, [], accountOf),
-    ordersById: async (ids) => (await lookups<OrderRow>(`${ORDERS} where id = any($1)`, [ids])).map(orderOf),
+    ordersById: async (ids) =>
+      (await lookups<OrderRow>(`${ordersOf('orders')} where id = any($1)`, [ids])).map(orderOf),
     usedNames: () => chunks(lists, USED_NAMES, [], (row: AuditedName) => row),
     usedIdsAfter: (sequence) => chunks(lists, USED_IDS_AFTER, [sequence], usedIdOf),
   };

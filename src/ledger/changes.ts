@@ -8,7 +8,7 @@ import { readCursorText, withCursor } from './cursor.ts';
 import { fillFields, fillsIndex, readFills, walkTrades } from './fills.ts';
 import { firstTradeAfter } from './first-after.ts';
 import { joinedInOneLine, joinedLines, lineOf, rowsOf } from './lines.ts';
-import { LISTED_LINE, LISTED_MEMBERS } from './order-rows.ts';
+import { ENDED_ORDERS, LISTED_LINE, LISTED_MEMBERS, LIVE_ORDERS } from './order-rows.ts';
 import type { Pools } from './pools.ts';
 import { askForTexts, prepared } from './queries.ts';
 import { startOf } from './walk.ts';
@@ -35,18 +35,18 @@ interface ChangesPage {
   readonly orderIds: readonly string[];
 }
 
-const placedSince = (where: string): string =>
-  `(select sequence, ${KIND.placed} as kind, 0::bigint as trade, 0::bigint as key, id, created_at_ms as time_ms from public.orders
-    where ${where} ${startOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
+const placedSince = (orders: string): string =>
+  `(select sequence, ${KIND.placed} as kind, 0::bigint as trade, 0::bigint as key, id, created_at_ms as time_ms from ${orders}
+    ${startOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
 
 /**
  * All orders that one event closed are read, because they have no order in the index. In the event of the place, those
  * after the order with the key are taken.
  */
 const CLOSED_SINCE = `
-  (select closed_sequence, ${KIND.closed}, 0, sequence, id, updated_at_ms from public.orders
+  (select closed_sequence, ${KIND.closed}, 0, sequence, id, updated_at_ms from public.ended_orders
     where reason is not null and closed_sequence > sequence
-      and (closed_sequence > $2 or id > coalesce((select told.id from public.orders as told
+      and (closed_sequence > $2 or id > coalesce((select told.id from public.ended_orders as told
         where told.closed_sequence = $2 and (told.wallet, told.sequence) >= ($1, $7::bigint)
           and (told.wallet, told.sequence) <= ($1, $7::bigint)), ''))
       ${startOf(['wallet'], 'closed_sequence', ['$1'], '$9')} fetch first $3 rows with ties)`;
@@ -73,7 +73,7 @@ const CHANGES = prepared(
       changed as materialized (
         select row_number() over () as place, * from (
           select * from (
-            ${placedSince('closed_sequence is null')} union all ${placedSince('closed_sequence is not null')}
+            ${placedSince(LIVE_ORDERS)} union all ${placedSince(ENDED_ORDERS)}
             union all ${CLOSED_SINCE} union all ${FILLED_SINCE}) as each
           order by sequence, kind, trade, id limit $3) as ordered)
     select ${joinedLines('line', 'place')} from (

@@ -1,5 +1,6 @@
 /** Finds the first row at or after a time by bisection of a key: times never run backwards, so they need no index. */
 
+import { ENDED_ORDERS, LIVE_ORDERS } from './order-rows.ts';
 import type { Ask } from './queries.ts';
 import { endOf, startOf } from './walk.ts';
 
@@ -32,16 +33,13 @@ const FIRST_ACT = bisection('operator_acts', 'sequence', 'sequence', 'time_ms');
 const FIRST_TRADE = bisection('trades', 'trade_id', 'trade_id', 'time_ms');
 
 /**
- * Returns SQL of the first order of a wallet, $2, at or after a time, $1. The orders of a wallet stand in two indexes, of
- * the live and of the closed ones.
+ * Returns SQL of the first order of a wallet, $2, at or after a time, $1. The orders of a wallet stand in two tables, the
+ * live and the ended ones.
  */
 function firstOrder(): string {
   const either = (walk: string): string =>
-    ['null', 'not null']
-      .map(
-        (closed) =>
-          `(select sequence, created_at_ms from public.orders where closed_sequence is ${closed} ${walk} limit 1)`,
-      )
+    [LIVE_ORDERS, ENDED_ORDERS]
+      .map((orders) => `(select sequence, created_at_ms from ${orders} ${walk} limit 1)`)
       .join(' union all ');
   const from = (place: string): string =>
     `(select sequence as key, created_at_ms as value

@@ -202,7 +202,7 @@ class Fold implements OrderVisitor {
     if (placed !== undefined) return placed;
     const earlier = this.#earlier.get(id);
     if (earlier === undefined)
-      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which was never placed`);
+      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which is not live`);
     this.batch.changedOrders.set(id, earlier);
     return earlier;
   }

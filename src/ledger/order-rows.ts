@@ -119,34 +119,76 @@ export const placedInChain = (order: NewOrderRow): string => `${order.placed}\t$
 
 const columnsOf = (names: readonly FieldName[]): string => names.map(columnOf).join(', ');
 
-const CHANGE_ORDERS = `
-  update public.orders
-  set ${CHANGING.map((name) => `${columnOf(name)} = change.${columnOf(name)}`).join(', ')}
-  from unnest($1::text[], ${CHANGING.map((name, at) => `$${at + 2}::${kindOf(name).sql}[]`).join(', ')})
-    as change (id, ${columnsOf(CHANGING)})
-  where orders.id = change.id`;
+/**
+ * SQL of the tables of orders with a condition that holds for all rows of each, and that the indexes of lists have.
+ */
+export const LIVE_ORDERS = 'public.live_orders where closed_sequence is null';
+export const ENDED_ORDERS = 'public.ended_orders where closed_sequence is not null';
 
-/** Returns the statement that changes orders of earlier batches, by their ids; none if there are none. */
+/** Fields of a live order that change. */
+const CHANGING_WHILE_LIVE = CHANGING.filter((name) => name !== 'closedSequence' && name !== 'reason');
+
+/** SQL of changes, each with the id of its order, from an array of each column. */
+const changesOf = (names: readonly FieldName[]): string => `
+  unnest($1::text[], ${names.map((name, at) => `$${at + 2}::${kindOf(name).sql}[]`).join(', ')})
+    as change (id, ${columnsOf(names)})`;
+
+const CHANGE_ORDERS = `
+  update public.live_orders
+  set ${CHANGING_WHILE_LIVE.map((name) => `${columnOf(name)} = change.${columnOf(name)}`).join(', ')}
+  from ${changesOf(CHANGING_WHILE_LIVE)}
+  where live_orders.id = change.id`;
+
+const FIXED_COLUMNS = columnsOf(FIXED);
+
+const END_ORDERS = `
+  with ended as (
+    delete from public.live_orders using ${changesOf(CHANGING)}
+    where live_orders.id = change.id
+    returning ${FIXED_COLUMNS.split(', ')
+      .map((column) => `live_orders.${column}`)
+      .join(', ')}, ${CHANGING.map((name) => `change.${columnOf(name)}`).join(', ')})
+  insert into public.ended_orders (${FIXED_COLUMNS}, ${columnsOf(CHANGING)}) select * from ended`;
+
+function arrayOf(name: (typeof CHANGING)[number], changes: readonly Progress[]): string {
+  const values = changes.map((progress) => (name === 'reason' ? reasonOf(progress) : progress[name]));
+  return kindOf(name).sql === 'text' ? textArray(values as string[]) : numberArray(values as number[]);
+}
+
+/** Returns the statements that change or end live orders of earlier batches, by their ids. */
 export function changeOrders(changed: ReadonlyMap<string, Progress>): Statement[] {
-  if (changed.size === 0) return [];
-  const changes = [...changed.values()];
-  const arrayOf = (name: (typeof CHANGING)[number]): string => {
-    const values = changes.map((progress) => (name === 'reason' ? reasonOf(progress) : progress[name]));
-    return kindOf(name).sql === 'text' ? textArray(values as string[]) : numberArray(values as number[]);
+  const all = [...changed];
+  const statement = (
+    name: string,
+    text: string,
+    columns: readonly (typeof CHANGING)[number][],
+    changes: readonly (readonly [id: string, progress: Progress])[],
+  ): Statement[] => {
+    if (changes.length === 0) return [];
+    const ids = changes.map(([id]) => id);
+    const progress = changes.map(([, one]) => one);
+    return [{ name, text, values: [textArray(ids), ...columns.map((column) => arrayOf(column, progress))] }];
   };
   return [
-    {
-      name: 'change orders',
-      text: CHANGE_ORDERS,
-      values: [textArray([...changed.keys()]), ...CHANGING.map(arrayOf)],
-    },
+    ...statement(
+      'change orders',
+      CHANGE_ORDERS,
+      CHANGING_WHILE_LIVE,
+      all.filter(([, { closedSequence }]) => closedSequence === null),
+    ),
+    ...statement(
+      'end orders',
+      END_ORDERS,
+      CHANGING,
+      all.filter(([, { closedSequence }]) => closedSequence !== null),
+    ),
   ];
 }
 
 const LOADED = ['id', 'sizeSteps', ...CHANGING] as const;
-const LOAD_ORDERS = `select ${columnsOf(LOADED)} from public.orders where id = any($1::text[])`;
+const LOAD_ORDERS = `select ${columnsOf(LOADED)} from public.live_orders where id = any($1::text[])`;
 
-/** Returns the statement that loads the progress of orders of earlier batches, which the events of a batch change. */
+/** Returns the statement that loads the progress of live orders of earlier batches, which the events of a batch change. */
 export const loadOrders = (ids: readonly string[]): Statement[] =>
   ids.length === 0 ? [] : [{ name: 'load orders', text: LOAD_ORDERS, values: [textArray(ids)] }];
 

@@ -9,7 +9,7 @@ import { readCursorText, withCursor } from './cursor.ts';
 import { newestFills, readFills } from './fills.ts';
 import { firstOrderAt } from './first-after.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
-import { LISTED_LINE, LISTED_MEMBERS } from './order-rows.ts';
+import { ENDED_ORDERS, LISTED_LINE, LISTED_MEMBERS, LIVE_ORDERS } from './order-rows.ts';
 import type { Pools } from './pools.ts';
 import { type Ask, askForTexts, askOnce, type PreparedQuery, prepared } from './queries.ts';
 import { storable } from './text.ts';
@@ -64,22 +64,22 @@ function pagesOf(direction: Direction, market?: string): Record<'all' | 'live' |
           ['market', 'wallet'],
           [market, '$1'],
         ];
-  const first = (where: string): string =>
-    `(select ${COLUMNS} from public.orders where ${where}
+  const first = (from: string): string =>
+    `(select ${COLUMNS} from ${from}
       ${walkOf(direction, columns, 'sequence', values, { before: '$2', after: '$5' })} limit $3)`;
   // `offset 0` keeps Postgres from using an index other than that of the ids for the conditions after it.
   const touched = `(select ${COLUMNS} from unnest($4::text[]) as touched (touched_id)
-    cross join lateral (select * from public.orders where id = touched_id offset 0) as found
-    where wallet = $1 ${market === undefined ? '' : `and market = ${market}`} and closed_sequence is null
+    cross join lateral (select * from public.live_orders where id = touched_id offset 0) as found
+    where wallet = $1 ${market === undefined ? '' : `and market = ${market}`}
       and sequence < $2 and sequence > $5)`;
   return {
-    // The first live and closed orders, each from its index: a third index, of all orders, would cost settlement as
-    // much as these two. Each statement has the same parameters, so this page must mention $4, too.
+    // The first live and the first ended orders. Each statement has the same parameters, so this page must mention $4,
+    // too.
     all: `(select * from (
-      ${first('closed_sequence is null and $4::text[] is not null')} union all ${first('closed_sequence is not null')}
+      ${first(`${LIVE_ORDERS} and $4::text[] is not null`)} union all ${first(ENDED_ORDERS)}
       ) as either order by wallet ${direction}, sequence ${direction} limit $3)`,
-    live: `${first('closed_sequence is null and id <> all($4)')} union all ${touched}`,
-    closed: `${first('closed_sequence is not null')} union all ${touched}`,
+    live: `${first(`${LIVE_ORDERS} and id <> all($4)`)} union all ${touched}`,
+    closed: `${first(ENDED_ORDERS)} union all ${touched}`,
   };
 }
 

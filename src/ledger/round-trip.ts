@@ -108,6 +108,11 @@ export const roundTrip = (
 export const numberArray = (values: readonly (number | bigint | null)[]): string =>
   `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 
-/** Formats values of an array parameter, whatever their text. */
-export const textArray = (values: readonly (string | null)[]): string =>
-  `{${values.map((value) => (value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`;
+const quotedText = (value: string | null): string =>
+  value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`;
+
+/** Formats values of an array parameter, whatever their text. Most arrays have ids alone, of which none needs escapes. */
+export function textArray(values: readonly (string | null)[]): string {
+  const isPlain = values.length > 0 && !values.includes(null) && !/["\\]/.test(values.join(''));
+  return isPlain ? `{"${values.join('","')}"}` : `{${values.map(quotedText).join(',')}}`;
+}

@@ -8,7 +8,7 @@ import type { CandleRows } from './candle-rows.ts';
 import type { ChainPart } from './chain.ts';
 import { CopyRows } from './copy.ts';
 import type { FoldedBatch } from './fold.ts';
-import { changeOrders, orderRow } from './order-rows.ts';
+import { changeOrders, type NewOrderRow, orderRow } from './order-rows.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
 import {
   type Columns,
@@ -48,7 +48,7 @@ export function writeBatch(batch: FoldedBatch, first: number, last: EngineEvent)
 
 /** Returns the statements that write the rows of a batch, without its part of the chain. */
 export const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
-  ...copy('orders', ORDERS, orderRows(batch)),
+  ...writeNewOrders(batch),
   ...changeOrders(batch.changedOrders),
   ...copy('trades', TRADES, batch.traded.trades),
   ...writeCandles(batch.traded.candles),
@@ -105,10 +105,37 @@ export const copy = (table: string, columns: Columns, rows: CopyRows): Statement
         },
       ];
 
-function orderRows({ newOrders }: FoldedBatch): CopyRows {
+/** Writes each new order to the table in which the batch leaves it. */
+function writeNewOrders({ newOrders }: FoldedBatch): Statement[] {
+  const live = newOrders.filter(({ progress }) => progress.closedSequence === null);
+  const ended = newOrders.filter(({ progress }) => progress.closedSequence !== null);
+  return [
+    ...copy('live_orders', ORDERS, orderRows(live)),
+    ...copy('ended_orders', ORDERS, orderRows(ended)),
+    ...refuseUsedIds(live, ended),
+  ];
+}
+
+function orderRows(orders: readonly NewOrderRow[]): CopyRows {
   const rows = new CopyRows();
-  for (const order of newOrders) rows.add(orderRow(order));
+  for (const order of orders) rows.add(orderRow(order));
   return rows;
+}
+
+/** Returns the statement that fails if an order has the client order id of another one. */
+function refuseUsedIds(...tables: readonly (readonly NewOrderRow[])[]): Statement[] {
+  const named = tables.map((orders) => orders.filter(({ terms }) => terms.clientOrderId !== null));
+  if (named.every(({ length }) => length === 0)) return [];
+  return [
+    {
+      name: 'refuse used ids',
+      text: 'select public.refuse_used_ids($1, $2, $3, $4)',
+      values: named.flatMap((orders) => [
+        textArray(orders.map(({ terms }) => terms.wallet)),
+        textArray(orders.map(({ terms }) => storable(terms.clientOrderId!))),
+      ]),
+    },
+  ];
 }
 
 const writePending = ({ requested, ended, announced, arrived }: FoldedBatch): Statement[] => [

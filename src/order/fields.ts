@@ -33,7 +33,7 @@ interface OrderField {
   readonly wire?: string;
   /** Member of a request. The schema gives the value of an absent member. */
   readonly request?: z.ZodType;
-  /** Columns of the table `orders`. */
+  /** Columns of the tables of orders. */
   readonly column?: string;
   /** Text of the value in the chain of events, if it is not that of the row. */
   readonly inChain?: 'bits';

@@ -48,7 +48,8 @@ select symbol, number, 1, '{"tick": "1", "step": "1"}' from (values ('ETH/USDC',
 insert into movements (sequence, kind, wallet, asset, amount_atoms, reference, time_ms)
 values (1, 'credited', '${VICTIM}', 'ETH', 1000000, 'in', 1);
 update engine_cursor set epoch = 1, sequence = 1000000;
-insert into orders (id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,
+create temp table placed (like live_orders) on commit drop;
+insert into placed (id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,
   fill_count, status, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base, quote,
   base_atoms_per_step, quote_atoms_per_lot)
 select ${idOf('n')}, '${VICTIM}', 'ETH/USDC', 'sell', 'limit', 'GTC', false, 100, 1000000,
@@ -56,7 +57,9 @@ select ${idOf('n')}, '${VICTIM}', 'ETH/USDC', 'sell', 'limit', 'GTC', false, 100
   case when n <= ${LIVE} then null else 500000 + n end, 'ETH', 'USDC', 1, 1
 from (
   select n, case when n = ${LIVE + CLOSED} then ${EATEN} when n > ${LIVE + CLOSED} then 1000 else 0 end as fills
-  from generate_series(1, ${LIVE + CLOSED + SWEPT}) as n) as placed;
+  from generate_series(1, ${LIVE + CLOSED + SWEPT}) as n) as numbered;
+insert into live_orders select * from placed where closed_sequence is null;
+insert into ended_orders select * from placed where closed_sequence is not null;
 insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
   fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
   quote_atoms_per_lot)
@@ -207,6 +210,13 @@ describe('rows that Postgres reads from a long history', () => {
           });
           expect(rows, status).to.equal(CURSOR_ROWS);
         }
+      });
+
+      it('are none for a client order id that is new', async () => {
+        const rows = await rowsReadBy(async (ledger) => {
+          expect(await ledger.orders.idByClientId(VICTIM, 'new')).to.equal(null);
+        });
+        expect(rows).to.equal(0);
       });
 
       it('are bounded by the fills that a single order shows', async () => {

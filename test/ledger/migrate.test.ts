@@ -53,7 +53,7 @@ describe('migrations', () => {
   it('of a later release that only add are accepted by this release', async () => {
     const databaseUrl = await freshDatabase();
     const added =
-      'alter table orders add column note text; alter table candles add column spread_ticks bigint';
+      'alter table ended_orders add column note text; alter table candles add column spread_ticks bigint';
     await migrate(databaseUrl, {
       folder: release(OURS, { '998_notes': added, '999_more': 'create table more (id int)' }),
     });
@@ -74,7 +74,10 @@ describe('migrations', () => {
 
   it('of a later release that take something away are rejected by name', async () => {
     const databaseUrl = await freshDatabase();
-    const gone = { '998_breaking_notes': 'alter table orders drop column leverage', '999_more': 'select 1' };
+    const gone = {
+      '998_breaking_notes': 'alter table ended_orders drop column leverage cascade',
+      '999_more': 'select 1',
+    };
     const folder = release(OURS, gone);
     await migrate(databaseUrl);
     const names = 'select name from knex_migrations';
@@ -158,10 +161,10 @@ describe('migrations', () => {
     await migrate(databaseUrl);
     const [row] = await query<{ triggers: string[] }>(
       databaseUrl,
-      // 4: of inserts, 16: of updates.
+      // 4: of inserts.
       `select coalesce(array_agg(concat(tgrelid::regclass, ' ', tgname)), '{}') as triggers from pg_trigger
-       where not tgisinternal and (tgtype & 4 > 0 and tgrelid::regclass::text in ('trades', 'movements')
-         or tgtype & 20 > 0 and tgrelid = 'orders'::regclass)`,
+       where not tgisinternal and (tgrelid = 'live_orders'::regclass
+         or tgtype & 4 > 0 and tgrelid::regclass::text in ('ended_orders', 'trades', 'movements'))`,
     );
     expect(row!.triggers).to.deep.equal([]);
   });

@@ -39,8 +39,75 @@ async function rowsListed(databaseUrl: string, sql: string): Promise<number> {
     );
 }
 
+interface Damage {
+  readonly sql: string;
+  readonly seenBy: readonly string[];
+}
+
+/** Damage to the first maker of a table that was not filled. The chain proves the end of an ended one. */
+function damageOf(kind: 'live' | 'ended'): Record<string, Damage> {
+  const table = `${kind}_orders`;
+  const first = `(select id from ${table} join trades on id = maker_order_id
+    where status <> 'filled' order by trade_id limit 1)`;
+  const ofEnd = kind === 'ended' ? ['chain of events'] : [];
+  const changed = (change: string): string => `update ${table} set ${change} where id = ${first}`;
+  return {
+    [`a ${kind} order counts a fill too few`]: {
+      sql: changed('filled_steps = filled_steps - 1'),
+      seenBy: ['fills are trades', ...ofEnd],
+    },
+    [`a ${kind} order counts one fill too many`]: {
+      sql: changed('fill_count = fill_count + 1'),
+      seenBy: ['fills are trades', ...ofEnd],
+    },
+    [`a ${kind} order has another status`]: {
+      sql: changed(`status = '${kind === 'live' ? 'resting' : 'expired'}'`),
+      seenBy: ['statuses follow', ...ofEnd],
+    },
+    [`a ${kind} order has another last change`]: {
+      sql: changed('updated_sequence = updated_sequence - 1'),
+      seenBy: ['statuses follow', ...ofEnd],
+    },
+    [`a ${kind} order is gone`]: {
+      sql: `delete from ${table} where id = ${first}`,
+      seenBy: ['trades fit their orders', 'no row is missing', 'chain of events'],
+    },
+    [`a ${kind} order is of another wallet`]: {
+      sql: changed(`wallet = 'nobody'`),
+      seenBy: ['trades fit their orders', 'chain of events'],
+    },
+    [`a ${kind} order has another price`]: {
+      sql: changed('price_ticks = price_ticks + 1'),
+      seenBy: ['trades fit their orders', 'orders fit ids and markets', 'chain of events'],
+    },
+  };
+}
+
 /** Manual changes with the triggers off, and the checks that must detect them. */
-const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
+const DAMAGE: Readonly<Record<string, Damage>> = {
+  ...damageOf('live'),
+  ...damageOf('ended'),
+  'a live order has ended, too': {
+    sql: `insert into ended_orders select * from (select (jsonb_populate_record(live_orders,
+        '{"status": "cancelled", "closed_sequence": 800}')).* from live_orders limit 1) as one`,
+    seenBy: [
+      'orders are in one table',
+      'statuses follow',
+      'no row is missing',
+      'chain of events',
+      'times rise with events',
+    ],
+  },
+  'a live order has the client order id of an ended one': {
+    sql: `update live_orders set (wallet, client_order_id) = (select wallet, client_order_id from ended_orders
+        where client_order_id is not null limit 1) where id = (select min(id) from live_orders)`,
+    seenBy: ['orders are in one table', 'chain of events'],
+  },
+  'an order ended for another reason': {
+    sql: `update ended_orders set reason = 'cancel_after'
+      where id = (select min(id) from ended_orders where status = 'cancelled')`,
+    seenBy: ['chain of events'],
+  },
   'a deposit is of another account': {
     sql: `update movements set wallet = 'nobody' where sequence = (select min(sequence) from movements)`,
     seenBy: ['no account is overdrawn', 'chain of events'],
@@ -58,36 +125,15 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
     sql: `update trades set notional_atoms = notional_atoms + 1 where trade_id = (select min(trade_id) from trades)`,
     seenBy: ['amounts are price and size', 'candles are their trades', 'chain of events'],
   },
-  'an order counts a fill that no trade made': {
-    sql: `update orders set filled_steps = filled_steps - 1
-      where id = (select taker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['fills are trades', 'chain of events'],
-  },
-  'an order counts one fill too many': {
-    sql: `update orders set fill_count = fill_count + 1
-      where id = (select maker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['fills are trades'],
-  },
-  'an order ended for another reason': {
-    sql: `update orders set reason = 'cancel_after' where id = (select min(id) from orders where status = 'cancelled')`,
-    seenBy: ['chain of events'],
-  },
   'a trade is gone': {
     sql: 'delete from trades where trade_id = (select max(trade_id) from trades)',
-    seenBy: ['candles are their trades', 'fills are trades', 'no row is missing', 'chain of events'],
-  },
-  'an order is gone': {
-    sql: 'delete from orders where id = (select maker_order_id from trades order by trade_id limit 1)',
-    seenBy: ['trades fit their orders', 'no row is missing', 'chain of events'],
-  },
-  'a trade names the wrong wallet': {
-    sql: `update orders set wallet = 'nobody' where id = (select maker_order_id from trades limit 1)`,
-    seenBy: ['trades fit their orders', 'chain of events'],
-  },
-  'a trade was made at another price': {
-    sql: `update orders set price_ticks = price_ticks + 1
-      where id = (select maker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['trades fit their orders', 'orders fit ids and markets', 'chain of events'],
+    seenBy: [
+      'candles are their trades',
+      'fills are trades',
+      'statuses follow',
+      'no row is missing',
+      'chain of events',
+    ],
   },
   'a candle is too high': {
     sql: 'update candles set high_ticks = high_ticks + 1 where open_ms = (select max(open_ms) from candles)',
@@ -134,7 +180,7 @@ describe('ledger check', () => {
   before(async () => {
     databaseUrl = await freshLedgerDatabase();
     ledger = openLedger({ databaseUrl });
-    await ledger.settlement.settle(seededEvents(7).next(800));
+    await ledger.settlement.settle(seededEvents(1).next(800));
   });
 
   after(() => ledger.close());
@@ -188,8 +234,8 @@ describe('ledger check', () => {
       databaseUrl,
       `set session_replication_role = replica;
       update trades set base = base || 'x', base_atoms = base_atoms + 1 where trade_id = (select max(trade_id) from trades);
-      update orders set fill_count = fill_count + 1, updated_sequence = updated_sequence + 1, base = base || 'x'
-      where id = (select max(maker_order_id) from trades)`,
+      update ended_orders set fill_count = fill_count + 1, updated_sequence = updated_sequence + 1, base = base || 'x'
+      where id = (select max(maker_order_id) from trades join ended_orders on id = maker_order_id)`,
     );
     await count();
     await restore();
@@ -328,8 +374,8 @@ describe('ledger check', () => {
     });
     const [order] = await query<{ id: string; filled_steps: string }>(
       changedUrl,
-      `update orders set leverage = coalesce(leverage, 0) + 1
-       where id = (select id from orders where id in (${touched.map((id) => `'${id}'`)}) limit 1)
+      `update live_orders set leverage = coalesce(leverage, 0) + 1
+       where id = (select id from live_orders where id in (${touched.map((id) => `'${id}'`)}) limit 1)
        returning id, filled_steps`,
     );
     for (const following of [later, []]) {

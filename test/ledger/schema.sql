@@ -126,6 +126,40 @@ create table daily_balances (
   constraint daily_balances_pkey PRIMARY KEY (end_ms, account, asset)
 );
 
+create table ended_orders (
+  id text collate "C" not null,
+  wallet text collate "C" not null,
+  market text collate "C" not null,
+  side text not null,
+  type text not null,
+  time_in_force text not null,
+  post_only boolean not null,
+  leverage double precision,
+  price_ticks bigint,
+  size_steps bigint not null,
+  filled_steps bigint not null,
+  status text not null,
+  reject_reason text,
+  client_order_id text collate "C",
+  created_at_ms bigint not null,
+  updated_at_ms bigint not null,
+  sequence bigint not null,
+  updated_sequence bigint not null,
+  closed_sequence bigint,
+  base text not null,
+  quote text not null,
+  base_atoms_per_step bigint not null,
+  quote_atoms_per_lot bigint not null,
+  fill_count bigint default 0 not null,
+  reason text,
+  constraint ended_orders_check CHECK (filled_steps >= 0 AND filled_steps <= size_steps),
+  constraint ended_orders_closed_sequence_check CHECK (closed_sequence IS NOT NULL),
+  constraint ended_orders_pkey PRIMARY KEY (id),
+  constraint ended_orders_side_check CHECK (side = ANY (ARRAY['buy'::text, 'sell'::text])),
+  constraint ended_orders_status_check CHECK (status <> ALL (ARRAY['open'::text, 'resting'::text, 'partially_filled'::text])),
+  constraint ended_orders_type_check CHECK (type = ANY (ARRAY['limit'::text, 'market'::text]))
+);
+
 create table engine_copies (
   shard smallint default 0 not null,
   server text collate "C" not null,
@@ -181,6 +215,41 @@ create table holds (
   held_at_ms bigint not null,
   constraint holds_pkey PRIMARY KEY (wallet)
 );
+
+create table live_orders (
+  id text collate "C" not null,
+  wallet text collate "C" not null,
+  market text collate "C" not null,
+  side text not null,
+  type text not null,
+  time_in_force text not null,
+  post_only boolean not null,
+  leverage double precision,
+  price_ticks bigint,
+  size_steps bigint not null,
+  filled_steps bigint not null,
+  status text not null,
+  reject_reason text,
+  client_order_id text collate "C",
+  created_at_ms bigint not null,
+  updated_at_ms bigint not null,
+  sequence bigint not null,
+  updated_sequence bigint not null,
+  closed_sequence bigint,
+  base text not null,
+  quote text not null,
+  base_atoms_per_step bigint not null,
+  quote_atoms_per_lot bigint not null,
+  fill_count bigint default 0 not null,
+  reason text,
+  constraint live_orders_check CHECK (filled_steps >= 0 AND filled_steps <= size_steps),
+  constraint live_orders_check1 CHECK (reject_reason IS NULL AND reason IS NULL),
+  constraint live_orders_closed_sequence_check CHECK (closed_sequence IS NULL),
+  constraint live_orders_pkey PRIMARY KEY (id),
+  constraint live_orders_side_check CHECK (side = ANY (ARRAY['buy'::text, 'sell'::text])),
+  constraint live_orders_status_check CHECK (status = ANY (ARRAY['open'::text, 'resting'::text, 'partially_filled'::text])),
+  constraint live_orders_type_check CHECK (type = ANY (ARRAY['limit'::text, 'market'::text]))
+) with (fillfactor=50);
 
 create table market_versions (
   market text collate "C" not null,
@@ -251,39 +320,6 @@ create table operator_keys (
   constraint operator_keys_digest_key UNIQUE (digest),
   constraint operator_keys_pkey PRIMARY KEY (name)
 );
-
-create table orders (
-  id text collate "C" not null,
-  wallet text collate "C" not null,
-  market text collate "C" not null,
-  side text not null,
-  type text not null,
-  time_in_force text not null,
-  post_only boolean not null,
-  leverage double precision,
-  price_ticks bigint,
-  size_steps bigint not null,
-  filled_steps bigint not null,
-  status text not null,
-  reject_reason text,
-  client_order_id text collate "C",
-  created_at_ms bigint not null,
-  updated_at_ms bigint not null,
-  sequence bigint not null,
-  updated_sequence bigint not null,
-  closed_sequence bigint,
-  base text not null,
-  quote text not null,
-  base_atoms_per_step bigint not null,
-  quote_atoms_per_lot bigint not null,
-  fill_count bigint default 0 not null,
-  reason text,
-  constraint orders_check CHECK (filled_steps >= 0 AND filled_steps <= size_steps),
-  constraint orders_check1 CHECK ((closed_sequence IS NULL) = (status = ANY (ARRAY['open'::text, 'resting'::text, 'partially_filled'::text]))),
-  constraint orders_pkey PRIMARY KEY (id),
-  constraint orders_side_check CHECK (side = ANY (ARRAY['buy'::text, 'sell'::text])),
-  constraint orders_type_check CHECK (type = ANY (ARRAY['limit'::text, 'market'::text]))
-) with (fillfactor=80);
 
 create table pending_withdrawals (
   reference text collate "C" not null,
@@ -442,30 +478,85 @@ UNION ALL
     (('adopt-'::text || adopted.sequence) COLLATE "C") AS reference,
     adopted.time_ms
    FROM adopted_balances adopted;
+create view orders as
+ SELECT live_orders.id,
+    live_orders.wallet,
+    live_orders.market,
+    live_orders.side,
+    live_orders.type,
+    live_orders.time_in_force,
+    live_orders.post_only,
+    live_orders.leverage,
+    live_orders.price_ticks,
+    live_orders.size_steps,
+    live_orders.filled_steps,
+    live_orders.status,
+    live_orders.reject_reason,
+    live_orders.client_order_id,
+    live_orders.created_at_ms,
+    live_orders.updated_at_ms,
+    live_orders.sequence,
+    live_orders.updated_sequence,
+    live_orders.closed_sequence,
+    live_orders.base,
+    live_orders.quote,
+    live_orders.base_atoms_per_step,
+    live_orders.quote_atoms_per_lot,
+    live_orders.fill_count,
+    live_orders.reason
+   FROM live_orders
+UNION ALL
+ SELECT ended_orders.id,
+    ended_orders.wallet,
+    ended_orders.market,
+    ended_orders.side,
+    ended_orders.type,
+    ended_orders.time_in_force,
+    ended_orders.post_only,
+    ended_orders.leverage,
+    ended_orders.price_ticks,
+    ended_orders.size_steps,
+    ended_orders.filled_steps,
+    ended_orders.status,
+    ended_orders.reject_reason,
+    ended_orders.client_order_id,
+    ended_orders.created_at_ms,
+    ended_orders.updated_at_ms,
+    ended_orders.sequence,
+    ended_orders.updated_sequence,
+    ended_orders.closed_sequence,
+    ended_orders.base,
+    ended_orders.quote,
+    ended_orders.base_atoms_per_step,
+    ended_orders.quote_atoms_per_lot,
+    ended_orders.fill_count,
+    ended_orders.reason
+   FROM ended_orders;
 
 CREATE INDEX adopted_balances_of_event ON public.adopted_balances USING btree (sequence, line);
+CREATE INDEX ended_orders_by_time ON public.ended_orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
+CREATE INDEX ended_orders_ended ON public.ended_orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
+CREATE INDEX ended_orders_newest ON public.ended_orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX ended_orders_of_market ON public.ended_orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX live_orders_newest ON public.live_orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
+CREATE INDEX live_orders_of_market ON public.live_orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
 CREATE INDEX movements_owed ON public.movements USING btree (sequence) WHERE (owed_atoms <> 0);
 CREATE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
 CREATE INDEX movements_steps ON public.movements USING btree (kind, sequence) WHERE (kind = ANY (ARRAY['requested'::text, 'confirmed'::text, 'returned'::text]));
 CREATE INDEX operator_acts_listings ON public.operator_acts USING btree (sequence) WHERE (name = 'asset list'::text);
 CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, sequence) WHERE (wallet IS NOT NULL);
-CREATE INDEX orders_by_time ON public.orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
-CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
-CREATE INDEX orders_closed_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
-CREATE INDEX orders_ended ON public.orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
-CREATE INDEX orders_live_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
-CREATE INDEX orders_live_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX setting_changes_takes ON public.setting_changes USING btree (sequence) WHERE (kind = ANY (ARRAY['withdrawal_taken'::text, 'withdrawal_released'::text]));
 CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
 CREATE INDEX trades_of_event ON public.trades USING btree (sequence, trade_id);
 CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
+CREATE UNIQUE INDEX ended_orders_client_order_id ON public.ended_orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
+CREATE UNIQUE INDEX live_orders_client_order_id ON public.live_orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 CREATE UNIQUE INDEX movements_deposit_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['credited'::text, 'dropped'::text]));
 CREATE UNIQUE INDEX movements_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['confirmed'::text, 'returned'::text]));
 CREATE UNIQUE INDEX movements_withdrawals ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['debited'::text, 'requested'::text]));
-CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
@@ -473,6 +564,27 @@ CREATE OR REPLACE FUNCTION public.refuse_change()
 AS $function$
 begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_used_ids(live_wallets text[], live_ids text[], ended_wallets text[], ended_ids text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  used record;
+begin
+  select live.wallet, live.id into used from unnest(live_wallets, live_ids) as live (wallet, id)
+  where exists (select from public.ended_orders
+    where ended_orders.wallet = live.wallet and client_order_id = live.id)
+  union all
+  select ended.wallet, ended.id from unnest(ended_wallets, ended_ids) as ended (wallet, id)
+  where exists (select from public.live_orders
+    where live_orders.wallet = ended.wallet and client_order_id = ended.id)
+  limit 1;
+  if found then
+    raise exception 'two orders of % have the client order id %', used.wallet, used.id
+      using errcode = 'unique_violation';
+  end if;
 end $function$;
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -483,6 +595,7 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_heads FO
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_links FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closing_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ended_orders FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON epoch_starts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON market_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -551,12 +664,14 @@ comment on table chain_links is 'The checksum of the rows of each event, those o
 comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
 comment on table closings is 'Months (UTC) that were closed.';
 comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';
+comment on table ended_orders is 'Each order that ended, as it ended.';
 comment on table engine_copies is 'Servers of an engine that has copies; one row for each engine.';
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
 comment on table engine_lists is 'The versions that engine_copies had. A server with another one shows that Postgres was put back.';
 comment on table epoch_starts is 'The first event of each epoch. An engine that lost events gives their sequences again.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
+comment on table live_orders is 'The live orders, and nothing else.';
 comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
 comment on table operator_acts is 'Each change that an operator made, by its event.';
@@ -567,3 +682,4 @@ comment on table reconciliations is 'Results of `ledger reconcile`; the books he
 comment on table setting_changes is 'Each change of a hold, of a take, of accepted or required terms, of an asset and of the pause.';
 comment on table taken_withdrawals is 'Pending withdrawals that somebody pays.';
 comment on view ledger_entries is 'Entry id: engine event and line in it. The lines of a transaction sum to 0 in each asset.';
+comment on view orders is 'Each order ever recorded, with its present or final state.';

@@ -29,7 +29,8 @@ describe('a seeded ledger', () => {
     expect(plans.length).to.be.above(15);
     for (const { name, scans } of plans) {
       const tables = scans.map((scan) => scan.split(' ')[0]);
-      for (const table of ['orders', 'trades', 'candles']) expect(tables, name).not.to.include(table);
+      for (const table of ['live_orders', 'ended_orders', 'trades', 'candles'])
+        expect(tables, name).not.to.include(table);
     }
   });
 });

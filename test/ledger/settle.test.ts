@@ -159,7 +159,7 @@ describe('settle', () => {
       'another epoch at the cursor': () => [{ ...events[19]!, epoch: 99 }, ...events.slice(20)],
       'an epoch that goes back': () => [{ ...events[20]!, epoch: 0 }, ...events.slice(21)],
       'the same event twice': () => [events[20]!, events[20]!],
-      'an order that was never placed': () => [
+      'the end of an order that is not live': () => [
         {
           ...pick(events[20]!),
           kind: 'orders_closed',
@@ -204,6 +204,75 @@ describe('settle', () => {
       const { ledger } = await freshLedger();
       expect(await refusal(ledger.settlement.settle(events.slice(1)))).to.be.instanceOf(LedgerDiverged);
     });
+  });
+
+  it('rejects a client order id that another order has, live or ended, in the batch or before', async () => {
+    const { ledger, databaseUrl } = await freshLedger();
+    const events = seededEvents(2).next(400);
+    await ledger.settlement.settle(events);
+    const { sequence, epoch, timeMs } = events.at(-1)!;
+    const orders = events.filter((event) => event.kind === 'order_placed');
+    const firstOf = async (table: string) => {
+      const [row] = await query<{ id: string }>(
+        databaseUrl,
+        `select id from ${table} where client_order_id is not null limit 1`,
+      );
+      return orders.find(({ order }) => order.id === row!.id)!;
+    };
+    const live = await firstOf('live_orders');
+    const ended = await firstOf('ended_orders');
+    const unused = { ...live, order: { ...live.order, clientOrderId: 'unused' } };
+    /** The same order as a new one, which rests or is refused. */
+    const anew = (event: typeof live, status: 'resting' | 'rejected', place = 1): EngineEvent => ({
+      kind: 'order_placed',
+      epoch,
+      timeMs,
+      sequence: sequence + place,
+      digest: { hex: `new ${place}` },
+      order: { ...event.order, id: `new ${place}`, sequence: sequence + place },
+      status,
+      filledSteps: 0n,
+      trades: [],
+      expired: [],
+      reason: status === 'rejected' ? 'FOK_NOT_FILLED' : null,
+    });
+    const batches: Record<string, readonly EngineEvent[]> = {
+      'live as a live one': [anew(live, 'resting')],
+      'live as an ended one': [anew(ended, 'resting')],
+      'ended as a live one': [anew(live, 'rejected')],
+      'ended as an ended one': [anew(ended, 'rejected')],
+      'live and ended of one batch': [anew(unused, 'rejected'), anew(unused, 'resting', 2)],
+    };
+    const before = await contents(databaseUrl);
+    for (const [name, batch] of Object.entries(batches)) {
+      const error = await refusal(ledger.settlement.settle(batch));
+      expect(error, name).to.be.instanceOf(LedgerDiverged);
+      expect((error as Error).message, name).to.match(/client.order.id/);
+      expect(await contents(databaseUrl), name).to.deep.equal(before);
+    }
+    await ledger.settlement.settle([anew(unused, 'rejected')]);
+  });
+
+  it('keeps live orders alone in their table, and writes each ended one once', async () => {
+    const { ledger, databaseUrl } = await freshLedger();
+    const events = seededEvents(3).next(2_000);
+    await query(
+      databaseUrl,
+      `create table written (id text); create function note() returns trigger language plpgsql as $$
+       begin insert into public.written values (new.id); return null; end $$;
+       create trigger note after insert on live_orders for each row execute function note()`,
+    );
+    await ledger.settlement.settle(events);
+    const counted = async (): Promise<unknown> =>
+      query(
+        databaseUrl,
+        `select (select count(*) from live_orders) as live, (select count(*) from written) as written,
+         (select count(*) from live_orders join ended_orders using (id)) as both`,
+      );
+    const [all] = (await counted()) as { live: string; written: string; both: string }[];
+    // One batch has the whole life of each ended order.
+    expect(all).to.include({ written: all!.live, both: '0' });
+    expect(Number(all!.live)).to.be.above(0);
   });
 
   it('writes nothing of a batch that fails at any of its tables', async () => {
@@ -277,13 +346,13 @@ describe('settle', () => {
   it('rejects every change of append-only tables', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     await ledger.settlement.settle(seededEvents(3).next(300));
-    for (const table of ['trades', 'movements']) {
+    for (const table of ['ended_orders', 'trades', 'movements']) {
       for (const change of [
         `update ${table} set sequence = 1`,
         `update ${table} set sequence = 1 where false`,
         `delete from ${table}`,
         `truncate ${table}`,
-        `truncate orders, ${table}`,
+        `truncate live_orders, ${table}`,
       ]) {
         const error = await refusal(query(databaseUrl, change));
         expect(error, change).to.have.property('code', '23001');

@@ -55,7 +55,7 @@ const seedSql = ({
     case n % 2 when 0 then 'ETH' else 'USDC' end, ${ATOMS_EACH}, 'seed ' || n, time_ms
   from seeded where n <= ${wallets * 2};
 
-  insert into orders (id, wallet, market, side, type, time_in_force, post_only, leverage, price_ticks, size_steps,
+  insert into live_orders (id, wallet, market, side, type, time_in_force, post_only, leverage, price_ticks, size_steps,
     filled_steps, status, client_order_id, created_at_ms, updated_at_ms, sequence, updated_sequence, base, quote,
     base_atoms_per_step, quote_atoms_per_lot)
   select concat(lpad(to_hex(${number} * 2 + case side when 'sell' then 1 else 0 end), 4, '0'),

@@ -60,11 +60,12 @@ export const FOREIGN_CHECK: LedgerQuery = {
       and prolang in (select oid from pg_language where lanname <> all (array['internal', 'c', 'sql']))
     union all
     -- A view reads with the rights of its owner, and fails at a table of another one.
-    select 'owner of table ' || relname, pg_get_userbyid(viewing.owner), pg_get_userbyid(relowner)
-    from pg_class
-    cross join (select relowner as owner from pg_class where oid = to_regclass('public.ledger_entries')) as viewing
-    where relnamespace = 'public'::regnamespace and relname in ('trades', 'movements', 'adopted_balances')
-      and relowner <> viewing.owner
+    select 'owner of table ' || relation, pg_get_userbyid(viewing.relowner), pg_get_userbyid(own.relowner)
+    from (values ('ledger_entries', 'trades'), ('ledger_entries', 'movements'), ('ledger_entries', 'adopted_balances'),
+      ('orders', 'live_orders'), ('orders', 'ended_orders')) as reading (view, relation)
+    join pg_class as own on own.oid = to_regclass('public.' || relation)
+    join pg_class as viewing on viewing.oid = to_regclass('public.' || view)
+    where own.relowner <> viewing.relowner
     union all
     select 'setting ' || name, boot_val, reset_val from pg_settings
     where name in ${settings} and name not like '%libraries' and reset_val <> boot_val

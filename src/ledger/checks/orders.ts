@@ -30,6 +30,20 @@ const LISTED = `(
 
 export const ORDER_CHECKS: readonly LedgerQuery[] = [
   {
+    name: 'orders are in one table',
+    meaning: 'no order is both live and ended, and no live order has the client order id of an ended one',
+    proof:
+      'rows of one snapshot; constraints of the release, by which each table has live or ended orders alone',
+    sql: `
+      select 'order ' || live.id as subject, 'no other order of its id or client order id' as expected,
+        concat('ended order ', ended.id) as found
+      from public.live_orders as live join public.ended_orders as ended on ended.id = live.id
+      union all
+      select 'order ' || live.id, 'no other order of its id or client order id', concat('ended order ', ended.id)
+      from public.live_orders as live join public.ended_orders as ended on ended.wallet = live.wallet
+        and ended.client_order_id = live.client_order_id and ended.id <> live.id`,
+  },
+  {
     name: 'fills are trades',
     meaning: 'the filled size of each order is the sum of its trades, and its fill count their number',
     proof: 'trades of one snapshot',

@@ -208,7 +208,7 @@ const SHAPES: Readonly<Record<OrderKind, (index: number) => Shape>> = {
 
 /** An id that the filter cannot rule out is sent as checked, as if Postgres had been asked for it. */
 async function placeOne(shape: Shape): Promise<{ id: string; wallet: string }> {
-  const clientOrderId = `bench-${(serial++).toString().padStart(ID_LENGTH - 6, '0')}`;
+  const clientOrderId = `drive-${(serial++).toString().padStart(ID_LENGTH - 6, '0')}`;
   const { wallet } = shape;
   const request: OrderRequest = {
     market: SYMBOL,

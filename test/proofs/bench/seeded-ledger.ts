@@ -133,7 +133,7 @@ function openingEvents(timeMs: number, wallets: number): EngineEvent[] {
 async function takeIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
-     where indrelid in ('orders'::regclass, 'trades'::regclass) and not indisprimary`,
+     where indrelid in ('ended_orders'::regclass, 'trades'::regclass) and not indisprimary`,
   );
   for (const { name } of rows) await client.query(`drop index ${name}`);
   return rows.map(({ definition }) => definition);
@@ -185,7 +185,7 @@ const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only,
 
 const roundsSql = (from: number, to: number, place: Place): string => `
   create temp table round as ${drawn(from, to, place)};
-  create temp table placed (like orders);
+  create temp table placed (like live_orders);
   insert into placed (${ORDER_COLUMNS})
     select ${ORDER_ID('side', 'before + 1')}, ${WALLET('maker')}, market, side, 'limit', 'GTC', false, price_ticks,
       case status when 'filled' then 3 else 4 end * steps, 3 * steps, 3, status, 'maker-' || n, time_ms,
@@ -199,7 +199,8 @@ const roundsSql = (from: number, to: number, place: Place): string => `
       price_ticks, steps, steps, 1, 'filled', 'taker-' || n || '-' || k, time_ms + 10 * k, time_ms + 10 * k,
       before + 1 + k, before + 1 + k, before + 1 + k, base, 'USDC', base_atoms_per_step, quote_atoms_per_lot
     from round cross join generate_series(1, ${TRADES_A_ROUND}) as k;
-  insert into orders (${ORDER_COLUMNS}) select ${ORDER_COLUMNS} from placed;
+  insert into live_orders select * from placed where closed_sequence is null;
+  insert into ended_orders select * from placed where closed_sequence is not null;
   insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
     fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
     quote_atoms_per_lot)

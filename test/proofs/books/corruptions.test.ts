@@ -427,7 +427,11 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
   it('reports an unreadable value and names its row', async () => {
     const of = `where symbol = 'ETH/USDC'`;
     const damages: readonly (readonly [table: string, sql: string, named: RegExp])[] = [
-      ['orders', `update orders set price_ticks = null where client_order_id = 'live'`, /order [0-9a-f]{34}/],
+      [
+        'live_orders',
+        `update live_orders set price_ticks = null where client_order_id = 'live'`,
+        /order [0-9a-f]{34}/,
+      ],
       ['markets', `update markets set record = record - 'base' ${of}`, /market ETH\/USDC/],
       ['markets', `update markets set record = record - 'quoteAtomsPerLot' ${of}`, /market record .*ETH/],
     ];

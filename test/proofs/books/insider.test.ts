@@ -22,7 +22,7 @@ const LINKED_ANEW = `do $$ declare one public.reconciliations; link_before bytea
     update reconciliations set link = ${RECONCILIATION_LINK} where id = one.id returning link into link_before;
   end loop; end $$`;
 const FIRST = '(select min(sequence) from movements)';
-const CANCELLED = `(select id from orders where status = 'cancelled' order by id limit 1)`;
+const CANCELLED = `(select id from ended_orders where status = 'cancelled' order by id limit 1)`;
 const TWO_TRADES = `(select array_agg(trade_id order by trade_id) from (
   select trade_id from trades where fee_atoms > 1000000 order by trade_id limit 2) as two)`;
 const FILTER = `${PREFIX}claim-filter`;
@@ -57,8 +57,10 @@ const REDATED = [
   ['holds', 'held_at_ms'],
   ['wallet_terms', 'accepted_at_ms'],
   ['taken_withdrawals', 'taken_at_ms'],
-  ['orders', 'created_at_ms'],
-  ['orders', 'updated_at_ms'],
+  ['live_orders', 'created_at_ms'],
+  ['live_orders', 'updated_at_ms'],
+  ['ended_orders', 'created_at_ms'],
+  ['ended_orders', 'updated_at_ms'],
   ['engine_cursor', 'event_time_ms'],
 ]
   .map(([table, column]) => `update ${table} set ${column} = ${column} - ${DAY_MS};`)
@@ -77,7 +79,13 @@ interface Corruption {
 }
 
 const orderChange = (change: string, named = /event \d+/): Corruption => ({
-  sql: `update orders set ${change} where id = ${CANCELLED}`,
+  sql: `update ended_orders set ${change} where id = ${CANCELLED}`,
+  named,
+});
+
+/** A change of the live order with a client order id. */
+const liveChange = (change: string, named = /event \d+/): Corruption => ({
+  sql: `update live_orders set ${change} where client_order_id = 'live'`,
   named,
 });
 
@@ -163,8 +171,36 @@ const HISTORY: Readonly<Record<string, Corruption>> = {
   'another end of a cancelled order': orderChange('updated_at_ms = updated_at_ms + 1'),
   'another client order id of a cancelled order': orderChange(`client_order_id = 'another'`),
   'another type of a filled order': {
-    sql: `update orders set type = 'market' where id = (select min(taker_order_id) from trades)`,
+    sql: `update ended_orders set type = 'market' where id = (select min(taker_order_id) from trades)`,
     named: /event \d+/,
+  },
+  'another time in force of a live order': liveChange(`time_in_force = 'FOK'`),
+  'post-only of a live order': liveChange('post_only = not post_only'),
+  'another leverage of a live order': liveChange('leverage = 3'),
+  'another size of a live order': liveChange('size_steps = size_steps + 1'),
+  'another last change of a live order': liveChange(
+    'updated_at_ms = updated_at_ms + 1',
+    /order .* updated_at_ms/,
+  ),
+  'another client order id of a live order': liveChange(`client_order_id = 'another'`),
+  'a live order that ended': {
+    sql: `insert into ended_orders select (jsonb_populate_record(live_orders, jsonb_build_object('status', 'cancelled',
+        'reason', 'user_cancelled', 'closed_sequence', updated_sequence))).* from live_orders
+        where client_order_id = 'live';
+      delete from live_orders where client_order_id = 'live'`,
+    named: /order [0-9a-f]{34}|event \d+/,
+  },
+  'a cancelled order that lives': {
+    sql: `insert into live_orders select (jsonb_populate_record(ended_orders,
+        '{"status": "resting", "reason": null, "closed_sequence": null}')).* from ended_orders where id = ${CANCELLED};
+      delete from ended_orders where id = ${CANCELLED}`,
+    named: /event \d+/,
+  },
+  'a live order that ended, too': {
+    sql: `insert into ended_orders select (jsonb_populate_record(live_orders, jsonb_build_object('status', 'cancelled',
+        'reason', 'user_cancelled', 'closed_sequence', updated_sequence))).* from live_orders
+        where client_order_id = 'live'`,
+    named: /orders are in one table/,
   },
   'another time of a hold': {
     sql: 'update holds set held_at_ms = held_at_ms - 1',
@@ -177,7 +213,8 @@ const HISTORY: Readonly<Record<string, Corruption>> = {
   'a lower fee': { sql: feeOf(1, -500), named: /trade \d+/ },
   'a maker who never placed an order': {
     sql: `update trades set maker_wallet = '${HELD}' where maker_wallet = '${MAKER}';
-      update orders set wallet = '${HELD}' where id in (select maker_order_id from trades)`,
+      update live_orders set wallet = '${HELD}' where id in (select maker_order_id from trades);
+      update ended_orders set wallet = '${HELD}' where id in (select maker_order_id from trades)`,
     named: /event \d+/,
   },
 };
@@ -304,10 +341,28 @@ const GUARDS: Readonly<Record<string, Corruption>> = {
     back: 'drop rule mine on ledger_entries',
     named: /rule mine on ledger_entries/,
   },
-  'a trigger of their own on orders': {
-    sql: 'create trigger mine before update on orders for each row execute function refuse_change()',
-    back: 'drop trigger mine on orders',
-    named: /trigger mine on orders/,
+  'a trigger of their own on live orders': {
+    sql: 'create trigger mine before update on live_orders for each row execute function refuse_change()',
+    back: 'drop trigger mine on live_orders',
+    named: /trigger mine on live_orders/,
+  },
+  'ended orders that may change': {
+    sql: 'drop trigger append_only on ended_orders',
+    back: `create trigger append_only before update or delete or truncate on ended_orders
+      for each statement execute function refuse_change()`,
+    named: /append_only on ended_orders/,
+  },
+  'a view of orders that leaves out one': {
+    sql: `do $$ begin execute 'create or replace view orders as select * from ('
+      || rtrim(pg_get_viewdef('orders'::regclass), ';') || ') as mine where id <> ''' || ${CANCELLED} || ''''; end $$`,
+    back: viewOf('orders'),
+    named: /view orders/,
+  },
+  'refuse_used_ids() that lets everything through': {
+    sql: `create or replace function refuse_used_ids(live_wallets text[], live_ids text[], ended_wallets text[],
+      ended_ids text[]) returns void language plpgsql as 'begin end'`,
+    back: definitionOf('refuse_used_ids(text[], text[], text[], text[])'),
+    named: /function refuse_used_ids/,
   },
   'a rule of their own on holds': {
     sql: 'create rule mine as on delete to holds do instead nothing',
@@ -320,10 +375,10 @@ const GUARDS: Readonly<Record<string, Corruption>> = {
     named: /append_only on trades/,
   },
   'a unique index that is gone': {
-    sql: 'drop index orders_client_order_id',
-    back: `create unique index orders_client_order_id on orders (wallet, client_order_id)
+    sql: 'drop index ended_orders_client_order_id',
+    back: `create unique index ended_orders_client_order_id on ended_orders (wallet, client_order_id)
       where client_order_id is not null`,
-    named: /index orders_client_order_id/,
+    named: /index ended_orders_client_order_id/,
   },
   'a key that is gone': {
     sql: 'alter table movements drop constraint movements_kind_reference_key',
@@ -452,9 +507,9 @@ const FOREIGN: Readonly<Record<string, Corruption>> = {
     named: /owner of table trades/,
   },
   'another owner of a table that no view reads': {
-    sql: 'alter table orders owner to redbook_api',
-    back: 'alter table orders owner to redbook_owner',
-    named: /owner of table orders/,
+    sql: 'alter table backups owner to redbook_api',
+    back: 'alter table backups owner to redbook_owner',
+    named: /owner of table backups/,
   },
 };
 

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openLedger } from '../../../src/ledger/index.ts';
-import { contents, query } from '../../ledger/tables.ts';
+import { contents, query, WRITTEN_TABLES } from '../../ledger/tables.ts';
 import { program } from '../../support/program.ts';
 import { random, runSeed } from '../../support/seed.ts';
 import { seededEvents } from '../../support/seeded-events.ts';
@@ -85,6 +85,53 @@ describe('ledger processes', function () {
     }
     expect(places.size, 'different places it was killed at').to.be.at.least(4);
     expect(await contents(stormy)).to.deep.equal(await contents(calm));
+  });
+
+  it('leave no half batch when their connection is killed at any statement of a batch', async () => {
+    const events = seededEvents(4).next(700);
+    const onEach = (operation: string, table: string, name: string): string =>
+      `create trigger ${name} after ${operation} on ${table} for each row execute function ${name}();`;
+    /** A ledger of the first hundred events. */
+    const begun = async () => {
+      const databaseUrl = await freshDatabase();
+      const ledger = openLedger({ databaseUrl });
+      await ledger.migrate();
+      await ledger.settlement.settle(events.slice(0, 100));
+      return { databaseUrl, ledger };
+    };
+    const whole = await begun();
+    await query(
+      whole.databaseUrl,
+      `create table noted (operation text, relation text);
+       create function note() returns trigger language plpgsql as
+       $$ begin insert into public.noted values (tg_op, tg_table_name); return null; end $$;
+       ${WRITTEN_TABLES.map((table) => onEach('insert or update or delete', table, 'note')).join(' ')}`,
+    );
+    await whole.ledger.settlement.settle(events);
+    const noted = await query<{ operation: string; relation: string }>(
+      whole.databaseUrl,
+      'select distinct operation, relation from noted',
+    );
+    const names = noted.map(({ operation, relation }) => `${operation} ${relation}`);
+    expect(names).to.include.members(['INSERT live_orders', 'DELETE live_orders', 'INSERT ended_orders']);
+
+    const killed = await begun();
+    const before = await contents(killed.databaseUrl);
+    await query(
+      killed.databaseUrl,
+      `create function kill() returns trigger language plpgsql as
+       $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`,
+    );
+    for (const { operation, relation } of noted) {
+      await query(killed.databaseUrl, onEach(operation, relation, 'kill'));
+      const error = await killed.ledger.settlement.settle(events).catch((thrown: unknown) => thrown);
+      expect(error, `${operation} ${relation}`).to.be.instanceOf(Error);
+      await query(killed.databaseUrl, `drop trigger kill on ${relation}`);
+      expect(await contents(killed.databaseUrl), `${operation} ${relation}`).to.deep.equal(before);
+    }
+    await killed.ledger.settlement.settle(events);
+    expect(await contents(killed.databaseUrl)).to.deep.equal(await contents(whole.databaseUrl));
+    await Promise.all([whole, killed].map(({ ledger }) => ledger.close()));
   });
 
   it('migrate one database when eight start at the same time', async () => {

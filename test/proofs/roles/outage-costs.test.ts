@@ -40,8 +40,9 @@ const SLOW_KEY_MICROSECONDS = 15_000;
 const FULL_DISK = `
   create function full_disk() returns trigger language plpgsql as
     $$ begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
-  create trigger full_disk before insert on orders execute function full_disk();`;
-const EMPTIED_DISK = 'drop trigger full_disk on orders; drop function full_disk';
+  create trigger full_disk before insert on live_orders execute function full_disk();
+  create trigger full_disk before insert on ended_orders execute function full_disk();`;
+const EMPTIED_DISK = 'drop function full_disk cascade';
 
 interface Outage {
   readonly name: string;

@@ -36,7 +36,7 @@ function nextRelease(): string {
   for (const file of readdirSync(join(folder, 'lua'))) {
     if (file.endsWith('.lua')) appendFileSync(join(folder, 'lua', file), CHANGE);
   }
-  const up = 'export const up = (knex) => knex.raw("alter table orders add column note text");';
+  const up = 'export const up = (knex) => knex.raw("alter table ended_orders add column note text");';
   writeFileSync(join(folder, 'migrations/999_next.ts'), up);
   return folder;
 }

@@ -41,7 +41,7 @@ async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: numbe
   const columns = await query<{ name: string }>(
     databaseUrl,
     `select attname as name from pg_attribute
-     where attrelid = 'orders'::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+     where attrelid = 'live_orders'::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
   );
   const own: Readonly<Record<string, string>> = {
     id: `left(one.id, 22) || lpad(to_hex(number), 12, '0')`,
@@ -50,9 +50,9 @@ async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: numbe
   };
   await query(
     databaseUrl,
-    `insert into orders (${columns.map(({ name }) => name)})
+    `insert into live_orders (${columns.map(({ name }) => name)})
      select ${columns.map(({ name }) => own[name] ?? `one.${name}`)}
-     from orders one, generate_series(${sequence + 1}, ${sequence + count - 1}) as number`,
+     from live_orders one, generate_series(${sequence + 1}, ${sequence + count - 1}) as number`,
   );
   await query(databaseUrl, `update engine_cursor set sequence = sequence + ${count - 1}`);
 }
