@@ -334,7 +334,7 @@ export const LOSSES: readonly Check[] = [
   ),
 ];
 
-/** They begin with other volumes, and end with copies, which the cluster keeps. */
+/** They begin with other volumes twice, and end with copies, which the cluster keeps. */
 export const LAST_LOSSES: readonly Check[] = [
   check('disks full', 'the disk of Redis, then of Postgres, under load', async (cluster) => {
     const disks = await withSmallDisks(cluster);
@@ -602,7 +602,24 @@ async function withSmallDisks(cluster: Cluster) {
       'infinity',
     ),
   );
-  ended.push(await cluster.up());
+  ended.push(await trading(cluster));
+  const run = (command: string): Promise<Ended> => engine.docker('exec', holder, 'sh', '-c', command);
+  return {
+    ended,
+    fill: (server: string) => run(`dd if=/dev/zero of=/${server}/fill bs=64k; true`),
+    free: async (server: string) => void ended.push(await run(`rm /${server}/fill`)),
+    /** The disks are gone with the last container that has them, so the next check begins on volumes of its own. */
+    close: async () => {
+      ended.push(await engine.docker('rm', '--force', holder));
+      ended.push(await engine.compose('--profile', '*', 'down', '--volumes'));
+      ended.push(await trading(cluster));
+    },
+  };
+}
+
+/** Starts a cluster on empty volumes, and makes a market and a wallet that can trade. */
+async function trading(cluster: Cluster): Promise<Ended> {
+  const up = await cluster.up();
   for (const command of [
     ['asset', 'set', 'USDC', '--scale', '6'],
     ['asset', 'set', 'ETH', '--scale', '8'],
@@ -617,11 +634,5 @@ async function withSmallDisks(cluster: Cluster) {
     ['account', 'credit', cluster.wallet.address, 'USDC', '10000', '--reference', 'full disks'],
   ])
     await cluster.operator(...command);
-  const run = (command: string): Promise<Ended> => engine.docker('exec', holder, 'sh', '-c', command);
-  return {
-    ended,
-    fill: (server: string) => run(`dd if=/dev/zero of=/${server}/fill bs=64k; true`),
-    free: async (server: string) => void ended.push(await run(`rm /${server}/fill`)),
-    close: async () => void ended.push(await engine.docker('rm', '--force', holder)),
-  };
+  return up;
 }
