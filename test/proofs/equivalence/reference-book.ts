@@ -3,7 +3,7 @@
  * The engine must answer, write and publish exactly what this reference does.
  */
 
-import type { ErrorCode } from '../../../src/domain/errors.ts';
+import type { ErrorCode, OperatorCode } from '../../../src/domain/errors.ts';
 import type { MovementKind } from '../../../src/domain/event.ts';
 import type {
   EndReason,
@@ -74,7 +74,22 @@ export interface MovementRecord {
   readonly asset: string;
   readonly atoms: bigint;
   readonly reference: string;
+  /** Reference of the deposit that a withdrawal reverses. */
+  readonly reverses?: string;
+  /** Part that the wallet owes since, or that paid what it owed; absent for nothing. */
+  readonly owed?: bigint;
 }
+
+/** Movements of one name share their references. */
+const NAMES: Readonly<Record<MovementKind, string>> = {
+  credited: 'deposit',
+  dropped: 'deposit',
+  announced: 'announcement',
+  debited: 'withdrawal',
+  requested: 'withdrawal',
+  confirmed: 'end',
+  returned: 'end',
+};
 
 const isEnd = (kind: MovementKind): boolean => kind === 'confirmed' || kind === 'returned';
 
@@ -95,7 +110,7 @@ export type ReferenceEvent =
   | { readonly kind: 'market_changed'; readonly market: Rules; readonly version: number };
 
 /** Codes of operators' commands are not in the public table. */
-export type Refused = { readonly refused: ErrorCode | 'SUPPLY_LIMIT' | 'BOOK_NOT_EMPTY' | 'INVALID_MARKET' };
+export type Refused = { readonly refused: ErrorCode | OperatorCode };
 
 /** An order that another one replaces. */
 export interface ReplacedOrder {
@@ -160,6 +175,10 @@ export class ReferenceExchange {
   /** `wallet id` -> order number; `kind reference` -> movement. */
   readonly #clientOrders = new Map<string, number>();
   readonly #movements = new Map<string, MovementRecord>();
+  /** Atoms that reversals took back of each deposit. */
+  readonly #reversed = new Map<string, bigint>();
+  /** Atoms that wallets owe, by `wallet asset`. */
+  readonly owed = new Map<string, bigint>();
   /** Requested withdrawals, ended or not. */
   readonly requests: MovementRecord[] = [];
   /** By asset: requested, and neither confirmed nor returned. */
@@ -458,26 +477,72 @@ export class ReferenceExchange {
   /** Returns the movement, or an earlier one with the same reference. */
   move(movement: MovementRecord): { moved: MovementRecord } | { known: MovementRecord } | Refused {
     const { kind, wallet, asset, atoms, reference } = movement;
-    const name = `${kind === 'credited' ? 'deposit' : isEnd(kind) ? 'end' : 'withdrawal'} ${reference}`;
+    const name = `${NAMES[kind]} ${reference}`;
     const known = this.#movements.get(name);
     if (known !== undefined) return { known };
+    if (kind === 'announced' || kind === 'dropped') return this.#announce(movement, name);
     const account = this.account(wallet, asset);
     const supply = this.supply.get(asset)!;
     if (kind === 'credited' && supply + atoms > SUPPLY_LIMIT) return { refused: 'SUPPLY_LIMIT' };
     const leaves = kind === 'debited' || kind === 'requested';
-    if (leaves && this.held.has(wallet)) return { refused: 'CUSTODY_HOLD' };
-    if (leaves && account.available < atoms) return { refused: 'INSUFFICIENT_BALANCE' };
-    if (leaves) account.available -= atoms;
-    if (kind === 'credited' || kind === 'returned') account.available += atoms;
-    if (kind === 'credited') this.supply.set(asset, supply + atoms);
-    if (kind === 'debited' || kind === 'confirmed') this.supply.set(asset, supply - atoms);
+    const { reverses } = movement;
+    if (reverses !== undefined && !this.#reverse(movement)) return { refused: 'ALREADY_REVERSED' };
+    if (leaves && reverses === undefined) {
+      if (this.held.has(wallet)) return { refused: 'CUSTODY_HOLD' };
+      if ([...this.owed].some(([of, owed]) => owed > 0n && of.startsWith(`${wallet} `)))
+        return { refused: 'RECEIVABLE_OPEN' };
+      if (account.available < atoms) return { refused: 'INSUFFICIENT_BALANCE' };
+    }
+    const owed = this.#owe(movement, account.available);
+    if (leaves) account.available -= atoms - owed;
+    if (kind === 'credited' || kind === 'returned') account.available += atoms - owed;
+    if (kind === 'credited') this.supply.set(asset, supply + atoms - owed);
+    if (kind === 'debited') this.supply.set(asset, supply - atoms + owed);
+    if (kind === 'confirmed') this.supply.set(asset, supply - atoms);
+    if (kind === 'returned') this.supply.set(asset, supply - owed);
     if (kind === 'requested') this.requests.push(movement);
     const pending = this.pending.get(asset) ?? 0n;
     if (kind === 'requested') this.pending.set(asset, pending + atoms);
     if (isEnd(kind)) this.pending.set(asset, pending - atoms);
+    const moved = owed === 0n ? movement : { ...movement, owed };
+    this.#movements.set(name, moved);
+    this.#record(moved);
+    return { moved };
+  }
+
+  /** A deposit is dropped only after it was announced, and announced only before it ends. */
+  #announce(movement: MovementRecord, name: string): { moved: MovementRecord } | Refused {
+    const { kind, reference } = movement;
+    const other = this.#movements.has(`${kind === 'announced' ? 'deposit' : 'announcement'} ${reference}`);
+    if (other === (kind === 'announced')) return { refused: 'UNKNOWN_DEPOSIT' };
     this.#movements.set(name, movement);
     this.#record(movement);
     return { moved: movement };
+  }
+
+  /** @returns false if less than the amount is left of the deposit */
+  #reverse({ reverses, atoms, wallet, asset }: MovementRecord): boolean {
+    const deposit = this.#movements.get(`deposit ${reverses}`);
+    const before = this.#reversed.get(reverses!) ?? 0n;
+    if (deposit?.kind !== 'credited' || deposit.wallet !== wallet || deposit.asset !== asset) return false;
+    if (before + atoms > deposit.atoms) return false;
+    this.#reversed.set(reverses!, before + atoms);
+    return true;
+  }
+
+  /** Returns what the wallet owes since a movement, or pays of what it owed. */
+  #owe({ kind, wallet, asset, atoms, reverses }: MovementRecord, available: bigint): bigint {
+    const of = `${wallet} ${asset}`;
+    const before = this.owed.get(of) ?? 0n;
+    if (reverses !== undefined) {
+      const lacks = atoms > available ? atoms - available : 0n;
+      this.owed.set(of, before + lacks);
+      return lacks;
+    }
+    if (kind !== 'credited' && kind !== 'returned') return 0n;
+    const paid = before < atoms ? before : atoms;
+    this.owed.set(of, before - paid);
+    return paid;
   }
 
   hold(wallet: string): ClosedRecord[] {

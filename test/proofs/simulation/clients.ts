@@ -4,6 +4,7 @@
  */
 
 import { OperatorRefusal, Refusal } from '../../../src/domain/errors.ts';
+import type { MovementKind } from '../../../src/domain/event.ts';
 import { parseDecimal } from '../../../src/domain/units.ts';
 import type { PlaceOrder } from '../../../src/engine/index.ts';
 import type { OrderRequest } from '../../../src/order/request.ts';
@@ -33,12 +34,18 @@ interface DueSwitch {
   readonly notBeforeMs: number;
 }
 
+/** A movement that was answered as done. */
+interface Moved {
+  readonly do: MovementKind;
+  readonly reference: string;
+}
+
 /** Answers that clients received. The whole history is checked against them at its end. */
 export interface Promises {
   /** Orders that were answered as placed, or as known, by id. */
   readonly orders: Map<string, { readonly operation: PlaceOperation; readonly answer: PlaceAnswer }>;
   /** Movements that were answered as done. */
-  readonly movements: (MoveOperation | EndOperation)[];
+  readonly movements: Moved[];
   /** Orders that a list or a look for an id has shown. */
   readonly shown: Set<string>;
   /** Ids that were answered as cancelled, with the number of losses before. */
@@ -52,7 +59,17 @@ export interface Promises {
 }
 
 /** Requests that may be repeated after an unknown answer, because they count once. */
-const MOVEMENTS = ['credited', 'debited', 'requested', 'confirmed', 'returned'] as const;
+const MOVEMENTS = [
+  'credited',
+  'debited',
+  'requested',
+  'confirmed',
+  'returned',
+  'announced',
+  'arrived',
+  'dropped',
+  'reversed',
+] as const;
 const REPEATED = new Set<Operation['do']>(['place', 'switch', ...MOVEMENTS]);
 
 export class Clients {
@@ -172,10 +189,21 @@ export class Clients {
       case 'credited':
       case 'debited':
       case 'requested':
+      case 'announced':
         return this.#move(operation, service);
       case 'confirmed':
       case 'returned':
+      case 'arrived':
+      case 'dropped':
         return this.#end(operation, service);
+      case 'take':
+        return void (await service.take(operation.reference, operation.by));
+      case 'give up':
+        return void (await service.giveUp(operation.reference, operation.by));
+      case 'reversed': {
+        await service.reverse(operation.of, BigInt(operation.amount), operation.reference);
+        return this.#moved({ do: 'debited', reference: operation.reference }, losses);
+      }
       case 'cancel':
       case 'void':
         return this.#cancel(operation, service);
@@ -329,11 +357,13 @@ export class Clients {
 
   async #end(operation: EndOperation, service: Service): Promise<void> {
     const { losses } = this.#journal;
-    await service.endWithdrawal(operation.reference, operation.do);
-    this.#moved(operation, losses);
+    const { do: kind, reference, by } = operation;
+    if (kind === 'confirmed' || kind === 'returned') await service.endWithdrawal(reference, kind, by);
+    else await service.endDeposit(reference, kind);
+    this.#moved({ do: kind === 'arrived' ? 'credited' : kind, reference }, losses);
   }
 
-  #moved(operation: MoveOperation | EndOperation, losses: number): void {
+  #moved(operation: Moved, losses: number): void {
     const { do: kind, reference } = operation;
     this.promises.movements.push(operation);
     if (this.#isSteadySince(losses) && !this.#journal.hasMovement(kind, reference))

@@ -5,7 +5,7 @@ import type { Side, TimeInForce } from '../../../src/domain/order.ts';
 import type { Random } from '../../support/seed.ts';
 import type { Flavour } from './scheduler.ts';
 import { PATIENT_WALLET, WALLETS } from './wallets.ts';
-import { ASSETS, MARKETS } from './world.ts';
+import { ASSETS, FUNDS, MARKETS } from './world.ts';
 
 export interface PlaceOperation {
   readonly do: 'place';
@@ -24,17 +24,27 @@ export interface PlaceOperation {
 }
 
 export interface MoveOperation {
-  readonly do: 'credited' | 'debited' | 'requested';
+  readonly do: 'credited' | 'debited' | 'requested' | 'announced';
   readonly wallet: string;
   readonly asset: string;
   readonly amount: number;
   readonly reference: string;
 }
 
-/** Ends a withdrawal of which only the reference is known. */
+/** Ends a withdrawal, or an announced deposit, of which only the reference is known. */
 export interface EndOperation {
-  readonly do: 'confirmed' | 'returned';
+  readonly do: 'confirmed' | 'returned' | 'arrived' | 'dropped';
   readonly reference: string;
+  /** Name of who confirms it. */
+  readonly by: string;
+}
+
+/** Takes a part of a deposit back, of which only the reference is known. */
+interface ReverseOperation {
+  readonly do: 'reversed';
+  readonly reference: string;
+  readonly of: string;
+  readonly amount: number;
 }
 
 /** `order` counts the orders of the wallet, oldest first, modulo their number. */
@@ -42,6 +52,8 @@ export type Operation =
   | PlaceOperation
   | MoveOperation
   | EndOperation
+  | ReverseOperation
+  | { readonly do: 'take' | 'give up'; readonly reference: string; readonly by: string }
   | { readonly do: 'cancel'; readonly wallet: string; readonly order: number }
   | { readonly do: 'void'; readonly wallet: string; readonly order: number }
   | { readonly do: 'cancel_all'; readonly wallet: string; readonly market: string | null }
@@ -56,11 +68,30 @@ export type Operation =
   | { readonly do: 'filter' | 'rebuild' | 'reconcile' | 'adopt' | 'adopt anyway' };
 
 const MIDDLE: Readonly<Record<string, number>> = { [MARKETS[0]]: 20, [MARKETS[1]]: 5 };
+/** Steps of withdrawals, announced deposits and deposits that are gone, the more likely ones more often. */
+const CUSTODY = [
+  'take',
+  'take',
+  'take',
+  'take',
+  'give up',
+  'announced',
+  'announced',
+  'arrived',
+  'arrived',
+  'dropped',
+  'reversed',
+  'reversed',
+  'reversed',
+] as const;
+const PAYERS = ['one worker', 'another worker'] as const;
+
 export class Operations {
   readonly #dice: Random;
   readonly #flavour: Flavour;
   #count = 0;
   #requests = 0;
+  #announced = 0;
 
   constructor(dice: Random, flavour: Flavour) {
     this.#dice = dice;
@@ -135,17 +166,50 @@ export class Operations {
     };
   }
 
+  #ofWithdrawal = () => ({
+    reference: `withdrawal ${Math.max(1, this.#requests - this.#dice.below(2))}`,
+    by: this.#dice.pick(PAYERS),
+  });
+
+  /** Takes of withdrawals, announced deposits, and deposits that are gone. */
+  #custody(wallet: string): Operation {
+    const dice = this.#dice;
+    const kind = dice.pick(CUSTODY);
+    if (kind === 'take' || kind === 'give up')
+      return this.#requests === 0 ? this.#request(wallet) : { do: kind, ...this.#ofWithdrawal() };
+    this.#count += 1;
+    if (kind === 'reversed') {
+      // Each wallet has deposits from the beginning. Few are reversed, so that some are used up.
+      const of = dice.chance(0.2)
+        ? `deposit ${Math.max(1, this.#announced - dice.below(4))}`
+        : `first ${dice.pick(WALLETS.slice(0, 2))} ${dice.pick(ASSETS)}`;
+      const amount = dice.chance(0.5) ? Number(FUNDS) : 1 + dice.below(400);
+      return { do: kind, reference: `reversal ${this.#count}`, of, amount };
+    }
+    if (kind !== 'announced' && this.#announced > 0) {
+      const reference = `deposit ${Math.max(1, this.#announced - dice.below(2))}`;
+      return { do: kind, reference, by: dice.pick(PAYERS) };
+    }
+    this.#announced += 1;
+    const reference = `deposit ${this.#announced}`;
+    const amount = 1 + dice.below(400);
+    return { do: 'announced', wallet, asset: dice.pick(ASSETS), amount, reference };
+  }
+
+  #request(wallet: string): Operation {
+    this.#requests += 1;
+    const reference = `withdrawal ${this.#requests}`;
+    const amount = 1 + this.#dice.below(100);
+    return { do: 'requested', wallet, asset: this.#dice.pick(ASSETS), amount, reference };
+  }
+
   #move(wallet: string): Operation {
     const dice = this.#dice;
+    if (dice.chance(0.6)) return this.#custody(wallet);
     const kind = dice.pick(['credited', 'debited', 'requested', 'confirmed', 'returned'] as const);
-    if (kind === 'confirmed' || kind === 'returned')
-      return { do: kind, reference: `withdrawal ${Math.max(1, this.#requests - dice.below(4))}` };
+    if (kind === 'confirmed' || kind === 'returned') return { do: kind, ...this.#ofWithdrawal() };
     this.#count += 1;
-    if (kind === 'requested') {
-      this.#requests += 1;
-      const reference = `withdrawal ${this.#requests}`;
-      return { do: kind, wallet, asset: dice.pick(ASSETS), amount: 1 + dice.below(100), reference };
-    }
+    if (kind === 'requested') return this.#request(wallet);
     const reference = dice.chance(0.8) ? `movement ${this.#count}` : `again ${dice.below(3)}`;
     return {
       do: kind,

@@ -6,7 +6,7 @@
 import type { EngineEvent, OrderPlacedEvent } from '../../../src/domain/event.ts';
 import type { ClosedOrder, Side } from '../../../src/domain/order.ts';
 import { readBookMember, readLiveMember } from '../../../src/engine/codec.ts';
-import { balancesKey, bookKey, KEYS, levelsKey } from '../../../src/engine/keys.ts';
+import { balancesKey, bookKey, KEYS, levelsKey, takenField } from '../../../src/engine/keys.ts';
 import { writeDecimal } from '../equivalence/decimals.ts';
 import { rulesIn } from '../equivalence/engine-words.ts';
 import { ReferenceExchange, type ReferenceOrder } from '../equivalence/reference-book.ts';
@@ -63,6 +63,8 @@ class Replay {
   >();
   readonly trades: Traded[] = [];
   readonly movements: string[] = [];
+  /** Who takes each withdrawal, by reference. */
+  readonly takes = new Map<string, string>();
   readonly last: EngineEvent | undefined;
   readonly #ids: string[] = [];
 
@@ -84,14 +86,32 @@ class Replay {
       case 'debited':
       case 'requested':
       case 'confirmed':
-      case 'returned': {
-        const { kind, wallet, asset, amountAtoms: atoms, reference } = event;
-        const answer = book.move({ kind, wallet, asset, atoms, reference });
+      case 'returned':
+      case 'announced':
+      case 'dropped': {
+        const { kind, wallet, asset, amountAtoms: atoms, reference, reverses } = event;
+        const asked = { kind, wallet, asset, atoms, reference };
+        const answer = book.move(reverses === undefined ? asked : { ...asked, reverses });
         if (!('moved' in answer))
           throw new Violation('the naive exchange takes each event', json([event, answer]));
+        same('what is owed follows the events', reference, answer.moved.owed ?? 0n, event.owedAtoms ?? 0n);
+        if (kind === 'returned' && this.takes.has(reference))
+          throw new Violation('no taken withdrawal is returned', reference);
+        if (kind === 'confirmed') this.takes.delete(reference);
         this.movements.push(`${event.sequence} ${kind} ${wallet} ${asset} ${atoms} ${reference}`);
         return;
       }
+      case 'withdrawal_taken': {
+        const { reference, take } = event;
+        const by = this.takes.get(reference) ?? take.by;
+        if (by !== take.by) throw new Violation('one worker takes a withdrawal', `${reference}: ${by}`);
+        this.takes.set(reference, take.by);
+        return;
+      }
+      case 'withdrawal_released':
+        if (!this.takes.delete(event.reference))
+          throw new Violation('a taken withdrawal is given up', event.reference);
+        return;
       case 'account_held':
         book.held.add(event.wallet);
         return;
@@ -198,6 +218,7 @@ function readEngine({ redis, markets }: EngineData) {
       fields: redis.callBuffer('HGETALL', balancesKey(asset)) as Promise<Buffer[]>,
     })),
     live: redis.zrangeBuffer(KEYS.live, '0', '-1'),
+    own: redis.hgetall(KEYS.engine),
     sides: markets.flatMap(({ symbol, number }) =>
       (['buy', 'sell'] as const).map((side) => {
         const name = side === 'buy' ? 'bids' : 'asks';
@@ -210,8 +231,16 @@ function readEngine({ redis, markets }: EngineData) {
   return reads;
 }
 
-async function checkRedis(world: EngineData, { book, id }: Replay): Promise<void> {
+async function checkRedis(world: EngineData, { book, id, takes }: Replay): Promise<void> {
   const reads = readEngine(world);
+  same(
+    'takes follow the events',
+    'key engine',
+    [...takes.keys()].map(takenField).sort(),
+    Object.keys(await reads.own)
+      .filter((field) => field.startsWith(takenField('')))
+      .sort(),
+  );
   for (const { asset, fields } of reads.balances) {
     const found = await fields;
     const held = new Map<string, bigint>();
@@ -221,8 +250,9 @@ async function checkRedis(world: EngineData, { book, id }: Replay): Promise<void
     for (const wallet of WALLETS) {
       const field = Buffer.from(wallet.slice(2), 'hex').toString('latin1');
       const { available, reserved } = book.account(wallet, asset);
-      const amounts = [held.get(`${field}a`) ?? 0n, held.get(`${field}r`) ?? 0n];
-      same('balances follow the events', `${asset} of ${wallet}`, [available, reserved], amounts);
+      const amounts = ['a', 'r', 'o'].map((part) => held.get(`${field}${part}`) ?? 0n);
+      const owed = book.owed.get(`${wallet} ${asset}`) ?? 0n;
+      same('balances follow the events', `${asset} of ${wallet}`, [available, reserved, owed], amounts);
     }
     same(
       'balances follow the events',
@@ -265,7 +295,8 @@ function checkSums(asset: string, held: ReadonlyMap<string, bigint>): void {
   let sum = 0n;
   for (const [field, atoms] of held) {
     if (atoms < 0n) throw new Violation('nothing is negative', `${asset} ${field}: ${atoms}`);
-    if (field !== 'supply') sum += atoms;
+    // What wallets owe is no part of the supply.
+    if (field !== 'supply' && !(field.length === 21 && field.endsWith('o'))) sum += atoms;
   }
   same('assets are conserved in Redis', asset, held.get('supply') ?? 0n, sum);
 }
@@ -286,7 +317,7 @@ function checkUncrossed(book: ReferenceExchange, symbol: string): void {
 // --- the ledger --------------------------------------------------------------------------------------------
 
 async function checkPostgres(ask: Ask, expected: Replay): Promise<void> {
-  const { book, orders, trades, movements, last } = expected;
+  const { book, orders, trades, movements, takes, last } = expected;
   const [cursor] = await ask<{ place: string }>(
     `select epoch || '-' || sequence as place from engine_cursor`,
   );
@@ -314,6 +345,15 @@ async function checkPostgres(ask: Ask, expected: Replay): Promise<void> {
     movements,
     foundMovements.map(({ line }) => line),
   );
+  const taken = await ask<{ line: string }>(
+    `select concat_ws(' ', reference, take::json ->> 'by') as line from taken_withdrawals order by 1`,
+  );
+  same(
+    'takes follow the events',
+    'taken withdrawals',
+    [...takes].map((line) => line.join(' ')).sort(),
+    taken.map(({ line }) => line),
+  );
   await checkEntries(ask, book);
 }
 
@@ -328,8 +368,8 @@ async function checkEntries(ask: Ask, book: ReferenceExchange): Promise<void> {
       same(
         'the ledger has each balance',
         `${asset} of ${wallet}`,
-        available + reserved,
-        found.get(`${wallet} ${asset}`) ?? '0',
+        [available + reserved, -(book.owed.get(`${wallet} ${asset}`) ?? 0n)],
+        [found.get(`${wallet} ${asset}`) ?? '0', found.get(`receivable:${wallet} ${asset}`) ?? '0'],
       );
     }
     same(

@@ -2,11 +2,13 @@
 
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { moveFundsOnce } from '../../../src/books/movements.ts';
+import { creditDeposit, dropDeposit } from '../../../src/books/deposits.ts';
+import { findMovement, moveFundsOnce } from '../../../src/books/movements.ts';
 import { rebuildEngine } from '../../../src/books/rebuild.ts';
 import { reconcile } from '../../../src/books/reconcile/index.ts';
-import { endWithdrawal } from '../../../src/books/withdrawals.ts';
+import { endWithdrawal, releaseWithdrawal, takeWithdrawal } from '../../../src/books/withdrawals.ts';
 import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
+import { OperatorRefusal } from '../../../src/domain/errors.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
 import type { MarketChange } from '../../../src/domain/market-rules.ts';
 import type { ClosedOrder, Order, Trade } from '../../../src/domain/order.ts';
@@ -23,6 +25,7 @@ import { createSettlementWorker } from '../../../src/workers/settlement.ts';
 import type { SimulatedRedis } from './simulated-redis.ts';
 import { LIMITS, type World } from './world.ts';
 
+const ACT = { by: 'simulation', reason: 'a history' };
 const silent = (): void => undefined;
 const LOG = { info: silent, warn: silent, error: silent, debug: silent, fatal: silent } as unknown as Logger;
 
@@ -154,13 +157,32 @@ export class Service {
   setSwitch = (wallet: string, timeoutMs: number): Promise<number | null> =>
     this.#engine.dueCancels.set(wallet, timeoutMs);
 
-  endWithdrawal = (reference: string, kind: 'confirmed' | 'returned'): Promise<{ duplicate: boolean }> =>
+  endWithdrawal = (
+    reference: string,
+    kind: 'confirmed' | 'returned',
+    takenBy: string,
+  ): Promise<{ duplicate: boolean }> =>
     endWithdrawal(
       this.#parts,
       reference,
-      kind === 'returned' ? { kind } : { kind, txid: `paid ${reference}` },
-      { by: 'simulation', reason: 'a history' },
+      kind === 'returned' ? { kind } : { kind, txid: `paid ${reference}`, takenBy },
+      ACT,
     );
+  take = (reference: string, by: string): Promise<boolean> =>
+    takeWithdrawal(this.#parts, reference, { by, untilMs: Date.now() + 3_600_000 }, ACT);
+  giveUp = (reference: string, by: string): Promise<boolean> =>
+    releaseWithdrawal(this.#parts, reference, by, ACT);
+  endDeposit = (reference: string, kind: 'arrived' | 'dropped'): Promise<{ duplicate: boolean }> =>
+    (kind === 'arrived' ? creditDeposit : dropDeposit)(this.#parts, reference, ACT);
+
+  /** Takes a part of a deposit back; its wallet and asset are those that it was booked with. */
+  async reverse(of: string, amountAtoms: bigint, reference: string): Promise<void> {
+    const deposit = await findMovement(this.#parts, 'credited', of);
+    if (deposit?.kind !== 'credited') throw new OperatorRefusal('UNKNOWN_MOVEMENT', 'nothing to reverse');
+    const { wallet, asset } = deposit;
+    const movement = { kind: 'debited', wallet, asset, amountAtoms, reference, reverses: of } as const;
+    await moveFundsOnce(this.#parts, movement, undefined, ACT);
+  }
   move = (movement: AccountMoved): Promise<{ duplicate: boolean }> => moveFundsOnce(this.#parts, movement);
 
   /** Ids of a wallet's orders as a list has them: first the unsettled events, then Postgres. */

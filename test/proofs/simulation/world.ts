@@ -38,7 +38,8 @@ const FIRST_RUN_ID = 'a'.repeat(40);
 /** Blocks of 64 bits: so few that ids which were never used look used now and then. */
 const FILTER_BYTES = 16;
 const EVENTS_KEY = KEYS.events;
-const FUNDS = 1_000n;
+/** Atoms of the first deposit of each wallet in each asset. */
+export const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;
 /** All tables that a history writes. */
 const OTHER_TABLES = ['engine_epochs', 'engine_copies', 'engine_lists', 'daily_balances', 'reconciliations'];
