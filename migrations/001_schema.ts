@@ -549,16 +549,36 @@ comment on column operator_acts.before is
 comment on column operator_acts.after is 'What there is since, in the same words.';
 
 create table operator_keys (
-  name       text collate "C" primary key,
-  digest     bytea not null unique,
-  rights     text[] not null,
-  caps       jsonb not null,
-  created_at timestamptz not null default clock_timestamp(),
-  revoked_at timestamptz
+  name        text collate "C" primary key,
+  digest      bytea not null unique,
+  rights      text[] not null,
+  caps        jsonb not null,
+  two_persons jsonb not null,
+  created_at  timestamptz not null default clock_timestamp(),
+  revoked_at  timestamptz
 );
 comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
 comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
 comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
+
+comment on column operator_keys.two_persons is 'Most that the key may move without the approval of another, by asset, as decimals.';
+
+create table waiting_movements (
+  side         text not null check (side in ('deposit', 'withdrawal')),
+  reference    text collate "C" not null,
+  kind         text not null,
+  wallet       text collate "C" not null,
+  asset        text collate "C" not null,
+  amount_atoms bigint not null check (amount_atoms > 0),
+  reverses     text collate "C",
+  key          text collate "C" not null,
+  reason       text not null,
+  state        text not null check (state in ('waiting', 'approved', 'refused')),
+  asked_at     timestamptz not null default clock_timestamp(),
+  expires_at   timestamptz not null,
+  primary key (side, reference)
+);
+comment on table waiting_movements is 'Movements that a key asked for and another key has to approve.';
 
 create table operator_key_days (
   key   text collate "C" not null,

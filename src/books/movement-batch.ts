@@ -2,7 +2,7 @@
 
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
-import { type OperatorKey, OTHER_ASSETS } from '../domain/operator-rights.ts';
+import { limitOf, type OperatorKey } from '../domain/operator-rights.ts';
 import { formatScaled, parseDecimal, toScaledDown } from '../domain/units.ts';
 import { checkSameMovement, EventRefused } from '../engine/index.ts';
 import type { CappedAmount } from '../ledger/index.ts';
@@ -14,6 +14,7 @@ import {
   scaledMovement,
 } from './movements.ts';
 import type { Servers } from './servers.ts';
+import { isAboveLimit, requireApproval } from './two-persons.ts';
 
 /** A movement that is booked now, or was booked before. */
 export interface BookedMovement {
@@ -23,6 +24,9 @@ export interface BookedMovement {
   readonly receivable: string;
   readonly duplicate: boolean;
 }
+
+/** A key as far as it limits movements. */
+type LimitedKey = Pick<OperatorKey, 'name' | 'caps' | 'twoPersons'>;
 
 /** True for a refusal after which the movement is surely not booked. */
 const isCertain = (error: unknown): boolean =>
@@ -38,7 +42,7 @@ const isCertain = (error: unknown): boolean =>
 export async function bookMovements(
   servers: Servers,
   asked: readonly (AskedMovement & { readonly act: Act })[],
-  key?: Pick<OperatorKey, 'name' | 'caps'>,
+  key?: LimitedKey,
 ): Promise<PromiseSettledResult<BookedMovement>[]> {
   const scaled = await Promise.allSettled(
     asked.map(({ act: _, ...one }) => scaledMovement(servers.engine, one)),
@@ -48,7 +52,8 @@ export async function bookMovements(
   const booked = await Promise.allSettled(
     scaled.map(async (one, at) => {
       if (one.status === 'rejected') throw one.reason;
-      return book(servers, one.value, caps.get(one.value)?.isAllowed ?? true, asked[at]!.act);
+      const isAllowed = caps.get(one.value)?.isAllowed ?? true;
+      return book(servers, one.value, isAllowed, asked[at]!.act, key);
     }),
   );
   if (key !== undefined && caps.size > 0) await settleCaps(servers, key, scaled, booked, caps);
@@ -60,22 +65,29 @@ async function book(
   one: ScaledMovement,
   isAllowed: boolean,
   act: Act,
+  key: LimitedKey | undefined,
 ): Promise<BookedMovement> {
   const { scale, ...movement } = one;
   const amount = formatScaled(movement.amountAtoms, scale);
-  if (isAllowed) {
+  const move = async (): Promise<BookedMovement> => {
     const { duplicate, owedAtoms } = await moveFundsOnce(servers, movement, scale, act);
     return { amount, receivable: formatScaled(owedAtoms, scale), duplicate };
-  }
+  };
+  const needsApproval = key !== undefined && isAboveLimit(key, one);
+  if (isAllowed && !needsApproval) return move();
   // A repeated movement is answered as before, however much the key has moved since.
   const earlier = await findMovement(servers, movement.kind, movement.reference);
-  if (earlier === null)
+  if (earlier !== null) {
+    checkSameMovement(movement, earlier);
+    return { amount, receivable: formatScaled(earlier.owedAtoms ?? 0n, scale), duplicate: true };
+  }
+  if (!isAllowed)
     throw new OperatorRefusal(
       'CAP_EXCEEDED',
       `the key may not move as much ${movement.asset} in one day (UTC): nothing was moved`,
     );
-  checkSameMovement(movement, earlier);
-  return { amount, receivable: formatScaled(earlier.owedAtoms ?? 0n, scale), duplicate: true };
+  await requireApproval(servers, key!.name, movement, act.reason);
+  return move();
 }
 
 interface Cap {
@@ -88,12 +100,11 @@ async function reserve(
   { name, caps }: Pick<OperatorKey, 'name' | 'caps'>,
   movements: readonly ScaledMovement[],
 ): Promise<Map<ScaledMovement, Cap>> {
-  if (Object.keys(caps).length === 0) return new Map();
   const amounts = movements.flatMap((movement) => {
     const { kind, reference, asset, amountAtoms: atoms, scale } = movement;
-    const cap = caps[asset] ?? caps[OTHER_ASSETS] ?? '0';
+    const cap = limitOf(caps, asset);
     // An amount that is not positive, or beyond every balance, is refused by the engine.
-    if (atoms <= 0n || atoms >= 2n ** 63n) return [];
+    if (cap === undefined || atoms <= 0n || atoms >= 2n ** 63n) return [];
     const capAtoms = toScaledDown(parseDecimal(cap)!, scale);
     return [[movement, { kind, reference, asset, atoms, capAtoms }] as const];
   });

@@ -18,6 +18,8 @@ export interface NewKey {
   readonly rights: readonly OperatorRight[];
   /** Most that the key may move in a day (UTC), by asset or `OTHER_ASSETS`. */
   readonly caps: ReadonlyMap<string, Decimal>;
+  /** Most that the key may move without the approval of another one, likewise. */
+  readonly twoPersons?: ReadonlyMap<string, Decimal>;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface NewKey {
  */
 export async function createKey(
   { engine, ledger }: Servers,
-  { name, rights, caps }: NewKey,
+  { name, rights, caps, twoPersons = new Map() }: NewKey,
   act: Act,
 ): Promise<string> {
   if (!NAME.test(name))
@@ -35,24 +37,37 @@ export async function createKey(
       'INVALID_KEY_NAME',
       'the name of a key is 1 to 64 letters, digits, dots, hyphens or underscores, a letter or digit first',
     );
-  for (const [symbol, cap] of caps) {
+  for (const [symbol, cap] of caps)
     if (!isPositive(cap))
       throw new OperatorRefusal('INVALID_AMOUNT', `the cap of ${symbol} must be positive`);
-    if (symbol !== OTHER_ASSETS) atomsOf(cap, await findAsset(engine, symbol));
-  }
+  for (const [symbol, limit] of [...caps, ...twoPersons])
+    if (symbol !== OTHER_ASSETS) atomsOf(limit, await findAsset(engine, symbol));
   const known = (await ledger.keys.all()).some((one) => one.name === name);
   if (known) throw keyExists(name);
   const key = `rbk_${randomBytes(32).toString('base64url')}`;
   const digest = digestOf(key);
-  const written = [...caps].sort().map(([asset, cap]) => [asset, formatDecimal(cap)] as const);
+  const written = writtenLimits(caps);
+  const alone = writtenLimits(twoPersons);
   // All of the key is in the act, which a reconcile compares with its row.
-  const limits = written.map(([asset, cap]) => `${asset}=${cap}/day`);
+  const limits = [
+    ...written.map(([asset, cap]) => `${asset}=${cap}/day`),
+    ...alone.map(([asset, most]) => `two-persons:${asset}=${most}`),
+  ];
   const after = [rights.join(','), ...limits, `sha256:${digest.toString('hex')}`].join(' ');
   await engine.acts.note({ name: 'key create', subject: name, after }, act);
-  if (!(await ledger.keys.add({ name, rights, caps: Object.fromEntries(written), digest })))
-    throw keyExists(name);
+  const made = {
+    name,
+    rights,
+    caps: Object.fromEntries(written),
+    twoPersons: Object.fromEntries(alone),
+    digest,
+  };
+  if (!(await ledger.keys.add(made))) throw keyExists(name);
   return key;
 }
+
+const writtenLimits = (limits: ReadonlyMap<string, Decimal>) =>
+  [...limits].sort().map(([asset, limit]) => [asset, formatDecimal(limit)] as const);
 
 const keyExists = (name: string): OperatorRefusal =>
   new OperatorRefusal('KEY_EXISTS', `a key of the name ${name} exists or existed: choose another name`);

@@ -140,6 +140,17 @@ export const OPERATOR_ERRORS = {
   UNKNOWN_ASSET: row(400, 'movements, reports', 'there is no such asset'),
   SUPPLY_LIMIT: row(400, 'movements', 'the total supply of the asset would pass 2^62 atoms'),
   CAP_EXCEEDED: row(403, 'movements', 'the key may not move as much of the asset in one day (UTC)'),
+  APPROVAL_NEEDED: row(
+    403,
+    'movements',
+    'the key may not move as much alone: the movement waits for the approval of another key',
+  ),
+  APPROVAL_REFUSED: row(409, 'movements', 'another key refused the movement: nothing was moved'),
+  NOT_WAITING: row(
+    404,
+    'approvals',
+    'no movement waits under the reference: it was never asked for, or too long ago',
+  ),
   REFERENCE_CONFLICT: row(409, 'movements', 'the reference was used for another movement'),
   SCALE_CHANGED: row(
     409,

@@ -56,6 +56,7 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   taken_withdrawals: { settlement: 'insert update delete', api: '' },
   trades: { settlement: 'insert', api: '' },
   trading_switches: { settlement: 'update', api: '' },
+  waiting_movements: { settlement: 'insert update delete', api: '', operators: 'insert update delete' },
   wallet_terms: { settlement: 'insert update', api: '' },
   // Every process reads which migrations were applied.
   knex_migrations: { settlement: '', api: '' },

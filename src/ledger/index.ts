@@ -29,6 +29,7 @@ import { type StateQueries, stateQueries } from './state.ts';
 import { type StatementQueries, statementQueries } from './statement.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 import { type TurnoverQueries, turnoverQueries } from './turnover.ts';
+import { type WaitingRegister, waitingRegister } from './waiting-movements.ts';
 import { type WithdrawalQueries, withdrawalQueries } from './withdrawals.ts';
 
 export { type ActsFilter, LISTING_ACT, type OperatorAct } from './acts.ts';
@@ -71,6 +72,7 @@ export type { Stated, StatementPage, StatementPosition, StatementSpan } from './
 export { storable } from './text.ts';
 export type { TimeSpan } from './time-span.ts';
 export { type Dimension, TURNOVER_DIMENSIONS, type TurnoverSpan } from './turnover.ts';
+export type { MovementSide, WaitingMovement } from './waiting-movements.ts';
 export type { Direction } from './walk.ts';
 
 /**
@@ -84,6 +86,7 @@ export interface Ledger {
   readonly copies: CopyRegister;
   readonly keys: KeyRegister;
   readonly caps: CapRegister;
+  readonly waiting: WaitingRegister;
   readonly orders: OrderQueries;
   readonly changes: ChangeQueries;
   readonly trades: TradeQueries;
@@ -128,6 +131,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     copies: copyRegister(pools),
     keys: keyRegister(pools),
     caps: capRegister(pools),
+    waiting: waitingRegister(pools),
     orders: orderQueries(pools),
     changes: changeQueries(pools),
     trades: tradeQueries(pools),

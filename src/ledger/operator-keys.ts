@@ -10,16 +10,18 @@ interface KeyRow {
   name: string;
   rights: OperatorRight[];
   caps: Record<string, string>;
+  two_persons: Record<string, string>;
   created_at: Date;
   revoked_at: Date | null;
 }
 
-const COLUMNS = 'name, rights, caps, created_at, revoked_at';
+const COLUMNS = 'name, rights, caps, two_persons, created_at, revoked_at';
 
-const keyOf = ({ name, rights, caps, created_at, revoked_at }: KeyRow): OperatorKey => ({
+const keyOf = ({ name, rights, caps, two_persons, created_at, revoked_at }: KeyRow): OperatorKey => ({
   name,
   rights,
   caps,
+  twoPersons: two_persons,
   createdAtMs: created_at.getTime(),
   revokedAtMs: revoked_at?.getTime() ?? null,
 });
@@ -108,12 +110,12 @@ export function keyRegister({ public: pool }: Pick<Pools, 'public'>) {
   return {
     /** Returns false if the name was ever used. */
     async add(
-      key: Pick<OperatorKey, 'name' | 'rights' | 'caps'> & { readonly digest: Buffer },
+      key: Pick<OperatorKey, 'name' | 'rights' | 'caps' | 'twoPersons'> & { readonly digest: Buffer },
     ): Promise<boolean> {
       const added = await askOnce(
         pool,
-        'insert into public.operator_keys (name, digest, rights, caps) values ($1, $2, $3, $4) on conflict do nothing returning name',
-        [key.name, key.digest, key.rights, key.caps],
+        'insert into public.operator_keys (name, digest, rights, caps, two_persons) values ($1, $2, $3, $4, $5) on conflict do nothing returning name',
+        [key.name, key.digest, key.rights, key.caps, key.twoPersons],
       );
       return added.length > 0;
     },

@@ -20,9 +20,17 @@ function readRights(text: string): OperatorRight[] {
   return known;
 }
 
-type Caps = ReadonlyMap<string, Decimal>;
+type Limits = ReadonlyMap<string, Decimal>;
 
-function readCap(text: string, earlier: Caps = new Map()): Caps {
+function readAlone(text: string, earlier: Limits = new Map()): Limits {
+  const [, asset, amount] = /^([A-Z0-9]{1,16}|\*)=([^/]+)$/.exec(text) ?? [];
+  if (asset === undefined || amount === undefined)
+    throw new InvalidArgumentError('A limit is like USDC=10000, or *=1000 for every other asset.');
+  if (earlier.has(asset)) throw new InvalidArgumentError(`${asset} has a limit already.`);
+  return new Map([...earlier, [asset, readDecimal(amount)]]);
+}
+
+function readCap(text: string, earlier: Limits = new Map()): Limits {
   const [, asset, amount] = /^([A-Z0-9]{1,16}|\*)=([^/]+)\/day$/.exec(text) ?? [];
   if (asset === undefined || amount === undefined)
     throw new InvalidArgumentError('A cap is like USDC=100000/day, or *=1000/day for every other asset.');
@@ -39,21 +47,28 @@ const documentOf = ({ createdAtMs, revokedAtMs, ...key }: OperatorKey): object =
   revokedAt: isoTime(revokedAtMs),
 });
 
-const COLUMNS = ['NAME', 'MAY', 'CAPS A DAY', 'CREATED', 'REVOKED'].map((title) => column(title));
+const COLUMNS = ['NAME', 'MAY', 'CAPS A DAY', 'ALONE UP TO', 'CREATED', 'REVOKED'].map((title) =>
+  column(title),
+);
 
-const rowOf = ({ name, rights, caps, createdAtMs, revokedAtMs }: OperatorKey): string[] => [
+const limitsOf = (limits: Readonly<Record<string, string>>): string =>
+  Object.entries(limits)
+    .map(([asset, limit]) => `${asset}=${limit}`)
+    .join(' ') || '-';
+
+const rowOf = ({ name, rights, caps, twoPersons, createdAtMs, revokedAtMs }: OperatorKey): string[] => [
   name,
   rights.join(','),
-  Object.entries(caps)
-    .map(([asset, cap]) => `${asset}=${cap}`)
-    .join(' ') || '-',
+  limitsOf(caps),
+  limitsOf(twoPersons),
   isoTime(createdAtMs)!,
   isoTime(revokedAtMs) ?? '-',
 ];
 
 interface CreateOptions extends ActOptions {
   may: OperatorRight[];
-  cap?: Caps;
+  cap?: Limits;
+  twoPersons?: Limits;
 }
 
 const createVerb: WorkingVerb = {
@@ -68,15 +83,20 @@ const createVerb: WorkingVerb = {
         readRights,
       )
       .option('--cap <limit>', 'most that the key may move in a day (UTC), like USDC=100000/day', readCap)
+      .option(
+        '--two-persons <limit>',
+        'most that the key may move without the approval of another one, like USDC=10000',
+        readAlone,
+      )
       .addHelpText(
         'after',
-        '\nThe key is printed once and kept nowhere. Deposits and withdrawals count to a cap together. Repeat --cap for more\nassets. A key with a cap moves nothing of other assets; *=1000/day gives each of them a cap of its own.',
+        '\nThe key is printed once and kept nowhere. Deposits and withdrawals count to a cap together. Repeat --cap for more\nassets. A key with a cap moves nothing of other assets; *=1000/day gives each of them a cap of its own.\nWith --two-persons, a larger movement, and each one of another asset, waits for the approval of another key.',
       )
       .description('make a key and print it'),
   work:
-    (name: string, { may, cap = new Map(), ...act }: CreateOptions) =>
+    (name: string, { may, cap = new Map(), twoPersons = new Map(), ...act }: CreateOptions) =>
     async (services) => {
-      const made = await createKey(services, { name, rights: may, caps: cap }, actOf(act));
+      const made = await createKey(services, { name, rights: may, caps: cap, twoPersons }, actOf(act));
       return shortResult(made, { name, key: made });
     },
 };

@@ -4,6 +4,7 @@ import { COPIES } from './copies.ts';
 import { KEY } from './key.ts';
 import { isOperation, type Noun, type Operation } from './operation.ts';
 import { ACTS } from './operations/acts.ts';
+import { APPROVAL } from './operations/approvals.ts';
 import { DEPOSIT } from './operations/deposits.ts';
 import { LEDGER } from './operations/ledger.ts';
 import { ASSET, MARKET, ORDER } from './operations/markets.ts';
@@ -18,6 +19,7 @@ export const NOUNS: readonly Noun[] = [
   ACCOUNT,
   DEPOSIT,
   WITHDRAWAL,
+  APPROVAL,
   ORDER,
   TRADING,
   TERMS,

@@ -259,6 +259,133 @@ describe('the routes for operators', () => {
     expect(await sumOf(BOB)).to.equal('100.000001');
   });
 
+  describe('for movements that need two persons', () => {
+    const DORA = WALLET('6');
+    let asker: string;
+    let approver: string;
+    const asked = (reference: string, amount: string, more: object = {}) =>
+      movement(reference, { wallet: DORA, amount, reason: 'a large one', ...more });
+    const codes = (results: { status: number; code?: string }[]) =>
+      results.map(({ status, code }) => code ?? status);
+    const decide = async (what: string, reference: string, key: string, more: object = {}) => {
+      const path = `/approvals/${encodeURIComponent(reference)}/${what}`;
+      const { status, body } = await post(path, { kind: 'deposit', reason, ...more }, key);
+      return [status, body.code ?? body.state];
+    };
+    const waiting = async (): Promise<string[]> =>
+      (await get('/approvals')).body.movements.map(({ reference }: { reference: string }) => reference);
+
+    before(async () => {
+      asker = await keyOf('asker', 'credit,debit', '--two-persons', 'USDC=100', '--cap', 'USDC=2000/day');
+      approver = await keyOf('approver', 'credit');
+    });
+
+    it('let a key move alone up to its limit, and nothing of other assets', async () => {
+      const eth = asked('two-eth', '1', { asset: 'YEN' });
+      expect(
+        codes(await book([asked('two-0', '100'), asked('two-1', '100.000001'), eth], asker)),
+      ).to.deep.equal([201, 'APPROVAL_NEEDED', 'CAP_EXCEEDED']);
+      expect(await sumOf(DORA)).to.equal('100');
+      const [one] = (await get('/approvals')).body.movements;
+      expect(one).to.include({ kind: 'deposit', reference: 'two-1', amount: '100.000001', key: 'asker' });
+      const free = await keyOf('free', 'credit', '--two-persons', 'USDC=100');
+      expect(codes(await book([asked('two-yen', '1', { asset: 'YEN' })], free))).to.deep.equal([
+        'APPROVAL_NEEDED',
+      ]);
+      expect(await decide('refuse', 'two-yen', approver)).to.deep.equal([200, 'refused']);
+    });
+
+    it('are booked once when another key approves, whatever is repeated', async () => {
+      expect(codes(await book([asked('two-1', '100.000001')], asker, 1))).to.deep.equal(['APPROVAL_NEEDED']);
+      expect(codes(await book([asked('two-1', '101')], asker))).to.deep.equal(['REFERENCE_CONFLICT']);
+      expect(await decide('approve', 'two-1', asker)).to.deep.equal([403, 'FORBIDDEN']);
+      expect(await decide('approve', 'two-1', approver, { kind: 'withdrawal' })).to.deep.equal([
+        403,
+        'FORBIDDEN',
+      ]);
+      expect(await decide('approve', 'never asked', approver)).to.deep.equal([404, 'NOT_WAITING']);
+      const answers = await Promise.all([1, 2, 3].map(() => decide('approve', 'two-1', approver)));
+      expect(answers).to.deep.equal(Array(3).fill([200, 'approved']));
+      expect(await decide('refuse', 'two-1', approver)).to.deep.equal([409, 'REFERENCE_CONFLICT']);
+      expect(codes(await book([asked('two-1', '100.000001')], asker))).to.deep.equal([200]);
+      expect(await sumOf(DORA)).to.equal('200.000001');
+      await fixture.settle();
+      const { acts } = (await get(`/acts?wallet=${DORA}&limit=500`)).body;
+      const of = acts.filter(({ subject }: { subject: string }) => subject === 'two-1');
+      expect(of.map(({ act, by }: Record<string, string>) => [act, by])).to.deep.equal([
+        ['movement approve', 'approver'],
+        ['account credit', 'asker'],
+      ]);
+      expect(of[1].reason).to.equal('a large one');
+    });
+
+    it('are approved or refused, whatever comes first, and never booked once refused', async () => {
+      for (let round = 0; round < 6; round += 1) {
+        const name = `two-race-${round}`;
+        const before = await sumOf(DORA);
+        await book([asked(name, '100.5', { asset: 'USDC' })], asker);
+        const [approved, refused] = await Promise.all([
+          decide('approve', name, approver),
+          decide('refuse', name, master),
+        ]);
+        const isApproved = approved![0] === 200;
+        expect([approved, refused]).to.deep.equal(
+          isApproved
+            ? [
+                [200, 'approved'],
+                [409, 'REFERENCE_CONFLICT'],
+              ]
+            : [
+                [409, 'APPROVAL_REFUSED'],
+                [200, 'refused'],
+              ],
+        );
+        expect(codes(await book([asked(name, '100.5')], asker))).to.deep.equal([
+          isApproved ? 200 : 'APPROVAL_REFUSED',
+        ]);
+        expect(Number(await sumOf(DORA))).to.be.closeTo(Number(before) + (isApproved ? 100.5 : 0), 1e-6);
+      }
+    });
+
+    it('wait also where they credit a deposit that was announced', async () => {
+      const announced = { reference: 'two-soon', wallet: DORA, asset: 'USDC', amount: '130', reason };
+      expect((await post('/deposits', announced, asker)).status).to.equal(201);
+      const credit = () => post('/deposits/two-soon/credit', { reason }, asker);
+      expect((await credit()).body.code).to.equal('APPROVAL_NEEDED');
+      expect(await decide('approve', 'two-soon', approver)).to.deep.equal([200, 'approved']);
+      const { status, body } = await credit();
+      expect([status, body.state]).to.deep.equal([200, 'credited']);
+    });
+
+    it('expire after a day, and are asked for anew', async () => {
+      await book([asked('two-late', '150')], asker);
+      const overdue = "update waiting_movements set expires_at = now() where reference = 'two-late'";
+      await query(fixture.databaseUrl, overdue);
+      expect(await waiting()).not.to.include('two-late');
+      expect(await decide('approve', 'two-late', approver)).to.deep.equal([404, 'NOT_WAITING']);
+      expect(codes(await book([asked('two-late', '150')], asker))).to.deep.equal(['APPROVAL_NEEDED']);
+      expect(await waiting()).to.include('two-late');
+    });
+
+    it('are decided by commands as well, and withdrawals wait like deposits', async () => {
+      const request = { reference: 'two-out', wallet: DORA, asset: 'USDC', amount: '120', reason };
+      expect((await post('/withdrawals', request, asker)).body.code).to.equal('APPROVAL_NEEDED');
+      const refusal = ['two-out', '--kind', 'withdrawal', '--reason', 'no'];
+      expect(await fixture.ask('approval', 'refuse', ...refusal)).to.include({ state: 'refused' });
+      expect((await post('/withdrawals', request, asker)).body.code).to.equal('APPROVAL_REFUSED');
+      const debit = asked('two-down', '120', { kind: 'withdrawal' });
+      expect(codes(await book([debit], asker))).to.deep.equal(['APPROVAL_NEEDED']);
+      const { movements } = await fixture.ask('approval', 'list');
+      expect(movements.at(-1)).to.include({ kind: 'withdrawal', reference: 'two-down' });
+      const words = ['two-down', '--kind', 'withdrawal', '--reason', 'checked'];
+      expect(await fixture.refuse('approval', 'approve', ...words, '--by', 'asker')).to.equal('FORBIDDEN');
+      expect(await fixture.ask('approval', 'approve', ...words)).to.include({ state: 'approved' });
+      expect(codes(await book([debit], asker))).to.deep.equal([200]);
+      const late = ['two-late', '--kind', 'deposit', '--reason', 'no'];
+      expect(await fixture.ask('approval', 'refuse', ...late)).to.include({ state: 'refused' });
+    });
+  });
+
   it('answer each movement of a crowd that waits for the cap of one key', async () => {
     const crowd = await keyOf('crowd', 'credit', '--cap', 'USDC=25/day');
     const wallet = WALLET('8');

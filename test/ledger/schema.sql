@@ -315,6 +315,7 @@ create table operator_keys (
   digest bytea not null,
   rights text[] not null,
   caps jsonb not null,
+  two_persons jsonb not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   revoked_at timestamp with time zone,
   constraint operator_keys_digest_key UNIQUE (digest),
@@ -386,6 +387,25 @@ create table trading_switches (
   terms_version text,
   constraint trading_switches_only_row_check CHECK (only_row),
   constraint trading_switches_pkey PRIMARY KEY (only_row)
+);
+
+create table waiting_movements (
+  side text not null,
+  reference text collate "C" not null,
+  kind text not null,
+  wallet text collate "C" not null,
+  asset text collate "C" not null,
+  amount_atoms bigint not null,
+  reverses text collate "C",
+  key text collate "C" not null,
+  reason text not null,
+  state text not null,
+  asked_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  constraint waiting_movements_amount_atoms_check CHECK (amount_atoms > 0),
+  constraint waiting_movements_pkey PRIMARY KEY (side, reference),
+  constraint waiting_movements_side_check CHECK (side = ANY (ARRAY['deposit'::text, 'withdrawal'::text])),
+  constraint waiting_movements_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'approved'::text, 'refused'::text]))
 );
 
 create table wallet_terms (
@@ -638,6 +658,7 @@ comment on column operator_acts.operator is 'Name of the person or of the key.';
 comment on column operator_acts.subject is 'Reference, order id, month or key that the act was about.';
 comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
 comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
+comment on column operator_keys.two_persons is 'Most that the key may move without the approval of another, by asset, as decimals.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
@@ -681,5 +702,6 @@ comment on table pending_withdrawals is 'Withdrawals that were requested, and ar
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
 comment on table setting_changes is 'Each change of a hold, of a take, of accepted or required terms, of an asset and of the pause.';
 comment on table taken_withdrawals is 'Pending withdrawals that somebody pays.';
+comment on table waiting_movements is 'Movements that a key asked for and another key has to approve.';
 comment on view ledger_entries is 'Entry id: engine event and line in it. The lines of a transaction sum to 0 in each asset.';
 comment on view orders is 'Each order ever recorded, with its present or final state.';

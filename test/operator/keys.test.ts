@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { findKey } from '../../src/books/operator-keys.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { query } from '../ledger/tables.ts';
-import { type OperatorFixture, openOperatorFixture } from './fixture.ts';
+import { type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
 
 describe('operator: keys', () => {
   let fixture: OperatorFixture;
@@ -67,6 +67,7 @@ describe('operator: keys', () => {
       '--cap',
       'USDC=0.0000001/day',
     ],
+    ['a limit of an unknown asset', 'UNKNOWN_ASSET', 'capped', '--may', 'debit', '--two-persons', 'DOGE=1'],
     ['a cap of 0', 'INVALID_AMOUNT', 'capped', '--may', 'debit', '--cap', 'USDC=0/day'],
   ] as const) {
     it(`rejects ${why}`, async () => {
@@ -80,10 +81,43 @@ describe('operator: keys', () => {
       ['--may', 'debit', '--cap', 'USDC=5'],
       ['--may', 'debit', '--cap', 'USDC=5/day', '--cap', 'USDC=6/day'],
       ['--may', 'debit', '--cap', '*=5/day', '--cap', '*=6/day'],
+      ['--may', 'debit', '--two-persons', 'USDC=5/day'],
     ])
       expect((await fixture.run('key', 'create', 'refused', ...argv)).status).to.equal(2);
     expect(await fixture.refuse('key', 'revoke', 'nobody')).to.equal('UNKNOWN_KEY');
     expect((await fixture.ask('key', 'list')).keys).to.have.length(2);
+  });
+
+  it('names a large movement of a key that another one did not approve, or for another amount', async () => {
+    await fixture.ask('key', 'create', 'two', '--may', 'credit', '--two-persons', 'USDC=10.5');
+    const wallet = WALLET('d');
+    const book = (reference: string, amount: string) =>
+      fixture.ask('account', 'credit', wallet, 'USDC', amount, '--reference', reference, '--by', 'two');
+    const approve = (subject: string, after: string, by: string) =>
+      fixture.engine.acts.note(
+        { name: 'movement approve', wallet, subject, after },
+        { by, reason: 'a test' },
+      );
+    await book('alone', '10.5');
+    await approve('approved', 'credited USDC 10500001', 'another');
+    await book('approved', '10.500001');
+    await approve('by itself', 'credited USDC 11000000', 'two');
+    await book('by itself', '11');
+    await approve('of another amount', 'credited USDC 11000000', 'another');
+    await book('of another amount', '11.1');
+    await book('of nobody', '12');
+    await approve('of nobody', 'credited USDC 12000000', 'another');
+    await fixture.settle();
+    const named = await query<{ sequence: string }>(
+      fixture.databaseUrl,
+      `select 'movement ' || sequence as sequence from movements where reference in ('by itself', 'of another amount', 'of nobody')`,
+    );
+    const { checks } = await fixture.ledger.checks.run(() => undefined, []);
+    const broken = checks.filter(({ violations }) => violations.length > 0);
+    expect(broken.map(({ name }) => name)).to.deep.equal(['large movements were approved']);
+    expect(broken[0]!.violations.map(({ subject }) => subject).sort()).to.deep.equal(
+      named.map(({ sequence }) => sequence).sort(),
+    );
   });
 
   it('reserves no atom above a cap for two processes at once, and counts a reference once', async () => {

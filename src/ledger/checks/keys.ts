@@ -1,5 +1,6 @@
 /** Checks the keys of the routes for operators against the acts that made them, and their caps against what they reserved. */
 
+import { OTHER_ASSETS } from '../../domain/operator-rights.ts';
 import type { LedgerQuery } from './query.ts';
 
 const timeOf = (column: string): string => `to_timestamp(${column} / 1000.0)`;
@@ -8,13 +9,14 @@ export const KEY_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'keys follow from acts',
     meaning:
-      'each key of operators was made, with its rights, caps and digest, by an act, each revoked one is revoked, and each key that an act made is there',
+      'each key of operators was made, with its rights, limits and digest, by an act, each revoked one is revoked, and each key that an act made is there',
     proof: 'acts, proven by the chain; the time at which a key was made only with a checkpoint',
     sql: `
       with acts as (select name as act, subject, after, time_ms from public.operator_acts where name in ('key create', 'key revoke')),
       keys as (
         select *, concat_ws(' ', array_to_string(rights, ','),
           (select string_agg(format('%s=%s/day', key, value), ' ' order by key collate "C") from jsonb_each_text(caps)),
+          (select string_agg(format('two-persons:%s=%s', key, value), ' ' order by key collate "C") from jsonb_each_text(two_persons)),
           'sha256:' || encode(digest, 'hex')) as made
         from public.operator_keys)
       select 'key ' || name as subject, coalesce(after || ' at ' || ${timeOf('time_ms')}, 'no such key') as expected,
@@ -30,6 +32,26 @@ export const KEY_CHECKS: readonly LedgerQuery[] = [
       union all
       select distinct 'key ' || subject, 'a key, which an act made at ' || ${timeOf('time_ms')}, 'none; after an interrupted command, make it again'
       from acts where act = 'key create' and not exists (select from keys where name = subject)`,
+  },
+  {
+    name: 'large movements were approved',
+    meaning:
+      'each movement of a key above what it may move alone was approved before by an act of another person or key, with the same wallet, asset and amount',
+    proof: 'acts, proven by the chain; limits of keys, which follow from acts',
+    sql: `
+      with acts as (select * from public.operator_acts),
+      large as (
+        select movements.*, acts.operator
+        from acts join public.operator_keys on operator_keys.name = acts.operator and two_persons <> '{}'
+        join public.movements using (sequence) join public.assets on symbol = movements.asset
+        where kind in ('credited', 'debited', 'requested')
+          and amount_atoms > trunc(coalesce(two_persons ->> movements.asset, two_persons ->> '${OTHER_ASSETS}', '0')::numeric * 10::numeric ^ scale))
+      select 'movement ' || large.sequence as subject, 'an approval by another key' as expected, 'none' as found
+      from large where not exists (
+        select from acts as approval
+        where approval.name = 'movement approve' and approval.subject = large.reference and approval.wallet = large.wallet
+          and approval.after = concat_ws(' ', large.kind, large.asset, large.amount_atoms)
+          and approval.operator <> large.operator and approval.sequence < large.sequence)`,
   },
   {
     name: 'caps count what keys reserved',

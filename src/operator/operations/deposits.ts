@@ -120,7 +120,14 @@ const postCredit = operation({
   params: referenceRequest,
   body: reasonRequest,
   reply: depositSchema,
-  codes: [...OF_STEPS, 'CAP_EXCEEDED', 'SUPPLY_LIMIT', 'SCALE_CHANGED'],
+  codes: [
+    ...OF_STEPS,
+    'CAP_EXCEEDED',
+    'APPROVAL_NEEDED',
+    'APPROVAL_REFUSED',
+    'SUPPLY_LIMIT',
+    'SCALE_CHANGED',
+  ],
   async run(services, { reference }, { act, key }) {
     const { duplicate } = await creditDeposit(services, reference, act, key);
     return { reply: await findDeposit(services, reference), isNew: !duplicate };

@@ -56,6 +56,8 @@ const OF_REQUESTS: readonly (ErrorCode | OperatorCode)[] = [
   'CUSTODY_HOLD',
   'RECEIVABLE_OPEN',
   'CAP_EXCEEDED',
+  'APPROVAL_NEEDED',
+  'APPROVAL_REFUSED',
   'REFERENCE_CONFLICT',
   'SCALE_CHANGED',
 ];

@@ -54,7 +54,7 @@ export async function benchCustody(): Promise<Table> {
   try {
     await ledger.migrate();
     const digest = createHash('sha256').update(KEY).digest();
-    await ledger.keys.add({ name: 'bench', rights: ['credit'], caps: {}, digest });
+    await ledger.keys.add({ name: 'bench', rights: ['credit'], caps: {}, twoPersons: {}, digest });
     const { url } = await exchange.start('operator-api');
     const rows = [];
     for (const { size, target } of BATCHES) {

@@ -98,6 +98,7 @@ const WORDS = [
     'by',
     'wallet',
     'asset',
+    'bom',
   ],
   'ticker_id',
   'pair',

@@ -1,0 +1,135 @@
+/** The register of movements that a key asked for and another key has to approve. */
+
+import type { AccountMoved, MovementKind } from '../domain/event.ts';
+import type { Pools } from './pools.ts';
+import { type Ask, askOnce, inTransaction } from './queries.ts';
+import { storable } from './text.ts';
+
+export type MovementSide = 'deposit' | 'withdrawal';
+
+/** A movement that waits, or was decided. */
+export interface WaitingMovement {
+  readonly side: MovementSide;
+  readonly movement: AccountMoved;
+  /** Key that asked for it. */
+  readonly key: string;
+  readonly reason: string;
+  readonly state: 'waiting' | 'approved' | 'refused';
+  readonly askedAtMs: number;
+  readonly expiresAtMs: number;
+  readonly isExpired: boolean;
+}
+
+interface WaitingRow {
+  side: MovementSide;
+  reference: string;
+  kind: MovementKind;
+  wallet: string;
+  asset: string;
+  amount_atoms: bigint;
+  reverses: string | null;
+  key: string;
+  reason: string;
+  state: WaitingMovement['state'];
+  asked_at: Date;
+  expires_at: Date;
+  is_expired: boolean;
+}
+
+/** Movements of a key that may wait at once. */
+const MAX_WAITING = 1_000;
+
+const COLUMNS =
+  'side, reference, kind, wallet, asset, amount_atoms, reverses, key, reason, state, asked_at, expires_at, expires_at <= clock_timestamp() as is_expired';
+
+/** Of a reference that waited too long, or was asked for and approved too long ago, the new request takes the place. */
+const ADD = `
+  insert into public.waiting_movements (side, reference, kind, wallet, asset, amount_atoms, reverses, key, reason, state, expires_at)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting', clock_timestamp() + interval '1 day'
+  where (select count(*) from public.waiting_movements where key = $8 and state = 'waiting') < ${MAX_WAITING}
+  on conflict (side, reference) do update set (kind, wallet, asset, amount_atoms, reverses, key, reason, state, asked_at, expires_at)
+    = (excluded.kind, excluded.wallet, excluded.asset, excluded.amount_atoms, excluded.reverses, excluded.key, excluded.reason,
+      excluded.state, excluded.asked_at, excluded.expires_at)
+  where waiting_movements.expires_at <= clock_timestamp() and waiting_movements.state <> 'refused'`;
+
+const FORGET = `delete from public.waiting_movements where key = $1 and state <> 'refused' and expires_at <= clock_timestamp()`;
+
+const FIND = `select ${COLUMNS} from public.waiting_movements where side = $1 and reference = $2`;
+
+const LIST = `
+  select ${COLUMNS} from public.waiting_movements where state = 'waiting' and expires_at > clock_timestamp()
+  order by asked_at, side, reference limit $1`;
+
+const waitingOf = ({ side, reference, kind, wallet, asset, ...row }: WaitingRow): WaitingMovement => ({
+  side,
+  movement: {
+    kind,
+    wallet,
+    asset,
+    amountAtoms: row.amount_atoms,
+    reference,
+    ...(row.reverses !== null && { reverses: row.reverses }),
+  },
+  key: row.key,
+  reason: row.reason,
+  state: row.state,
+  askedAtMs: row.asked_at.getTime(),
+  expiresAtMs: row.expires_at.getTime(),
+  isExpired: row.is_expired,
+});
+
+const sideOf = (kind: MovementKind): MovementSide => (kind === 'credited' ? 'deposit' : 'withdrawal');
+
+async function find(ask: Ask, sql: string, side: MovementSide, reference: string) {
+  const [row] = await ask<WaitingRow>(sql, [side, storable(reference)]);
+  return row === undefined ? undefined : waitingOf({ ...row, reference });
+}
+
+export type WaitingRegister = ReturnType<typeof waitingRegister>;
+
+/** Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
+export function waitingRegister({ public: pool }: Pick<Pools, 'public'>) {
+  return {
+    /**
+     * Keeps a movement that a key asks for, for a day.
+     * @returns the one that is kept under the reference; undefined if too many of the key wait
+     */
+    ask(key: string, movement: AccountMoved, reason: string): Promise<WaitingMovement | undefined> {
+      const { kind, wallet, asset, amountAtoms, reference, reverses } = movement;
+      const side = sideOf(kind);
+      const other = reverses === undefined ? null : storable(reverses);
+      const asked = [kind, wallet, asset, amountAtoms, other, key, storable(reason)];
+      return inTransaction(pool, 'begin', async (ask) => {
+        await ask(FORGET, [key]);
+        await ask(ADD, [side, storable(reference), ...asked]);
+        return find(ask, FIND, side, reference);
+      });
+    },
+
+    /** Returns the oldest ones that wait. */
+    async list(limit: number): Promise<WaitingMovement[]> {
+      return (await askOnce<WaitingRow>(pool, LIST, [limit])).map(waitingOf);
+    },
+
+    /**
+     * Decides a movement, which nobody else decides meanwhile.
+     * @param decide notes the act of the decision; its result is the new state
+     */
+    decide(
+      side: MovementSide,
+      reference: string,
+      decide: (found: WaitingMovement | undefined) => Promise<WaitingMovement['state']>,
+    ): Promise<void> {
+      return inTransaction(pool, 'begin', async (ask) => {
+        const found = await find(ask, `${FIND} for update`, side, reference);
+        const state = await decide(found);
+        if (state !== found?.state)
+          await ask('update public.waiting_movements set state = $3 where side = $1 and reference = $2', [
+            side,
+            storable(reference),
+            state,
+          ]);
+      });
+    },
+  };
+}

@@ -1,0 +1,201 @@
+/** Lists, approves and refuses movements that a key may not make alone. */
+
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { z } from 'zod';
+import { bookMovements } from '../../books/movement-batch.ts';
+import { decideMovement } from '../../books/two-persons.ts';
+import { scaleFinder } from '../../books/withdrawals.ts';
+import { oneOf } from '../../contract/fields.ts';
+import { reason, referenceRequest } from '../../contract/operator.ts';
+import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/values.ts';
+import type { Act } from '../../domain/act.ts';
+import { type OperatorCode, Refusal } from '../../domain/errors.ts';
+import type { OperatorKey } from '../../domain/operator-rights.ts';
+import { formatScaled, parseDecimal } from '../../domain/units.ts';
+import type { MovementSide, WaitingMovement } from '../../ledger/index.ts';
+import { isoTime } from '../../statements/amounts.ts';
+import { column, renderTable, shown } from '../../terminal/table.ts';
+import { type Noun, type OperationServices, operation, replyNames } from '../operation.ts';
+import { shortResult } from '../verb.ts';
+
+const SIDES = ['deposit', 'withdrawal'] as const;
+/** A key decides movements that it may make. */
+const RIGHTS = { deposit: 'credit', withdrawal: 'debit' } as const;
+const LISTED = 500;
+
+const waitingSchema = z
+  .strictObject({
+    kind: z.enum(SIDES),
+    reference: z.string(),
+    wallet,
+    asset: assetSymbol,
+    amount: decimalText,
+    reverses: z.string().nullable().describe('reference of the movement that this corrects'),
+    key: z.string().describe('key that asked for it'),
+    reason: z.string(),
+    state: z.enum(['waiting', 'approved', 'refused']),
+    askedAt: timestamp,
+    expiresAt: timestamp.describe('later nobody can approve it'),
+  })
+  .register(replyNames, { id: 'WaitingMovement' });
+
+const told = ({ side, movement, ...rest }: WaitingMovement, scaleOf: (asset: string) => number) => ({
+  kind: side,
+  reference: movement.reference,
+  wallet: movement.wallet,
+  asset: movement.asset,
+  amount: formatScaled(movement.amountAtoms, scaleOf(movement.asset)),
+  reverses: movement.reverses ?? null,
+  key: rest.key,
+  reason: rest.reason,
+  state: rest.state,
+  askedAt: isoTime(rest.askedAtMs),
+  expiresAt: isoTime(rest.expiresAtMs),
+});
+
+const decisionRequest = z.strictObject({ kind: oneOf(SIDES), reason });
+const CODES: readonly OperatorCode[] = ['NOT_WAITING', 'APPROVAL_REFUSED', 'REFERENCE_CONFLICT'];
+const OF_MOVEMENTS: readonly OperatorCode[] = [...CODES, 'CAP_EXCEEDED', 'ALREADY_REVERSED', 'SCALE_CHANGED'];
+
+interface Asked {
+  readonly reference: string;
+  readonly kind: MovementSide;
+}
+
+async function decide(
+  services: OperationServices,
+  { reference, kind }: Asked,
+  isApproved: boolean,
+  { act, key }: { readonly act: Act; readonly key?: OperatorKey },
+): Promise<WaitingMovement> {
+  if (key?.rights.includes(RIGHTS[kind]) === false)
+    throw new Refusal('FORBIDDEN', `the key may not ${RIGHTS[kind]}`);
+  return decideMovement(services, { side: kind, reference, isApproved }, act);
+}
+
+/** Books a movement in the name of the key that asked for it, which may be revoked since. */
+async function bookApproved(services: OperationServices, approved: WaitingMovement): Promise<void> {
+  const { movement, reason } = approved;
+  const key = (await services.ledger.keys.all()).find(({ name }) => name === approved.key);
+  if (key === undefined || key.revokedAtMs !== null)
+    throw new Refusal('FORBIDDEN', `the key ${approved.key}, which asked for it, is revoked`);
+  const { amountAtoms, ...asked } = movement;
+  const amount = parseDecimal(formatScaled(amountAtoms, (await scaleFinder(services))(movement.asset)))!;
+  const [booked] = await bookMovements(services, [{ ...asked, amount, act: { by: key.name, reason } }], key);
+  if (booked!.status === 'rejected') throw booked!.reason;
+}
+
+const decisionVerb = (verb: string, sentence: string, description: string) => ({
+  verb,
+  needsReason: true as const,
+  describe: (command: Command) =>
+    command
+      .argument('<reference>', 'reference of the movement')
+      .addOption(
+        new Option('--kind <kind>', 'a reference may be that of one of each')
+          .choices(SIDES)
+          .makeOptionMandatory(),
+      )
+      .description(description),
+  input: (reference: string, { kind }: { kind: MovementSide }) => ({ reference, kind }),
+  answer: ({ reply }: { reply: z.infer<typeof waitingSchema> }) => {
+    const { kind, reference, amount, asset, wallet } = reply;
+    return shortResult(
+      `the ${kind} ${shown(reference)} of ${amount} ${asset} for ${wallet} ${sentence}`,
+      reply,
+    );
+  },
+});
+
+const postApprove = operation({
+  id: 'approveMovement',
+  tag: 'Money',
+  summary: 'Approves a movement that another key may not make alone, and books it',
+  description:
+    'The movement is booked in the name of the key that asked for it, within the caps of that key. If it is refused then, for example because the funds are gone, the approval stands until it expires: repeat it, or the request. After a lost answer, send the same approval again.',
+  method: 'POST',
+  path: '/approvals/:reference/approve',
+  rights: ['credit', 'debit'],
+  params: referenceRequest,
+  body: decisionRequest,
+  reply: waitingSchema,
+  codes: [...OF_MOVEMENTS, 'INVALID_AMOUNT', 'INSUFFICIENT_BALANCE', 'CUSTODY_HOLD', 'RECEIVABLE_OPEN'],
+  async run(services, asked, asking) {
+    const approved = await decide(services, asked, true, asking);
+    await bookApproved(services, approved);
+    return { reply: told(approved, await scaleFinder(services)) };
+  },
+  verbs: [decisionVerb('approve', 'is approved and booked', 'approve a movement that waits, and book it')],
+});
+
+const postRefuse = operation({
+  id: 'refuseMovement',
+  tag: 'Money',
+  summary: 'Refuses a movement that another key may not make alone',
+  description: 'Its reference is never booked by the key then. The same refusal again changes nothing.',
+  method: 'POST',
+  path: '/approvals/:reference/refuse',
+  rights: ['credit', 'debit'],
+  params: referenceRequest,
+  body: decisionRequest,
+  reply: waitingSchema,
+  codes: CODES,
+  async run(services, asked, asking) {
+    const refused = await decide(services, asked, false, asking);
+    return { reply: told(refused, await scaleFinder(services)) };
+  },
+  verbs: [decisionVerb('refuse', 'is refused', 'refuse a movement that waits')],
+});
+
+const COLUMNS = ['KIND', 'REFERENCE', 'WALLET', 'ASSET', 'AMOUNT', 'KEY', 'REASON', 'EXPIRES'].map((title) =>
+  column(title),
+);
+
+const getApprovals = operation({
+  id: 'listWaitingMovements',
+  tag: 'Money',
+  summary: 'Lists the movements that wait for the approval of another key',
+  description: `At most ${LISTED}, oldest first.`,
+  method: 'GET',
+  path: '/approvals',
+  rights: ['read', 'credit', 'debit'],
+  reply: z
+    .strictObject({ movements: z.array(waitingSchema) })
+    .register(replyNames, { id: 'WaitingMovements' }),
+  async run(services) {
+    const [waiting, scaleOf] = await Promise.all([
+      services.ledger.waiting.list(LISTED),
+      scaleFinder(services),
+    ]);
+    return { reply: { movements: waiting.map((one) => told(one, scaleOf)) } };
+  },
+  verbs: [
+    {
+      verb: 'list',
+      describe: (command) => command.description('list the movements that wait, the oldest first'),
+      answer({ reply }) {
+        const rows = reply.movements.map((one) => [
+          one.kind,
+          shown(one.reference),
+          one.wallet,
+          one.asset,
+          one.amount,
+          one.key,
+          shown(one.reason),
+          one.expiresAt,
+        ]);
+        return {
+          document: reply,
+          text: (paint) => renderTable(COLUMNS, rows, paint, '(no movement waits)'),
+        };
+      },
+    },
+  ],
+});
+
+export const APPROVAL: Noun = {
+  name: 'approval',
+  description: 'decide movements that a key may not make alone',
+  parts: [getApprovals, postApprove, postRefuse],
+};
