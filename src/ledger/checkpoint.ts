@@ -40,7 +40,7 @@ const RECORDS = {
   epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from public.engine_epochs order by epoch`,
   starts: `select concat_ws('/', epoch, sequence) from public.epoch_starts order by epoch`,
   heads: `select concat_ws('/', sequence, head) from public.chain_heads order by sequence`,
-  keys: `select concat_ws('/', name, encode(digest, 'hex'), rights, caps::text, extract(epoch from created_at))
+  keys: `select concat_ws('/', name, encode(digest, 'hex'), rights, caps::text, two_persons::text, extract(epoch from created_at))
     from public.operator_keys order by created_at, name`,
   migrations: `select concat_ws('/', id, name, batch, extract(epoch from migration_time)) from public.knex_migrations order by id`,
 } as const;
