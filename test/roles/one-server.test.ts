@@ -146,7 +146,7 @@ describe('a process on one server', function () {
         'client setname redbook-all-engine',
         'info',
         'config GET hash-max-listpack-entries',
-        'check_rights engine + 45',
+        'check_rights engine + 47',
         'info server',
         ASKS_FOR_COPIES,
         'open_epoch engine + 8',
