@@ -4,6 +4,7 @@ import type { Act } from '../domain/act.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { formatScaled } from '../domain/units.ts';
 import type { Take, WithdrawalState } from '../domain/withdrawal-states.ts';
+import type { Direction } from '../ledger/index.ts';
 import { changeTake, findMovement, moveFundsOnce, unknownWithdrawal } from './movements.ts';
 import type { Servers } from './servers.ts';
 import { untilSettled } from './until-settled.ts';
@@ -134,14 +135,15 @@ const PATIENCE_MS = 5_000;
 export async function listWithdrawals(
   servers: Servers,
   state: WithdrawalState,
-  after: number,
   limit: number,
+  direction?: Direction,
+  after?: number,
 ) {
   const { engine, ledger } = servers;
   const { newest } = await engine.pages.readHead();
   await untilSettled(servers, newest?.sequence ?? 0, PATIENCE_MS);
   const [rows, scaleOf] = await Promise.all([
-    ledger.withdrawals.list(state, after, limit),
+    ledger.withdrawals.list(state, limit, direction, after),
     scaleFinder(servers),
   ]);
   return rows.map(({ amountAtoms, requestedAtMs, endedAtMs, taken, ...row }) => ({

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { MAX_REASON } from '../domain/act.ts';
 import { ALL_ERRORS, type ErrorCode, type OperatorCode } from '../domain/errors.ts';
-import { address, INTEGER_JSON, queryText, validText } from './fields.ts';
+import { address, INTEGER_JSON, oneOf, queryText, validText } from './fields.ts';
 import { decimalText } from './values.ts';
 
 export const reference = validText(256).describe('counts once; `chain:txid:output` is a good one');
@@ -22,6 +22,9 @@ const pageSize = queryText
 export const limit = pageSize.default(100).meta({ ...PAGE_JSON, default: 100 });
 /** The same for a list that may be read whole. */
 export const optionalLimit = pageSize.optional().meta(PAGE_JSON);
+export const order = oneOf(['desc', 'asc'])
+  .default('asc')
+  .describe('`desc`: the newest first; `asc`: the oldest first. A cursor goes on in its own direction.');
 
 export const referenceRequest = z.object({ reference });
 export const walletRequest = z.object({ wallet: inLowerCase });

@@ -5,6 +5,7 @@ import { firstActAt } from './first-after.ts';
 import type { Pools } from './pools.ts';
 import { askOnce, inSnapshot, prepared } from './queries.ts';
 import { streamRows } from './stream-rows.ts';
+import { beginningOf, type Direction, follows, inDirection } from './walk.ts';
 
 export interface OperatorAct {
   readonly sequence: number;
@@ -29,15 +30,16 @@ export interface ActsFilter {
   readonly by?: string | undefined;
   readonly wallet?: string | undefined;
   readonly market?: string | undefined;
+  readonly direction?: Direction | undefined;
   /** Event after which the list begins. */
   readonly after?: number | undefined;
 }
 
-const ACTS = `
+const actsIn = (direction: Direction): string => `
   select sequence, time_ms, name, operator, reason, wallet, market, asset, subject, before, after from public.operator_acts
-  where sequence >= greatest($1::bigint, $5::bigint + 1) and ($2::text is null or operator = $2) and ($3::text is null or wallet = $3)
-    and ($4::text is null or market = $4)
-  order by sequence`;
+  where sequence >= $1 and ${follows(direction, 'sequence', '$5')} and ($2::text is null or operator = $2)
+    and ($3::text is null or wallet = $3) and ($4::text is null or market = $4)
+  ${inDirection(direction, 'sequence')}`;
 
 type ActRow = Omit<OperatorAct, 'sequence' | 'timeMs' | 'by'> & {
   sequence: bigint;
@@ -64,11 +66,12 @@ export function actQueries({ auditing, public: pool }: Pick<Pools, 'auditing' | 
       return listings;
     },
 
-    /** Yields acts in the order of their events. */
-    async *list({ sinceMs = 0, by, wallet, market, after = 0 }: ActsFilter): AsyncGenerator<OperatorAct> {
+    /** Yields acts in the order of their events, or in the reverse one. */
+    async *list({ sinceMs = 0, direction = 'asc', ...filter }: ActsFilter): AsyncGenerator<OperatorAct> {
+      const { by = null, wallet = null, market = null, after = beginningOf(direction) } = filter;
       const first = await inSnapshot(auditing, (ask) => firstActAt(ask, sinceMs));
-      const parameters = [first, by ?? null, wallet ?? null, market ?? null, after];
-      for await (const row of streamRows<ActRow>(auditing, ACTS, parameters)) {
+      const parameters = [first, by, wallet, market, after];
+      for await (const row of streamRows<ActRow>(auditing, actsIn(direction), parameters)) {
         const { sequence, time_ms: timeMs, operator, ...rest } = row;
         yield { ...rest, by: operator, sequence: Number(sequence), timeMs: Number(timeMs) };
       }

@@ -16,6 +16,7 @@ import {
 import { askOnce, BY_INDEX, inSnapshot } from './queries.ts';
 import { streamRows } from './stream-rows.ts';
 import { storable } from './text.ts';
+import { beginningOf, type Direction, follows, inDirection } from './walk.ts';
 
 export interface LedgerEntry {
   /** `sequence-line`, in the order of the entries; an export resumes after it. */
@@ -125,6 +126,7 @@ export interface MovementsFilter {
   readonly toMs: number;
   readonly wallet?: string | undefined;
   readonly asset?: string | undefined;
+  readonly direction?: Direction | undefined;
   /** Event after which the list begins. */
   readonly after?: number | undefined;
   /** Most movements; all of them unless given. */
@@ -147,13 +149,13 @@ interface ReportedMovement extends BookedMovement {
   readonly reason: string | null;
 }
 
-const MOVEMENTS = `
+const movementsIn = (direction: Direction): string => `
   select movements.sequence, kind, movements.wallet, movements.asset, amount_atoms, reference, movements.time_ms,
     reverses, ${PAID_BY} as txid, owed_atoms, operator as by, reason
   from public.movements left join public.operator_acts using (sequence)
-  where movements.sequence >= greatest($1::bigint, $5::bigint + 1) and movements.sequence < $2
+  where movements.sequence >= $1 and movements.sequence < $2 and ${follows(direction, 'movements.sequence', '$5')}
     and ($3::text is null or movements.wallet = $3) and ($4::text is null or movements.asset = $4)
-  order by movements.sequence limit $6`;
+  ${inDirection(direction, 'movements.sequence')} limit $6`;
 
 /** A take has the wallet, asset and amount of its request. */
 const CHANGES_AFTER = `
@@ -292,8 +294,10 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
         await firstSequenceAt(ask, fromMs),
         await firstSequenceAt(ask, toMs),
       ]);
-      const { wallet = null, asset = null, after = 0, limit = null } = filter;
-      const rows = streamRows<ReportedRow>(auditing, MOVEMENTS, [...bounds, wallet, asset, after, limit]);
+      const { wallet = null, asset = null, direction = 'asc', limit = null } = filter;
+      const { after = beginningOf(direction) } = filter;
+      const parameters = [...bounds, wallet, asset, after, limit];
+      const rows = streamRows<ReportedRow>(auditing, movementsIn(direction), parameters);
       for await (const row of rows) yield { ...bookedMovementOf(row), by: row.by, reason: row.reason };
     },
 

@@ -49,3 +49,15 @@ export const walkOf = (
   direction === 'desc'
     ? endOf(columns, number, values, before, after)
     : startOf(columns, number, values, after, before);
+
+/** SQL: true for rows that follow the event of a parameter in the direction of the list. */
+export const follows = (direction: Direction, sequence: string, parameter: string): string =>
+  `${sequence} ${direction === 'asc' ? '>' : '<'} ${parameter}::bigint`;
+
+/** SQL: rows in the direction of the list. */
+export const inDirection = (direction: Direction, sequence: string): string =>
+  `order by ${sequence}${direction === 'asc' ? '' : ' desc'}`;
+
+/** The place before the first row of a list. */
+export const beginningOf = (direction: Direction): number =>
+  direction === 'asc' ? 0 : Number.MAX_SAFE_INTEGER;

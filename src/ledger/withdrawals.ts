@@ -4,6 +4,7 @@ import type { AccountMoved } from '../domain/event.ts';
 import { readTake, type Take, type WithdrawalState } from '../domain/withdrawal-states.ts';
 import type { Pools } from './pools.ts';
 import { askOnce } from './queries.ts';
+import { beginningOf, type Direction, follows, inDirection } from './walk.ts';
 
 export interface ListedWithdrawal
   extends Pick<AccountMoved, 'reference' | 'wallet' | 'asset' | 'amountAtoms'> {
@@ -35,19 +36,21 @@ interface ListedRow {
 
 const HELD = 'exists (select from public.holds where holds.wallet = movements.wallet) as held';
 
-const PENDING = `
+const pendingIn = (direction: Direction): string => `
   select movements.reference, wallet, asset, amount_atoms, txid, time_ms as requested_ms, null::bigint as ended_ms, sequence,
     ${HELD}, take
-  from (select sequence from public.pending_withdrawals where sequence > $1 order by sequence limit $2) as pending
-  join public.movements using (sequence) left join public.taken_withdrawals using (reference) order by sequence`;
+  from (select sequence from public.pending_withdrawals where ${follows(direction, 'sequence', '$1')}
+    ${inDirection(direction, 'sequence')} limit $2) as pending
+  join public.movements using (sequence) left join public.taken_withdrawals using (reference)
+  ${inDirection(direction, 'sequence')}`;
 
-const ENDED = `
+const endedIn = (direction: Direction): string => `
   select ends.reference, ends.wallet, ends.asset, ends.amount_atoms, ends.txid, request.time_ms as requested_ms,
     ends.time_ms as ended_ms, ends.sequence, ${HELD.replace('movements', 'ends')}
-  from (select * from public.movements where kind = $3 and kind in ('requested', 'confirmed', 'returned') and sequence > $1
-    order by sequence limit $2) as ends
+  from (select * from public.movements where kind = $3 and kind in ('requested', 'confirmed', 'returned')
+    and ${follows(direction, 'sequence', '$1')} ${inDirection(direction, 'sequence')} limit $2) as ends
   join public.movements as request on request.kind = 'requested' and request.reference = ends.reference
-  order by ends.sequence`;
+  ${inDirection(direction, 'ends.sequence')}`;
 
 export type WithdrawalQueries = ReturnType<typeof withdrawalQueries>;
 
@@ -63,11 +66,20 @@ export function withdrawalQueries({ public: pool }: Pick<Pools, 'public'>) {
       return Number(row!.count);
     },
 
-    /** Returns the withdrawals of a state after an event, oldest first. */
-    async list(state: WithdrawalState, after: number, limit: number): Promise<ListedWithdrawal[]> {
+    /** Returns the withdrawals of a state after an event. */
+    async list(
+      state: WithdrawalState,
+      limit: number,
+      direction: Direction = 'asc',
+      after = beginningOf(direction),
+    ): Promise<ListedWithdrawal[]> {
       const isPending = state === 'pending';
       const parameters = isPending ? [after, limit] : [after, limit, state];
-      const rows = await askOnce<ListedRow>(pool, isPending ? PENDING : ENDED, parameters);
+      const rows = await askOnce<ListedRow>(
+        pool,
+        isPending ? pendingIn(direction) : endedIn(direction),
+        parameters,
+      );
       return rows.map((row) => ({
         reference: row.reference,
         wallet: row.wallet,

@@ -923,6 +923,32 @@ describe('the routes for operators', () => {
       for (const [path] of REPORTS) expect((await get(path, creditor)).status, path).to.equal(403);
     });
 
+    it('list from either end, in pages', async () => {
+      const wallet = WALLET('c');
+      await fixture.settle();
+      for (const [path, list] of [
+        [`/movements?${QUERY}&wallet=${wallet}`, 'movements'],
+        [`/acts?wallet=${wallet}`, 'acts'],
+        ['/withdrawals?state=pending', 'withdrawals'],
+        ['/withdrawals?state=confirmed', 'withdrawals'],
+      ] as const) {
+        const whole = (await get(`${path}&limit=500`)).body[list];
+        expect(whole.length, path).to.be.within(1, 499);
+        const size = Math.ceil(whole.length / 3);
+        const newest = `${path}&limit=${size}&order=desc`;
+        const found: unknown[] = [];
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const { body } = await get(`${newest}${cursor && `&cursor=${cursor}`}`);
+          found.push(...body[list]);
+          if (body.nextCursor !== null)
+            expect((await get(`${path}&limit=${size}&cursor=${body.nextCursor}`)).status).to.equal(400);
+          cursor = body.nextCursor;
+        }
+        expect(JSON.stringify(found), path).to.equal(JSON.stringify(whole.toReversed()));
+      }
+      expect((await get('/acts?order=newest')).body.error).to.match(/^order: /);
+    });
+
     it('close a month once, as the command does, with an act', async () => {
       const close = (body: object, key = master, app = 0) => post('/closings', body, key, app);
       await fixture.settle();

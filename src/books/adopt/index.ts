@@ -121,7 +121,7 @@ async function differencesOf(sides: Sides, act: Act): Promise<{ adoption: Adopti
       scales: held.assets,
       orders: { placed, ended, filled: filled.size + filledPlaced.size },
       settings,
-      pendingWithdrawals: (await ledger.withdrawals.list('pending', 0, MAX_COUNTED)).length,
+      pendingWithdrawals: (await ledger.withdrawals.list('pending', MAX_COUNTED)).length,
       isWritten: false,
     },
   };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { cursorText, nextCursor } from '../../contract/cursor.ts';
 import { queryText } from '../../contract/fields.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
-import { inLowerCase, limit } from '../../contract/operator.ts';
+import { inLowerCase, limit, order } from '../../contract/operator.ts';
 import { bom, format, moment } from '../../contract/requests.ts';
 import { timestamp } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
@@ -49,6 +49,7 @@ const query = z.object({
   by: named.describe('name of a person or of a key'),
   wallet: inLowerCase.optional(),
   market: named,
+  order,
   limit,
   cursor: cursorText,
   format,
@@ -58,7 +59,7 @@ const query = z.object({
 export const getActs = mixedOperation({
   id: 'listActs',
   tag: 'Service',
-  summary: 'Lists what operators and keys changed, oldest first',
+  summary: 'Lists what operators and keys changed',
   description: 'CSV has all of them, whatever `limit` is.',
   method: 'GET',
   path: '/acts',
@@ -67,12 +68,12 @@ export const getActs = mixedOperation({
   reply: z.strictObject({ acts: z.array(actSchema), nextCursor }).register(replyNames, { id: 'Acts' }),
   alsoAs: { 'text/csv': csvText },
   headers: ['Content-Disposition'],
-  async run({ ledger }, { since: sinceMs, limit, cursor, format, bom, ...filter }) {
-    const scope = { list: 'acts', since: `${sinceMs}`, ...filter };
-    const after = cursor === undefined ? 0 : readCursor(scope, cursor);
-    const report = await actsReport(ledger, { ...filter, sinceMs, after });
+  async run({ ledger }, { since: sinceMs, order, limit, cursor, format, bom, ...filter }) {
+    const scope = { list: 'acts', since: `${sinceMs}`, order, ...filter };
+    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
+    const report = await actsReport(ledger, { ...filter, sinceMs, direction: order, after });
     const file = fileName(['acts'], sinceMs === undefined ? [] : [sinceMs], 'csv');
-    if (format === 'csv') return { report, format, mark: bom, isResumed: after > 0, file };
+    if (format === 'csv') return { report, format, mark: bom, isResumed: after !== undefined, file };
     const { columns, rows } = report;
     const acts: Act[] = [];
     for await (const cells of rows) {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { cursorText, nextCursor } from '../../contract/cursor.ts';
 import { queryText } from '../../contract/fields.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
-import { inLowerCase, optionalLimit, receivable, walletRequest } from '../../contract/operator.ts';
+import { inLowerCase, optionalLimit, order, receivable, walletRequest } from '../../contract/operator.ts';
 import {
   bom,
   format,
@@ -370,6 +370,7 @@ const getMovements = mixedOperation({
       ...ofSpan,
       wallet: ofWallet,
       asset,
+      order,
       limit: optionalLimit,
       cursor: cursorText,
       format,
@@ -379,17 +380,17 @@ const getMovements = mixedOperation({
   reply: z
     .strictObject({
       ...span,
-      movements: z.array(movement).describe('oldest first'),
+      movements: z.array(movement).describe('in the order that was asked for'),
       nextCursor: nextCursor.optional().describe('absent without `limit`; null on the last page'),
     })
     .register(replyNames, { id: 'MovementsOfSpan' }),
   alsoAs: { 'text/csv': csvText },
   headers: ['Content-Disposition'],
   codes: ['UNKNOWN_ASSET'],
-  async run({ ledger }, { from, to, wallet, asset, limit, cursor, format, bom }) {
-    const scope = { list: 'movements', from: `${from}`, to: `${to}`, wallet, asset };
+  async run({ ledger }, { from, to, wallet, asset, order, limit, cursor, format, bom }) {
+    const scope = { list: 'movements', from: `${from}`, to: `${to}`, wallet, asset, order };
     const after = cursor === undefined ? undefined : readCursor(scope, cursor);
-    const filter = { ...spanOf({ from, to }), wallet, asset, after };
+    const filter = { ...spanOf({ from, to }), wallet, asset, direction: order, after };
     if (limit === undefined || format === 'csv') {
       const file = fileName(['movements'], [from, to], 'csv');
       const report = await movementsReport(ledger, filter);

@@ -17,6 +17,7 @@ import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import {
   inLowerCase,
   limit,
+  order,
   reason,
   reasonRequest,
   reference,
@@ -360,21 +361,21 @@ export const getWithdrawals = operation({
   method: 'GET',
   path: '/withdrawals',
   rights: ['read', 'debit', 'pay'],
-  query: z.object({ state: oneOf(WITHDRAWAL_STATES).default('pending'), limit, cursor: cursorText }),
+  query: z.object({ state: oneOf(WITHDRAWAL_STATES).default('pending'), order, limit, cursor: cursorText }),
   reply: z
     .strictObject({
       withdrawals: z
         .array(withdrawalSchema.extend({ requestedAt: timestamp, endedAt: timestamp.nullable() }))
-        .describe('oldest first'),
+        .describe('in the order that was asked for'),
       nextCursor,
     })
     .register(replyNames, { id: 'Withdrawals' }),
   codes: ['SETTLEMENT_STALLED'],
-  async run(services, { state, limit, cursor }) {
-    const scope = { list: 'withdrawals', state };
-    const after = cursor === undefined ? 0 : readCursor(scope, cursor);
+  async run(services, { state, order, limit, cursor }) {
+    const scope = { list: 'withdrawals', state, order };
+    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
     // One withdrawal more than the page tells that another page follows.
-    const found = await listWithdrawals(services, state, after, limit + 1);
+    const found = await listWithdrawals(services, state, limit + 1, order, after);
     const page = found.slice(0, limit);
     const nextCursor = found.length > limit ? writeCursor(scope, page.at(-1)!.sequence) : null;
     return { reply: { withdrawals: page.map(({ sequence: _, ...one }) => one), nextCursor } };
@@ -401,7 +402,7 @@ export const getWithdrawals = operation({
       work:
         ({ state, after }: { state: WithdrawalState; after: number }) =>
         async (services) => {
-          const withdrawals = await listWithdrawals(services, state, after, LISTED);
+          const withdrawals = await listWithdrawals(services, state, LISTED, 'asc', after);
           const rows = withdrawals.map(rowOf);
           return {
             document: { withdrawals },

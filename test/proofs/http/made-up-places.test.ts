@@ -321,15 +321,19 @@ describe('made-up places', function () {
         ]),
       getStatement: statement,
       getWalletStatement: statement,
-      listWithdrawals: () => writePlace({ list: 'withdrawals', state: 'pending' }, numbersOf(1)),
+      listWithdrawals: () =>
+        writePlace({ list: 'withdrawals', state: 'pending', order: 'asc' }, numbersOf(1)),
       listDeposits: () => writePlace({ list: 'deposits' }, numbersOf(1)),
       listMovements: () => {
         const span = { from: `${Date.parse(today)}`, to: `${Date.parse(tomorrow)}` };
-        return writePlace({ list: 'movements', ...span, wallet: undefined, asset: undefined }, numbersOf(1));
+        return writePlace(
+          { list: 'movements', ...span, wallet: undefined, asset: undefined, order: 'asc' },
+          numbersOf(1),
+        );
       },
       listMovementChanges: () =>
         writePlace({ list: 'movements' }, draw.chance(0.5) ? [draw.below(ORDERS)] : numbersOf(1)),
-      listActs: () => writePlace({ list: 'acts', since: `${span(since)}` }, numbersOf(1)),
+      listActs: () => writePlace({ list: 'acts', since: `${span(since)}`, order: 'asc' }, numbersOf(1)),
       listHolds: () => `0x${draw.pick(['0', '1', 'f', 'a'])}${number().toString(16).padStart(39, '0')}`,
     };
     return forgeries[route.id]!();
