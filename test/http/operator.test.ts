@@ -986,8 +986,9 @@ describe('the routes for operators', () => {
       // A request is sent once somebody waits for it.
       const slow = [1, 2].map(async () => await get('/balances?asOf=2100-01-01'));
       const third = () => get('/balances?asOf=2100-01-01');
-      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-      await eventually('both wait', async () => (await locker.query(waiting)).rowCount === 2);
+      const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      // A transaction sees the activity as of its first look.
+      await eventually('both wait', async () => (await query(fixture.databaseUrl, waiting)).length === 2);
       const refused = await third();
       expect([refused.status, refused.body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE']);
       await locker.query('commit');
