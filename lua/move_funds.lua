@@ -34,7 +34,7 @@ ARGV  epoch
       taker                beginning of the text of his take, of who confirms it
       act                  act of an operator as JSON; '' for none
 Replies  { moved, sequence, owed atoms } | { claimed, the earlier movement as JSON } | { unchecked, time }
-         { stale, epoch|filter } | { refused, code }
+         { reversed, atoms that are left of the movement to reverse } | { stale, epoch|filter } | { refused, code }
 Events   credited | debited | requested | confirmed | returned | announced | dropped
 ]]
 --- include exact
@@ -84,7 +84,7 @@ if ARGV.reversal ~= '' then
   if not is_recent(tonumber(ARGV.checked_at), state.time) then return { 'unchecked', text(state.time) } end
   -- The last reversal that Redis remembers tells what it left: Postgres may not have it yet.
   left = string.match(recent_claim(ARGV.reversal) or '', '"left":"(%d+)"}$') or left
-  if not text_at_most(amount, left) then return { 'refused', 'ALREADY_REVERSED' } end
+  if not text_at_most(amount, left) then return { 'reversed', left } end
 end
 local other_step = ARGV.other_step ~= '' and recent_claim(ARGV.other_step)
 if other_step and kind == 'announced' then return { 'claimed', other_step } end
@@ -122,6 +122,8 @@ local is_end = kind == 'confirmed' or kind == 'returned'
 if is_end and not text_at_most(amount, redis.call('HGET', keys.balances, WITHDRAWALS) or '0') then
   error('less than ' .. amount .. ' is pending in ' .. keys.balances, 0)
 end
+-- A returned withdrawal that pays takes from the supply, too.
+if kind == 'returned' then check_atoms(redis.call('HGET', keys.balances, SUPPLY) or '0', false) end
 
 -- The part of the amount that the wallet owes from now on, or pays of what it owes.
 local owed = '0'

@@ -120,6 +120,11 @@ export class EngineFunds {
         return { outcome: 'claimed', movement: claimedMovement(kind, reply.record) };
       case 'unchecked':
         return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
+      case 'reversed':
+        throw new OperatorRefusal(
+          'ALREADY_REVERSED',
+          `${reply.leftAtoms} atoms of ${reverses} are left after earlier reversals: nothing was moved`,
+        );
       case 'moved':
         return { outcome: 'moved', movement: { ...movement, ...reply.owed }, sequence: reply.sequence };
     }

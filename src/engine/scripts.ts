@@ -185,6 +185,7 @@ export const MOVE_FUNDS = describeScript({
         owed: owed.toString() === '0' ? {} : { owedAtoms: BigInt(owed.toString()) },
       }) as const,
     claimed: ([record]: [Buffer]) => ({ outcome: 'claimed', record: record.toString() }) as const,
+    reversed: ([left]: [Buffer]) => ({ outcome: 'reversed', leftAtoms: BigInt(`${left}`) }) as const,
     unchecked: ([time]: [Buffer]) => ({ outcome: 'unchecked', timeMs: Number(time) }) as const,
   }),
 });

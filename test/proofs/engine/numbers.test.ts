@@ -293,6 +293,34 @@ describe('engine: amounts at the limits of exact numbers', function () {
     }
   });
 
+  it('returns no withdrawal to a wallet that owes when the supply is no amount, and writes nothing', async () => {
+    const { engine, redis } = fixture;
+    await publishPlain(engine, 'ETH/USD');
+    const deposit = movement('credited', BOB, 'USD', 10n);
+    await engine.funds.move(deposit);
+    const request = movement('requested', BOB, 'USD', 4n);
+    await engine.funds.move(request);
+    const reversal = { ...movement('debited', BOB, 'USD', 10n), reverses: deposit.reference };
+    const asked = await engine.funds.move(reversal);
+    if (asked.outcome !== 'unchecked') throw new Error(asked.outcome);
+    await engine.funds.move(reversal, { ...asked.moment, leftAtoms: 10n });
+    const supply = await redis.hget(balancesKey('USD'), 'supply');
+    const returned = { ...request, kind: 'returned' } as const;
+    for (const text of ['1 000', '9x', '-1', '9'.repeat(20)]) {
+      await redis.hset(balancesKey('USD'), 'supply', text);
+      const before = await dump(redis);
+      const error = await engine.funds.move(returned).catch((failure) => failure);
+      expect(String(error), text).to.match(/not an amount/);
+      expect(await dump(redis), text).to.deep.equal(before);
+    }
+    await redis.hset(balancesKey('USD'), 'supply', supply!);
+    expect(await engine.funds.move(returned)).to.deep.include({
+      outcome: 'moved',
+      movement: { ...returned, owedAtoms: 4n },
+    });
+    await expectConserved(engine, 'USD');
+  });
+
   it('moves no funds when a balance or the supply is no amount, and writes nothing', async () => {
     const { engine, redis } = fixture;
     await publishPlain(engine, 'ETH/USD');
