@@ -44,6 +44,7 @@ async function readImage(
     begunEpoch: begun?.epoch ?? 0,
     switches: await ledger.state.switches(),
     assets: await ledger.state.assets(),
+    bookedAssets: await ledger.state.bookedAssets(),
     lastPrices: await ledger.state.lastPrices(),
     liveOrders: () => ledger.state.liveOrders(cursor.sequence),
     async *readBalances(asset) {

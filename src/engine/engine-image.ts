@@ -14,6 +14,8 @@ export interface EngineImage {
   readonly begunEpoch: number;
   readonly switches: Switches;
   readonly assets: readonly Asset[];
+  /** Symbols of the assets that any movement or trade was in: their scales stay. */
+  readonly bookedAssets: readonly string[];
   /** Ticks of the last execution, by symbol. */
   readonly lastPrices: ReadonlyMap<string, bigint>;
   liveOrders(): AsyncIterable<LiveOrder>;

@@ -173,18 +173,19 @@ async function fillBalances(writer: BulkWriter, image: EngineImage, reserved: Re
     if (missing !== undefined) throw inconsistent(`${missing} has orders and no ${symbol} to pay them with`);
     if (supply === undefined) continue;
     await writer.add('hset', key, BALANCE_FIELDS.supply, `${supply}`);
-    await writer.add('hset', KEYS.assets, `${symbol} used`, '1');
   }
   return accounts;
 }
 
-async function fillMarkets(writer: BulkWriter, { assets, switches }: EngineImage): Promise<void> {
+async function fillMarkets(writer: BulkWriter, image: EngineImage): Promise<void> {
+  const { assets, bookedAssets, switches } = image;
   for (const { symbol, scale } of assets) await writer.add('hset', KEYS.assets, symbol, `${scale}`);
+  const used = new Set(bookedAssets);
   for (const market of switches.markets) {
     await writer.add('hset', KEYS.markets, market.symbol, writeMarketRecord(market));
-    for (const { symbol } of [market.base, market.quote])
-      await writer.add('hset', KEYS.assets, `${symbol} used`, '1');
+    for (const { symbol } of [market.base, market.quote]) used.add(symbol);
   }
+  for (const symbol of used) await writer.add('hset', KEYS.assets, `${symbol} used`, '1');
 }
 
 async function fillEngine(writer: BulkWriter, layout: FilterLayout, image: EngineImage): Promise<void> {

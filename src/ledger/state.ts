@@ -5,6 +5,7 @@ import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor } from './cursor.ts';
+import { BOOKED_ASSETS } from './kept-balances.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import type { Pools } from './pools.ts';
 import { askOnce, inSnapshot } from './queries.ts';
@@ -116,6 +117,11 @@ export function stateQueries({ auditing }: Pick<Pools, 'auditing'>) {
     /** Returns every asset, as last settled. */
     assets(): Promise<Asset[]> {
       return askOnce<Asset>(auditing, 'select symbol, scale from public.assets order by symbol');
+    },
+
+    /** Returns the symbol of every asset that was ever booked, an announcement that moved nothing included. */
+    async bookedAssets(): Promise<string[]> {
+      return (await askOnce<{ asset: string }>(auditing, BOOKED_ASSETS)).map(({ asset }) => asset);
     },
 
     /** Yields every client order id that was ever used, in no order. */

@@ -155,6 +155,7 @@ async function rebuild(resting: number): Promise<void> {
       markets: [market],
     },
     assets: await engine.assets.all(),
+    bookedAssets: [],
     lastPrices: new Map(),
     liveOrders,
     async *readBalances() {
