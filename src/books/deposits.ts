@@ -35,16 +35,17 @@ async function announcementOf(servers: Servers, reference: string): Promise<Acco
 }
 
 /**
- * Returns a deposit that was announced.
+ * Returns a deposit that was announced; one that was credited otherwise, as it was credited.
  * @throws OperatorRefusal UNKNOWN_DEPOSIT
  */
 export async function findDeposit(servers: Servers, reference: string): Promise<Deposit> {
-  const { wallet, asset, amountAtoms } = await announcementOf(servers, reference);
+  const announced = await announcementOf(servers, reference);
   const [ended, scaleOf] = await Promise.all([
     findMovement(servers, 'credited', reference),
     scaleFinder(servers),
   ]);
   const state = ended === null ? 'announced' : ended.kind === 'dropped' ? 'dropped' : 'credited';
+  const { wallet, asset, amountAtoms } = ended ?? announced;
   return { reference, wallet, asset, amount: formatScaled(amountAtoms, scaleOf(asset)), state };
 }
 

@@ -152,6 +152,24 @@ describe('operator: deposits that are gone', () => {
     };
   }
 
+  it('answers a repeat as a duplicate whose first try is booked while Postgres is asked', async () => {
+    await fixture.ask(...credit('ETH', '3', '--reference', 'asked twice'));
+    await fixture.settle();
+    const reversal = debit('ETH', '3', '--reference', 'same part', '--reverses', 'asked twice', ...WHY);
+    const { journal } = fixture.ledger;
+    const { reversedAtoms } = journal;
+    journal.reversedAtoms = async (...asked) => {
+      journal.reversedAtoms = reversedAtoms;
+      expect(await settled(...reversal)).to.include({ duplicate: false });
+      return reversedAtoms(...asked);
+    };
+    expect(await fixture.ask(...reversal)).to.include({ amount: '3', duplicate: true });
+    const other = debit('ETH', '1', '--reference', 'other part', '--reverses', 'asked twice', ...WHY);
+    const { status, stderr } = await fixture.run(...other);
+    expect(status).to.equal(1);
+    expect(stderr).to.contain('0 atoms of asked twice are left after earlier reversals: nothing was moved');
+  });
+
   it('finds in Postgres how much of a deposit is left when Redis has forgotten its reversals', async () => {
     await fixture.ask(...credit('ETH', '10', '--reference', 'in parts'));
     for (const nth of [1, 2, 3])
@@ -251,6 +269,30 @@ describe('operator: deposits that are announced', () => {
     await forget();
     expect(await fixture.refuse(...announce('direct'))).to.equal('REFERENCE_CONFLICT');
     expect(await fixture.refuse('deposit', 'credit', 'direct')).to.equal('UNKNOWN_DEPOSIT');
+  });
+
+  it('are shown as they were credited, whatever was announced', async () => {
+    await fixture.ask(...announce('otherwise'));
+    const other = WALLET('c');
+    await fixture.ask('account', 'credit', other, 'USDC', '7', '--reference', 'otherwise');
+    const shown = { reference: 'otherwise', wallet: other, asset: 'USDC', amount: '7', state: 'credited' };
+    expect(await fixture.ask('deposit', 'show', 'otherwise')).to.include(shown);
+    await forget();
+    expect(await fixture.ask('deposit', 'show', 'otherwise')).to.include(shown);
+    expect(await fixture.refuse('deposit', 'credit', 'otherwise')).to.equal('REFERENCE_CONFLICT');
+  });
+
+  it('fix the scale of their asset, also after a rebuild of the engine', async () => {
+    await fixture.ask('asset', 'set', 'ONLY', '--scale', '2');
+    await fixture.ask('deposit', 'announce', wallet, 'ONLY', '1', '--reference', 'only');
+    await settling.stop();
+    await fixture.redis.flushall();
+    await fixture.ask('ledger', 'rebuild');
+    for (const engine of [fixture.engine, fixture.services.engine])
+      await engine.lifecycle.open(await fixture.ledger.settlement.cursor());
+    settling = fixture.settleOnAndOn();
+    expect(await fixture.refuse('asset', 'set', 'ONLY', '--scale', '8')).to.equal('ASSET_IN_USE');
+    expect(await fixture.ask('deposit', 'credit', 'only')).to.include({ amount: '1' });
   });
 
   it('are told of in movements and acts, have no entries, and the ledger holds', async () => {
