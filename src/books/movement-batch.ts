@@ -38,12 +38,14 @@ const isCertain = (error: unknown): boolean =>
  * Books each movement by itself.
  * @param key whose caps hold; none for the command line
  * @returns for each movement the booked one, or why it was not booked
+ * @throws OperatorRefusal INVALID_ACT if a command bears the name of a key
  */
 export async function bookMovements(
   servers: Servers,
   asked: readonly (AskedMovement & { readonly act: Act })[],
   key?: LimitedKey,
 ): Promise<PromiseSettledResult<BookedMovement>[]> {
+  if (key === undefined) await checkNoKeyNamed(servers, asked);
   const scaled = await Promise.allSettled(
     asked.map(({ act: _, ...one }) => scaledMovement(servers.engine, one)),
   );
@@ -58,6 +60,20 @@ export async function bookMovements(
   );
   if (key !== undefined && caps.size > 0) await settleCaps(servers, key, scaled, booked, caps);
   return booked;
+}
+
+/**
+ * Checks that no movement bears the name of a key, which alone tells movements of keys from those of commands.
+ * @throws OperatorRefusal INVALID_ACT
+ */
+async function checkNoKeyNamed({ ledger }: Servers, asked: readonly { readonly act: Act }[]): Promise<void> {
+  const names = new Set(asked.map(({ act }) => act.by));
+  const named = (await ledger.keys.all()).find(({ name }) => names.has(name));
+  if (named !== undefined)
+    throw new OperatorRefusal(
+      'INVALID_ACT',
+      `${named.name} is the name of a key: give another one with --by`,
+    );
 }
 
 async function book(

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { findKey } from '../../src/books/operator-keys.ts';
+import { parseDecimal, toScaled } from '../../src/domain/units.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { query } from '../ledger/tables.ts';
 import { type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
@@ -89,10 +90,18 @@ describe('operator: keys', () => {
   });
 
   it('names a large movement of a key that another one did not approve, or for another amount', async () => {
-    await fixture.ask('key', 'create', 'two', '--may', 'credit', '--two-persons', 'USDC=10.5');
     const wallet = WALLET('d');
-    const book = (reference: string, amount: string) =>
-      fixture.ask('account', 'credit', wallet, 'USDC', amount, '--reference', reference, '--by', 'two');
+    const command = (reference: string, amount: string) =>
+      ['account', 'credit', wallet, 'USDC', amount, '--reference', reference, '--by', 'two'] as const;
+    // A person bore the name before there was such a key.
+    await fixture.ask(...command('before the key', '500'));
+    await fixture.ask('key', 'create', 'two', '--may', 'credit', '--two-persons', 'USDC=10.5');
+    expect(await fixture.refuse(...command('not of the key', '500'))).to.equal('INVALID_ACT');
+    const book = (reference: string, amount: string) => {
+      const amountAtoms = toScaled(parseDecimal(amount)!, 6)!;
+      const credit = { kind: 'credited', wallet, asset: 'USDC', amountAtoms, reference } as const;
+      return fixture.engine.funds.move(credit, undefined, 6, { by: 'two', reason: 'a test' });
+    };
     const approve = (subject: string, after: string, by: string) =>
       fixture.engine.acts.note(
         { name: 'movement approve', wallet, subject, after },

@@ -35,15 +35,18 @@ export const KEY_CHECKS: readonly LedgerQuery[] = [
   },
   {
     name: 'large movements were approved',
+    // Commands take no name of a key, so a movement by a name is of the key as soon as the key is there.
     meaning:
-      'each movement of a key above what it may move alone was approved before by an act of another person or key, with the same wallet, asset and amount',
+      'each movement of a key, since the key was made, above what it may move alone was approved before by an act of another person or key, with the same wallet, asset and amount',
     proof: 'acts, proven by the chain; limits of keys, which follow from acts',
     sql: `
       with acts as (select * from public.operator_acts),
       large as (
         select movements.*, acts.operator
         from acts join public.operator_keys on operator_keys.name = acts.operator and two_persons <> '{}'
-        join public.movements using (sequence) join public.assets on symbol = movements.asset
+        join acts as creation on creation.name = 'key create' and creation.subject = acts.operator
+          and creation.sequence < acts.sequence and right(creation.after, 64) = encode(digest, 'hex')
+        join public.movements on movements.sequence = acts.sequence join public.assets on symbol = movements.asset
         where kind in ('credited', 'debited', 'requested')
           and amount_atoms > trunc(coalesce(two_persons ->> movements.asset, two_persons ->> '${OTHER_ASSETS}', '0')::numeric * 10::numeric ^ scale))
       select 'movement ' || large.sequence as subject, 'an approval by another key' as expected, 'none' as found
