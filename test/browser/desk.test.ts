@@ -214,6 +214,12 @@ describe('the desk of operators', () => {
     await page.keyboard.press('Enter');
     await told(page, 'is confirmed');
     await rowOf(page, 'paid later').waitFor({ state: 'detached' });
+    // The longest reference moves no button out of sight.
+    const last = await rowOf(page, 'left open').getByRole('button', { name: 'Return' }).boundingBox();
+    expect(last!.x + last!.width).to.be.at.most(page.viewportSize()!.width);
+    await page.getByLabel('Reference').fill('paid later');
+    await page.getByRole('button', { name: 'Find' }).click();
+    await rowOf(page, '0xfeed').getByText('confirmed').waitFor();
     const sentBack = rowOf(page, 'sent back');
     await sentBack.getByRole('button', { name: 'Take' }).click();
     await page.getByLabel('Name of one worker or person').fill('ann');
@@ -238,6 +244,15 @@ describe('the desk of operators', () => {
     await show(page, 'Acts');
     const act = rowOf(page, 'withdrawal confirm').filter({ hasText: 'seen on chain' });
     await act.filter({ hasText: 'desk' }).waitFor();
+    const find = async (text: string): Promise<void> => {
+      await page.getByLabel('By a person or key, or of a wallet').fill(text);
+      await page.getByRole('button', { name: 'Find' }).click();
+    };
+    await find('nobody');
+    await page.getByText('No changes yet.').waitFor();
+    await find(wallet);
+    await act.first().waitFor();
+    await find('');
   });
 
   browserTest(
@@ -280,7 +295,12 @@ describe('the desk of operators', () => {
       'Create market',
       'Clear market',
       'Set asset',
+      'Announce deposit',
+      'Credit deposit',
+      'Drop deposit',
       'Request withdrawal',
+      'Approve movement',
+      'Refuse movement',
       'Void order',
       'Require terms',
     ]);

@@ -307,7 +307,7 @@ export const returnWithdrawal = operation({
   ],
 });
 
-const getWithdrawal = operation({
+export const getWithdrawal = operation({
   id: 'getWithdrawal',
   tag: 'Money',
   summary: 'Returns a withdrawal and its state',

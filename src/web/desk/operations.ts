@@ -10,6 +10,7 @@ import type { getServiceStatus } from '../../operator/operations/status.ts';
 import type { getWallet, holdWallet, releaseWallet } from '../../operator/operations/wallets.ts';
 import type {
   confirmWithdrawal,
+  getWithdrawal,
   getWithdrawals,
   postRelease,
   postTake,
@@ -25,6 +26,7 @@ export type GetWallet = typeof getWallet;
 export type GetStatement = typeof getWalletStatement;
 export type HoldWallet = typeof holdWallet;
 export type ReleaseWallet = typeof releaseWallet;
+export type GetWithdrawal = typeof getWithdrawal;
 export type GetWithdrawals = typeof getWithdrawals;
 export type ConfirmWithdrawal = typeof confirmWithdrawal;
 export type TakeWithdrawal = typeof postTake;
@@ -39,4 +41,4 @@ export type ResumeTrading = typeof resumeTrading;
 export type Status = Answer<GetStatus>;
 export type Market = Answer<GetMarkets>['markets'][number];
 export type Account = Answer<GetWallet>;
-export type Withdrawal = Answer<GetWithdrawals>['withdrawals'][number];
+export type Withdrawal = Answer<GetWithdrawal>;

@@ -2,9 +2,10 @@
 
 import { signal } from '@preact/signals';
 import type { GetActs } from '../operations.ts';
-import type { Answer } from '../operators.ts';
+import type { Answer, Given } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { Listing, shownTime } from './listing.tsx';
+import { Search } from './search.tsx';
 
 const DAYS = 7;
 /** An act is listed once it is settled. */
@@ -13,6 +14,15 @@ const EVERY_MS = 3_000;
 const MOST = 500;
 
 const since = signal(new Date(Date.now() - DAYS * 86_400_000).toISOString().slice(0, 10));
+/** A wallet, or the name of a person or of a key; empty: acts of and by all. */
+const asked = signal('');
+
+const WALLET = /^0x[0-9a-f]{40}$/i;
+
+function filterOf(text: string): Pick<Given<GetActs>, 'by' | 'wallet'> {
+  if (text === '') return {};
+  return WALLET.test(text) ? { wallet: text } : { by: text };
+}
 
 const rowOf = (one: Answer<GetActs>['acts'][number]): [number, string[]] => [
   one.event,
@@ -26,7 +36,8 @@ const rowOf = (one: Answer<GetActs>['acts'][number]): [number, string[]] => [
 ];
 
 export function Acts() {
-  const { answer, trouble } = useAnswer<GetActs>('listActs', { since: since.value, limit: MOST }, EVERY_MS);
+  const given = { since: since.value, ...filterOf(asked.value), order: 'desc', limit: MOST } as const;
+  const { answer, trouble } = useAnswer<GetActs>('listActs', given, EVERY_MS);
   return (
     <>
       <div class="panel desk-search">
@@ -44,13 +55,22 @@ export function Acts() {
           />
         </div>
       </div>
+      <Search
+        id="of"
+        label="By a person or key, or of a wallet"
+        button="Find"
+        asked={asked.value}
+        onAsk={(text) => {
+          asked.value = text;
+        }}
+      />
       <Listing
         title="Acts, newest first"
         columns={['Time (UTC)', 'Act', 'By', 'Reason', 'Of']}
-        rows={answer?.acts.map(rowOf).reverse()}
+        rows={answer?.acts.map(rowOf)}
         empty="No changes yet."
         trouble={trouble}
-        more={answer?.nextCursor ? `the first ${MOST} since that day` : undefined}
+        more={answer?.nextCursor ? `the newest ${MOST}` : undefined}
       />
     </>
   );

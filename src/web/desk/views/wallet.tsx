@@ -6,8 +6,8 @@ import { ask, type Given } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct, type Changes } from './act-dialog.tsx';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
+import { Search } from './search.tsx';
 
-const typed = signal('');
 /** The wallet that is shown. */
 const asked = signal('');
 
@@ -25,31 +25,16 @@ function statementOf(wallet: string): Given<GetStatement> {
 export function Wallet() {
   return (
     <>
-      <form
-        class="panel desk-search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          asked.value = typed.value.trim();
+      <Search
+        id="wallet"
+        label="Address"
+        placeholder="0x…"
+        button="Show"
+        asked={asked.value}
+        onAsk={(text) => {
+          asked.value = text;
         }}
-      >
-        <div class="field">
-          <label for="wallet">Address</label>
-          <input
-            id="wallet"
-            class="input"
-            spellcheck={false}
-            autocomplete="off"
-            placeholder="0x…"
-            value={typed.value}
-            onInput={({ currentTarget }) => {
-              typed.value = currentTarget.value;
-            }}
-          />
-        </div>
-        <button type="submit" class="button primary">
-          Show
-        </button>
-      </form>
+      />
       {asked.value !== '' && <Shown key={asked.value} address={asked.value} />}
     </>
   );

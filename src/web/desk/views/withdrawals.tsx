@@ -1,7 +1,9 @@
-/** Pending withdrawals: takes, releases, confirms and returns them. */
+/** Withdrawals, pending or found by their reference: takes, releases, confirms and returns them. */
 
+import { signal } from '@preact/signals';
 import type {
   ConfirmWithdrawal,
+  GetWithdrawal,
   GetWithdrawals,
   ReleaseWithdrawal,
   ReturnWithdrawal,
@@ -11,12 +13,16 @@ import type {
 import { useAnswer } from '../use-answer.ts';
 import { askForAct } from './act-dialog.tsx';
 import { Listing, shownTime } from './listing.tsx';
+import { Search } from './search.tsx';
 
 const EVERY_MS = 10_000;
 /** A person pays within an hour. */
 const TAKEN_FOR_MS = 3_600_000;
 
 const NOBODY = '–';
+
+/** The reference that is looked for. */
+const asked = signal('');
 
 function ownerOf({ taken }: Withdrawal): string {
   if (taken === null) return NOBODY;
@@ -31,24 +37,65 @@ export function Withdrawals() {
     EVERY_MS,
   );
   return (
-    <Listing
-      title="Pending withdrawals"
-      columns={['Requested (UTC)', 'Reference', 'Wallet', 'Amount', 'Hold', 'Taken by', 'Actions']}
-      rows={answer?.withdrawals.map((one) => [
-        one.reference,
-        [
-          shownTime(one.requestedAt),
+    <>
+      <Search
+        id="reference"
+        label="Reference"
+        button="Find"
+        asked={asked.value}
+        onAsk={(text) => {
+          asked.value = text;
+        }}
+      />
+      {asked.value !== '' && <Found key={asked.value} reference={asked.value} />}
+      <Listing
+        title="Pending withdrawals"
+        columns={['Requested (UTC)', 'Reference', 'Wallet', 'Amount', 'Hold', 'Taken by', 'Actions']}
+        rows={answer?.withdrawals.map((one) => [
           one.reference,
-          one.wallet,
-          `${one.amount} ${one.asset}`,
-          one.held ? 'on hold: do not pay' : NOBODY,
-          ownerOf(one),
-          <WithdrawalActions key="actions" withdrawal={one} />,
-        ],
-      ])}
-      empty="No withdrawal is pending."
+          [
+            shownTime(one.requestedAt),
+            one.reference,
+            one.wallet,
+            `${one.amount} ${one.asset}`,
+            one.held ? 'on hold: do not pay' : NOBODY,
+            ownerOf(one),
+            <WithdrawalActions key="actions" withdrawal={one} />,
+          ],
+        ])}
+        empty="No withdrawal is pending."
+        trouble={trouble}
+        more={answer?.nextCursor ? `the oldest ${answer.withdrawals.length}` : undefined}
+      />
+    </>
+  );
+}
+
+/** The withdrawal of a reference, whatever its state. */
+function Found({ reference }: { readonly reference: string }) {
+  const { answer, trouble } = useAnswer<GetWithdrawal>('getWithdrawal', { reference });
+  return (
+    <Listing
+      title="Withdrawal of the reference"
+      columns={['State', 'Wallet', 'Amount', 'Transaction', 'Hold', 'Taken by', 'Actions']}
+      rows={
+        answer && [
+          [
+            reference,
+            [
+              answer.state,
+              answer.wallet,
+              `${answer.amount} ${answer.asset}`,
+              answer.txid ?? NOBODY,
+              answer.held ? 'on hold: do not pay' : NOBODY,
+              ownerOf(answer),
+              answer.state === 'pending' ? <WithdrawalActions key="actions" withdrawal={answer} /> : NOBODY,
+            ],
+          ],
+        ]
+      }
+      empty=""
       trouble={trouble}
-      more={answer?.nextCursor ? `the oldest ${answer.withdrawals.length}` : undefined}
     />
   );
 }
