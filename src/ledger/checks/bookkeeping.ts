@@ -25,7 +25,7 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
         and reversed.kind in ('credited', 'debited') and reversed.kind <> one.kind
       where one.reverses is not null and (reversed.sequence is null and not exists (select from public.adoptions
           where adoptions.sequence < one.sequence) or reversed.sequence > one.sequence
-        or (reversed.wallet, reversed.asset) is distinct from (one.wallet, one.asset)
+        or (reversed.wallet, reversed.asset) is distinct from (one.wallet, one.asset) and reversed.sequence is not null
         or reversed.amount_atoms < (select sum(amount_atoms) from public.movements as part
           where part.kind = one.kind and part.reverses = one.reverses and part.sequence <= one.sequence))`,
   },
@@ -38,7 +38,8 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
       with changes as (
         select sequence, kind, wallet, asset, amount_atoms, owed_atoms, reverses,
           case kind when 'debited' then owed_atoms else -owed_atoms end as lent_atoms
-        from public.movements where wallet in (select wallet from public.movements where owed_atoms <> 0)
+        from public.movements where wallet in (select wallet from public.movements where owed_atoms <> 0
+            union select substr(account, 12) from public.adopted_balances where account like 'receivable:%')
           and kind in ('credited', 'debited', 'returned') or owed_atoms <> 0
         union all
         select sequence, null, substr(account, 12), asset, 0, 0, null, -amount_atoms from public.adopted_balances
