@@ -36,6 +36,8 @@ export interface Seam {
   readonly settings: number;
   /** Withdrawals that Postgres lists as pending, at most 1,000; some of them may have ended. */
   readonly pendingWithdrawals: number;
+  /** Deposits that Postgres lists as announced, at most 1,000; some of them may have been credited. */
+  readonly announcedDeposits: number;
   readonly isWritten: boolean;
 }
 
@@ -122,6 +124,7 @@ async function differencesOf(sides: Sides, act: Act): Promise<{ adoption: Adopti
       orders: { placed, ended, filled: filled.size + filledPlaced.size },
       settings,
       pendingWithdrawals: (await ledger.withdrawals.list('pending', MAX_COUNTED)).length,
+      announcedDeposits: (await ledger.deposits.announced(0, MAX_COUNTED)).length,
       isWritten: false,
     },
   };

@@ -17,7 +17,7 @@ interface AdoptOptions extends ActOptions {
 const LISTED_BALANCES = 100;
 
 function seamText({ balances, orders, scales, ...seam }: Seam): (paint: Paint) => string {
-  const { afterSequence, sequence, lastSequence, settings, pendingWithdrawals } = seam;
+  const { afterSequence, sequence, lastSequence, settings, pendingWithdrawals, announcedDeposits } = seam;
   const counts = [
     `${formatCounted(orders.placed)} live orders are new, ${formatCounted(orders.filled)} were filled further`,
     `${formatCounted(orders.ended)} have ended, ${formatCounted(settings)} settings changed`,
@@ -34,6 +34,7 @@ function seamText({ balances, orders, scales, ...seam }: Seam): (paint: Paint) =
     .slice(0, LISTED_BALANCES)
     .map(({ account, asset, atoms }) => [account, asset, String(decimalOf(scales, asset, atoms))]);
   const pending = `${formatCounted(pendingWithdrawals)} withdrawals are pending by Postgres: ask custody which of them have ended`;
+  const announced = `${formatCounted(announcedDeposits)} deposits are announced by Postgres: ask custody which of them were credited, and drop those`;
   return (paint) =>
     [
       ...facts,
@@ -47,6 +48,7 @@ function seamText({ balances, orders, scales, ...seam }: Seam): (paint: Paint) =
           ]
         : []),
       ...(pendingWithdrawals > 0 ? [pending] : []),
+      ...(announcedDeposits > 0 ? [announced] : []),
       seam.isWritten ? `adopted: the ledger continues after event ${sequence}` : '',
     ].join('\n');
 }

@@ -128,6 +128,53 @@ describe('books: adopt', function () {
     expect(act).to.include({ operator: 'ann', reason: 'disk lost', after: `event ${last}` });
   });
 
+  it('takes over debts, reversals of lost deposits and assets of lost announcements', async () => {
+    const { ask, settle, engine, old } = exchange;
+    const reverted = WALLET('e');
+    const indebted = WALLET('f');
+    const announce = (asset: string, reference: string): Promise<unknown> =>
+      ask('deposit', 'announce', BOB, asset, '1', '--reference', reference);
+    const reverse = async (wallet: string, amount: string, deposit: string): Promise<void> => {
+      await settle();
+      const words = ['--reference', `${deposit} is gone`, '--reverses', deposit, '--reason', 'a test'];
+      await ask('account', 'debit', wallet, 'ETH', amount, ...words);
+    };
+    for (const reference of ['waits', 'credited']) await announce('ETH', reference);
+    await settleAll({ engine, ledger: old }, { trims: false });
+    await ask('deposit', 'credit', 'credited');
+    await ask('asset', 'set', 'ONLY', '--scale', '2');
+    await announce('ONLY', 'lost');
+    for (const [wallet, reference] of [
+      [reverted, 'reverted'],
+      [indebted, 'spent'],
+    ] as const)
+      await ask('account', 'credit', wallet, 'ETH', '9', '--reference', reference);
+    await ask('account', 'debit', indebted, 'ETH', '9', '--reference', 'out');
+    await reverse(indebted, '9', 'spent');
+    const last = await sequenceOf(exchange);
+    await reverse(reverted, '4', 'reverted');
+    expect(await ask('account', 'credit', indebted, 'ETH', '3', '--reference', 'pays')).to.include({
+      receivable: '3',
+    });
+    await lose(last);
+    const shown = await exchange.run('ledger', 'adopt');
+    expect(shown.stdout).to.contain(
+      '2 deposits are announced by Postgres: ask custody which of them were credited, and drop those\n',
+    );
+    expect(await adopt(last)).to.include({ announcedDeposits: 2, pendingWithdrawals: 0 });
+    await settleOld();
+    const { checks } = await exchange.ask('ledger', 'reconcile');
+    expect(checks.flatMap((one: { differences: unknown[] }) => one.differences)).to.deep.equal([]);
+    const drop = ['deposit', 'drop', 'credited', '--reason', 'credited by a lost event'];
+    expect(await exchange.refuse(...drop)).to.equal('REFERENCE_CONFLICT');
+    await unguarded('movements', `update movements set owed_atoms = 0 where reference = 'pays'`);
+    const { stdout } = await exchange.run('ledger', 'reconcile');
+    expect(stdout).to.match(/^receivables are paid first .* 1 difference/m);
+    for (const claims of KEYS.claims) await exchange.redis.del(claims);
+    expect(await ask(...drop)).to.include({ state: 'dropped', duplicate: false });
+    expect(await exchange.refuse('deposit', 'credit', 'credited')).to.equal('REFERENCE_CONFLICT');
+  });
+
   it('continues trading, a second seam and a rebuild, when no event is left', async () => {
     for (const name of ['lost', 'lost again']) {
       await trade(exchange, dice, name);
