@@ -570,6 +570,7 @@ create table waiting_movements (
   wallet       text collate "C" not null,
   asset        text collate "C" not null,
   amount_atoms bigint not null check (amount_atoms > 0),
+  scale        smallint not null,
   reverses     text collate "C",
   key          text collate "C" not null,
   reason       text not null,
@@ -578,7 +579,10 @@ create table waiting_movements (
   expires_at   timestamptz not null,
   primary key (side, reference)
 );
+create index waiting_movements_of_keys on waiting_movements (key, state);
+create index waiting_movements_list on waiting_movements (asked_at, side, reference) where state = 'waiting';
 comment on table waiting_movements is 'Movements that a key asked for and another key has to approve.';
+comment on column waiting_movements.scale is 'Decimals of the asset that the atoms were made with.';
 
 create table operator_key_days (
   key   text collate "C" not null,

@@ -54,8 +54,7 @@ export async function bookMovements(
   const booked = await Promise.allSettled(
     scaled.map(async (one, at) => {
       if (one.status === 'rejected') throw one.reason;
-      const isAllowed = caps.get(one.value)?.isAllowed ?? true;
-      return book(servers, one.value, isAllowed, asked[at]!.act, key);
+      return book(servers, one.value, caps.get(one.value), asked[at]!.act, key);
     }),
   );
   if (key !== undefined && caps.size > 0) await settleCaps(servers, key, scaled, booked, caps);
@@ -79,16 +78,18 @@ async function checkNoKeyNamed({ ledger }: Servers, asked: readonly { readonly a
 async function book(
   servers: Servers,
   one: ScaledMovement,
-  isAllowed: boolean,
+  cap: Cap | undefined,
   act: Act,
   key: LimitedKey | undefined,
 ): Promise<BookedMovement> {
   const { scale, ...movement } = one;
   const amount = formatScaled(movement.amountAtoms, scale);
   const move = async (): Promise<BookedMovement> => {
+    if (cap !== undefined) cap.isSent = true;
     const { duplicate, owedAtoms } = await moveFundsOnce(servers, movement, scale, act);
     return { amount, receivable: formatScaled(owedAtoms, scale), duplicate };
   };
+  const isAllowed = cap?.isAllowed ?? true;
   const needsApproval = key !== undefined && isAboveLimit(key, one);
   if (isAllowed && !needsApproval) return move();
   // A repeated movement is answered as before, however much the key has moved since.
@@ -102,13 +103,15 @@ async function book(
       'CAP_EXCEEDED',
       `the key may not move as much ${movement.asset} in one day (UTC): nothing was moved`,
     );
-  await requireApproval(servers, key!.name, movement, act.reason);
+  await requireApproval(servers, key!.name, one, act.reason);
   return move();
 }
 
 interface Cap {
   readonly amount: CappedAmount;
   readonly isAllowed: boolean;
+  /** True as soon as the engine was asked: without that, the amount is surely not moved. */
+  isSent: boolean;
 }
 
 async function reserve(
@@ -129,8 +132,13 @@ async function reserve(
     name,
     amounts.map(([, amount]) => amount),
   );
-  return new Map(amounts.map(([movement, amount], at) => [movement, { amount, isAllowed: may[at]! }]));
+  return new Map(
+    amounts.map(([movement, amount], at) => [movement, { amount, isAllowed: may[at]!, isSent: false }]),
+  );
 }
+
+const reservationOf = ({ kind, reference, asset, atoms }: CappedAmount): string =>
+  JSON.stringify([kind, reference, asset, `${atoms}`]);
 
 /** Counts what was moved and gives back what surely was not. Without Postgres, all of it stays counted. */
 async function settleCaps(
@@ -141,15 +149,20 @@ async function settleCaps(
   caps: ReadonlyMap<ScaledMovement, Cap>,
 ): Promise<void> {
   const moved: CappedAmount[] = [];
+  const unknown: CappedAmount[] = [];
   const refused: CappedAmount[] = [];
   scaled.forEach((one, at) => {
     const cap = one.status === 'fulfilled' ? caps.get(one.value) : undefined;
     if (cap === undefined || !cap.isAllowed) return;
     const result = booked[at]!;
     if (result.status === 'rejected') {
-      if (isCertain(result.reason)) refused.push(cap.amount);
+      const isSure = !cap.isSent || isCertain(result.reason);
+      (isSure ? refused : unknown).push(cap.amount);
     } else if (result.value.duplicate) refused.push(cap.amount);
     else moved.push(cap.amount);
   });
-  await Promise.allSettled([ledger.caps.keep(name, moved), ledger.caps.release(name, refused)]);
+  // Equal movements of a batch hold one reservation together.
+  const held = new Set([...moved, ...unknown].map(reservationOf));
+  const released = refused.filter((amount) => !held.has(reservationOf(amount)));
+  await Promise.allSettled([ledger.caps.keep(name, moved), ledger.caps.release(name, released)]);
 }

@@ -11,6 +11,8 @@ export type MovementSide = 'deposit' | 'withdrawal';
 export interface WaitingMovement {
   readonly side: MovementSide;
   readonly movement: AccountMoved;
+  /** Decimals of the asset that its atoms were made with. */
+  readonly scale: number;
   /** Key that asked for it. */
   readonly key: string;
   readonly reason: string;
@@ -27,6 +29,7 @@ interface WaitingRow {
   wallet: string;
   asset: string;
   amount_atoms: bigint;
+  scale: number;
   reverses: string | null;
   key: string;
   reason: string;
@@ -40,16 +43,16 @@ interface WaitingRow {
 const MAX_WAITING = 1_000;
 
 const COLUMNS =
-  'side, reference, kind, wallet, asset, amount_atoms, reverses, key, reason, state, asked_at, expires_at, expires_at <= clock_timestamp() as is_expired';
+  'side, reference, kind, wallet, asset, amount_atoms, scale, reverses, key, reason, state, asked_at, expires_at, expires_at <= clock_timestamp() as is_expired';
 
 /** Of a reference that waited too long, or was asked for and approved too long ago, the new request takes the place. */
 const ADD = `
-  insert into public.waiting_movements (side, reference, kind, wallet, asset, amount_atoms, reverses, key, reason, state, expires_at)
-  select $1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting', clock_timestamp() + interval '1 day'
+  insert into public.waiting_movements (side, reference, kind, wallet, asset, amount_atoms, reverses, key, reason, scale, state, expires_at)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting', clock_timestamp() + interval '1 day'
   where (select count(*) from public.waiting_movements where key = $8 and state = 'waiting') < ${MAX_WAITING}
-  on conflict (side, reference) do update set (kind, wallet, asset, amount_atoms, reverses, key, reason, state, asked_at, expires_at)
+  on conflict (side, reference) do update set (kind, wallet, asset, amount_atoms, reverses, key, reason, scale, state, asked_at, expires_at)
     = (excluded.kind, excluded.wallet, excluded.asset, excluded.amount_atoms, excluded.reverses, excluded.key, excluded.reason,
-      excluded.state, excluded.asked_at, excluded.expires_at)
+      excluded.scale, excluded.state, excluded.asked_at, excluded.expires_at)
   where waiting_movements.expires_at <= clock_timestamp() and waiting_movements.state <> 'refused'`;
 
 const FORGET = `delete from public.waiting_movements where key = $1 and state <> 'refused' and expires_at <= clock_timestamp()`;
@@ -70,6 +73,7 @@ const waitingOf = ({ side, reference, kind, wallet, asset, ...row }: WaitingRow)
     reference,
     ...(row.reverses !== null && { reverses: row.reverses }),
   },
+  scale: row.scale,
   key: row.key,
   reason: row.reason,
   state: row.state,
@@ -94,11 +98,16 @@ export function waitingRegister({ public: pool }: Pick<Pools, 'public'>) {
      * Keeps a movement that a key asks for, for a day.
      * @returns the one that is kept under the reference; undefined if too many of the key wait
      */
-    ask(key: string, movement: AccountMoved, reason: string): Promise<WaitingMovement | undefined> {
+    ask(
+      key: string,
+      movement: AccountMoved,
+      scale: number,
+      reason: string,
+    ): Promise<WaitingMovement | undefined> {
       const { kind, wallet, asset, amountAtoms, reference, reverses } = movement;
       const side = sideOf(kind);
       const other = reverses === undefined ? null : storable(reverses);
-      const asked = [kind, wallet, asset, amountAtoms, other, key, storable(reason)];
+      const asked = [kind, wallet, asset, amountAtoms, other, key, storable(reason), scale];
       return inTransaction(pool, 'begin', async (ask) => {
         await ask(FORGET, [key]);
         await ask(ADD, [side, storable(reference), ...asked]);

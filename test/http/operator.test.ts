@@ -267,9 +267,15 @@ describe('the routes for operators', () => {
       movement(reference, { wallet: DORA, amount, reason: 'a large one', ...more });
     const codes = (results: { status: number; code?: string }[]) =>
       results.map(({ status, code }) => code ?? status);
+    const askedAtOf = async (reference: string): Promise<string> => {
+      const asking = `select asked_at from waiting_movements where reference = '${reference}'`;
+      const [row] = await query<{ asked_at: Date }>(fixture.databaseUrl, asking);
+      return (row?.asked_at ?? new Date()).toISOString();
+    };
     const decide = async (what: string, reference: string, key: string, more: object = {}) => {
+      const askedAt = await askedAtOf(reference);
       const path = `/approvals/${encodeURIComponent(reference)}/${what}`;
-      const { status, body } = await post(path, { kind: 'deposit', reason, ...more }, key);
+      const { status, body } = await post(path, { kind: 'deposit', askedAt, reason, ...more }, key);
       return [status, body.code ?? body.state];
     };
     const waiting = async (): Promise<string[]> =>
@@ -367,10 +373,75 @@ describe('the routes for operators', () => {
       expect(await waiting()).to.include('two-late');
     });
 
+    it('are decided as the approver saw them, and not what took their place', async () => {
+      await book([asked('two-swap', '150')], asker);
+      const seen = (await get('/approvals')).body.movements.find(
+        (one: { reference: string }) => one.reference === 'two-swap',
+      );
+      const overdue = "update waiting_movements set expires_at = now() where reference = 'two-swap'";
+      await query(fixture.databaseUrl, overdue);
+      expect(codes(await book([asked('two-swap', '990')], asker))).to.deep.equal(['APPROVAL_NEEDED']);
+      const { askedAt } = seen;
+      for (const what of ['approve', 'refuse'])
+        expect(await decide(what, 'two-swap', approver, { askedAt })).to.deep.equal([
+          409,
+          'REFERENCE_CONFLICT',
+        ]);
+      const words = ['two-swap', '--kind', 'deposit', '--reason', 'no', '--asked-at'];
+      expect(await fixture.refuse('approval', 'refuse', ...words, askedAt)).to.equal('REFERENCE_CONFLICT');
+      expect(await waiting()).to.include('two-swap');
+      expect(await decide('refuse', 'two-swap', approver)).to.deep.equal([200, 'refused']);
+    });
+
+    it('are approved only with the scale that they were asked for with', async () => {
+      await book([asked('two-scale', '150')], asker);
+      const rescale = (by: number) =>
+        query(
+          fixture.databaseUrl,
+          `update waiting_movements set scale = scale + ${by} where reference = 'two-scale'`,
+        );
+      await rescale(-1);
+      const [listed] = (await get('/approvals')).body.movements.filter(
+        (one: { reference: string }) => one.reference === 'two-scale',
+      );
+      expect(listed.amount).to.equal('1500');
+      expect(await decide('approve', 'two-scale', approver)).to.deep.equal([409, 'SCALE_CHANGED']);
+      expect(codes(await book([asked('two-scale', '150')], asker))).to.deep.equal(['SCALE_CHANGED']);
+      await fixture.settle();
+      const { acts } = (await get(`/acts?wallet=${DORA}&limit=500`)).body;
+      expect(acts.map(({ subject }: { subject: string }) => subject)).not.to.include('two-scale');
+      await rescale(1);
+      expect(await decide('approve', 'two-scale', approver)).to.deep.equal([200, 'approved']);
+    });
+
+    it('give back what they reserved of a cap when too many wait, or when one of equal ones is surely not booked', async () => {
+      const crowded = await keyOf('crowded', 'credit', '--two-persons', 'USDC=100', '--cap', 'USDC=1000/day');
+      const sumOfKey = async () =>
+        (
+          await query<{ atoms: string }>(
+            fixture.databaseUrl,
+            `select sum(atoms)::text as atoms from operator_key_days where key = 'crowded'`,
+          )
+        )[0]!.atoms;
+      await query(
+        fixture.databaseUrl,
+        `insert into waiting_movements (side, reference, kind, wallet, asset, amount_atoms, scale, key, reason, state, expires_at)
+         select 'deposit', 'crowded-' || n, 'credited', '${DORA}', 'USDC', 1, 6, 'crowded', 'a test', 'waiting', now() + interval '1 day'
+         from generate_series(1, 1000) as n`,
+      );
+      expect(codes(await book([asked('two-many', '101')], crowded))).to.deep.equal(['SERVICE_UNAVAILABLE']);
+      expect(await sumOfKey()).to.equal('0');
+      await query(fixture.databaseUrl, `delete from waiting_movements where key = 'crowded'`);
+      const twin = asked('two-twin', '10');
+      expect(codes(await book([twin, twin, twin], crowded)).sort()).to.deep.equal([200, 200, 201]);
+      expect(await sumOfKey()).to.equal('10000000');
+    });
+
     it('are decided by commands as well, and withdrawals wait like deposits', async () => {
       const request = { reference: 'two-out', wallet: DORA, asset: 'USDC', amount: '120', reason };
       expect((await post('/withdrawals', request, asker)).body.code).to.equal('APPROVAL_NEEDED');
       const refusal = ['two-out', '--kind', 'withdrawal', '--reason', 'no'];
+      refusal.push('--asked-at', await askedAtOf('two-out'));
       expect(await fixture.ask('approval', 'refuse', ...refusal)).to.include({ state: 'refused' });
       expect((await post('/withdrawals', request, asker)).body.code).to.equal('APPROVAL_REFUSED');
       const debit = asked('two-down', '120', { kind: 'withdrawal' });
@@ -378,10 +449,12 @@ describe('the routes for operators', () => {
       const { movements } = await fixture.ask('approval', 'list');
       expect(movements.at(-1)).to.include({ kind: 'withdrawal', reference: 'two-down' });
       const words = ['two-down', '--kind', 'withdrawal', '--reason', 'checked'];
+      words.push('--asked-at', await askedAtOf('two-down'));
       expect(await fixture.refuse('approval', 'approve', ...words, '--by', 'asker')).to.equal('FORBIDDEN');
       expect(await fixture.ask('approval', 'approve', ...words)).to.include({ state: 'approved' });
       expect(codes(await book([debit], asker))).to.deep.equal([200]);
       const late = ['two-late', '--kind', 'deposit', '--reason', 'no'];
+      late.push('--asked-at', await askedAtOf('two-late'));
       expect(await fixture.ask('approval', 'refuse', ...late)).to.include({ state: 'refused' });
     });
   });

@@ -396,6 +396,7 @@ create table waiting_movements (
   wallet text collate "C" not null,
   asset text collate "C" not null,
   amount_atoms bigint not null,
+  scale smallint not null,
   reverses text collate "C",
   key text collate "C" not null,
   reason text not null,
@@ -572,6 +573,8 @@ CREATE INDEX trades_of_event ON public.trades USING btree (sequence, trade_id);
 CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
 CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
 CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
+CREATE INDEX waiting_movements_list ON public.waiting_movements USING btree (asked_at, side, reference) WHERE (state = 'waiting'::text);
+CREATE INDEX waiting_movements_of_keys ON public.waiting_movements USING btree (key, state);
 CREATE UNIQUE INDEX ended_orders_client_order_id ON public.ended_orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 CREATE UNIQUE INDEX live_orders_client_order_id ON public.live_orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 CREATE UNIQUE INDEX movements_deposit_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['credited'::text, 'dropped'::text]));
@@ -672,6 +675,7 @@ comment on column setting_changes.subject is 'Wallet, asset or reference; null f
 comment on column taken_withdrawals.take is 'Who pays it and until when, as JSON.';
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
+comment on column waiting_movements.scale is 'Decimals of the asset that the atoms were made with.';
 comment on table adopted_balances is 'What the lost events of a seam changed of each account, in sum.';
 comment on table adopted_fills is 'Steps of an order that lost trades filled. A lost order whose size is unknown has one.';
 comment on table adopted_prices is 'The price of the last trade of a market, where the trade is lost.';

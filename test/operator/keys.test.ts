@@ -2,7 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { bookMovements } from '../../src/books/movement-batch.ts';
 import { findKey } from '../../src/books/operator-keys.ts';
+import { Refusal } from '../../src/domain/errors.ts';
 import { parseDecimal, toScaled } from '../../src/domain/units.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { query } from '../ledger/tables.ts';
@@ -16,8 +18,11 @@ describe('operator: keys', () => {
   });
   after(() => fixture.close());
 
-  const sums = () =>
-    query<{ atoms: string }>(fixture.databaseUrl, 'select atoms::text as atoms from operator_key_days');
+  const sums = (key = 'capped') =>
+    query<{ atoms: string }>(
+      fixture.databaseUrl,
+      `select atoms::text as atoms from operator_key_days where key = '${key}'`,
+    );
 
   it('prints a key once, and keeps only its digest', async () => {
     const { key } = await fixture.ask(
@@ -127,6 +132,37 @@ describe('operator: keys', () => {
     expect(broken[0]!.violations.map(({ subject }) => subject).sort()).to.deep.equal(
       named.map(({ sequence }) => sequence).sort(),
     );
+  });
+
+  it('counts an amount whose answer was lost, though an equal one of its batch is answered as booked before', async () => {
+    await fixture.ask('key', 'create', 'twins', '--may', 'credit', '--cap', 'USDC=100/day');
+    const key = (await fixture.ledger.keys.all()).find(({ name }) => name === 'twins')!;
+    const { engine } = fixture;
+    let lost: Promise<unknown> | undefined;
+    const move: typeof engine.funds.move = async (...asked) => {
+      if (lost !== undefined) {
+        await lost;
+        return engine.funds.move(...asked);
+      }
+      lost = engine.funds.move(...asked);
+      await lost;
+      throw new Refusal('SERVICE_UNAVAILABLE');
+    };
+    const funds = Object.assign(Object.create(engine.funds), { move });
+    const losing = { ledger: fixture.ledger, engine: { ...engine, funds } };
+    const act = { by: 'twins', reason: 'a test' };
+    const amount = parseDecimal('7')!;
+    const twin = {
+      kind: 'credited',
+      wallet: WALLET('e'),
+      asset: 'USDC',
+      amount,
+      reference: 'twin',
+      act,
+    } as const;
+    const booked = await bookMovements(losing, [twin, twin], key);
+    expect(booked.map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled']);
+    expect(await sums('twins')).to.deep.equal([{ atoms: '7000000' }]);
   });
 
   it('reserves no atom above a cap for two processes at once, and counts a reference once', async () => {

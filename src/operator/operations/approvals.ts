@@ -5,9 +5,9 @@ import { Option } from 'commander';
 import { z } from 'zod';
 import { bookMovements } from '../../books/movement-batch.ts';
 import { decideMovement } from '../../books/two-persons.ts';
-import { scaleFinder } from '../../books/withdrawals.ts';
 import { oneOf } from '../../contract/fields.ts';
 import { reason, referenceRequest } from '../../contract/operator.ts';
+import { moment } from '../../contract/requests.ts';
 import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/values.ts';
 import type { Act } from '../../domain/act.ts';
 import { type OperatorCode, Refusal } from '../../domain/errors.ts';
@@ -16,6 +16,7 @@ import { formatScaled, parseDecimal } from '../../domain/units.ts';
 import type { MovementSide, WaitingMovement } from '../../ledger/index.ts';
 import { isoTime } from '../../statements/amounts.ts';
 import { column, renderTable, shown } from '../../terminal/table.ts';
+import { readTimeMs } from '../arguments.ts';
 import { type Noun, type OperationServices, operation, replyNames } from '../operation.ts';
 import { shortResult } from '../verb.ts';
 
@@ -40,12 +41,12 @@ const waitingSchema = z
   })
   .register(replyNames, { id: 'WaitingMovement' });
 
-const told = ({ side, movement, ...rest }: WaitingMovement, scaleOf: (asset: string) => number) => ({
+const told = ({ side, movement, ...rest }: WaitingMovement) => ({
   kind: side,
   reference: movement.reference,
   wallet: movement.wallet,
   asset: movement.asset,
-  amount: formatScaled(movement.amountAtoms, scaleOf(movement.asset)),
+  amount: formatScaled(movement.amountAtoms, rest.scale),
   reverses: movement.reverses ?? null,
   key: rest.key,
   reason: rest.reason,
@@ -54,34 +55,42 @@ const told = ({ side, movement, ...rest }: WaitingMovement, scaleOf: (asset: str
   expiresAt: isoTime(rest.expiresAtMs),
 });
 
-const decisionRequest = z.strictObject({ kind: oneOf(SIDES), reason });
+const decisionRequest = z.strictObject({
+  kind: oneOf(SIDES),
+  askedAt: moment.meta({
+    description: '`askedAt` of the movement as it was listed: one that took its place since is not decided',
+    examples: ['2026-01-31T12:00:00.123Z'],
+  }),
+  reason,
+});
 const CODES: readonly OperatorCode[] = ['NOT_WAITING', 'APPROVAL_REFUSED', 'REFERENCE_CONFLICT'];
 const OF_MOVEMENTS: readonly OperatorCode[] = [...CODES, 'CAP_EXCEEDED', 'ALREADY_REVERSED', 'SCALE_CHANGED'];
 
 interface Asked {
   readonly reference: string;
   readonly kind: MovementSide;
+  readonly askedAt: number;
 }
 
 async function decide(
   services: OperationServices,
-  { reference, kind }: Asked,
+  { reference, kind, askedAt }: Asked,
   isApproved: boolean,
   { act, key }: { readonly act: Act; readonly key?: OperatorKey },
 ): Promise<WaitingMovement> {
   if (key?.rights.includes(RIGHTS[kind]) === false)
     throw new Refusal('FORBIDDEN', `the key may not ${RIGHTS[kind]}`);
-  return decideMovement(services, { side: kind, reference, isApproved }, act);
+  return decideMovement(services, { side: kind, reference, askedAtMs: askedAt, isApproved }, act);
 }
 
 /** Books a movement in the name of the key that asked for it, which may be revoked since. */
 async function bookApproved(services: OperationServices, approved: WaitingMovement): Promise<void> {
-  const { movement, reason } = approved;
+  const { movement, scale, reason } = approved;
   const key = (await services.ledger.keys.all()).find(({ name }) => name === approved.key);
   if (key === undefined || key.revokedAtMs !== null)
     throw new Refusal('FORBIDDEN', `the key ${approved.key}, which asked for it, is revoked`);
   const { amountAtoms, ...asked } = movement;
-  const amount = parseDecimal(formatScaled(amountAtoms, (await scaleFinder(services))(movement.asset)))!;
+  const amount = parseDecimal(formatScaled(amountAtoms, scale))!;
   const [booked] = await bookMovements(services, [{ ...asked, amount, act: { by: key.name, reason } }], key);
   if (booked!.status === 'rejected') throw booked!.reason;
 }
@@ -97,8 +106,9 @@ const decisionVerb = (verb: string, sentence: string, description: string) => ({
           .choices(SIDES)
           .makeOptionMandatory(),
       )
+      .requiredOption('--asked-at <time>', 'when it was asked for, as the list shows it', readTimeMs)
       .description(description),
-  input: (reference: string, { kind }: { kind: MovementSide }) => ({ reference, kind }),
+  input: (reference: string, { kind, askedAt }: Omit<Asked, 'reference'>) => ({ reference, kind, askedAt }),
   answer: ({ reply }: { reply: z.infer<typeof waitingSchema> }) => {
     const { kind, reference, amount, asset, wallet } = reply;
     return shortResult(
@@ -124,7 +134,7 @@ const postApprove = operation({
   async run(services, asked, asking) {
     const approved = await decide(services, asked, true, asking);
     await bookApproved(services, approved);
-    return { reply: told(approved, await scaleFinder(services)) };
+    return { reply: told(approved) };
   },
   verbs: [decisionVerb('approve', 'is approved and booked', 'approve a movement that waits, and book it')],
 });
@@ -133,7 +143,8 @@ const postRefuse = operation({
   id: 'refuseMovement',
   tag: 'Money',
   summary: 'Refuses a movement that another key may not make alone',
-  description: 'Its reference is never booked by the key then. The same refusal again changes nothing.',
+  description:
+    'A key then never books its reference for an amount that needs an approval. The same refusal again changes nothing.',
   method: 'POST',
   path: '/approvals/:reference/refuse',
   rights: ['credit', 'debit'],
@@ -143,13 +154,13 @@ const postRefuse = operation({
   codes: CODES,
   async run(services, asked, asking) {
     const refused = await decide(services, asked, false, asking);
-    return { reply: told(refused, await scaleFinder(services)) };
+    return { reply: told(refused) };
   },
   verbs: [decisionVerb('refuse', 'is refused', 'refuse a movement that waits')],
 });
 
-const COLUMNS = ['KIND', 'REFERENCE', 'WALLET', 'ASSET', 'AMOUNT', 'KEY', 'REASON', 'EXPIRES'].map((title) =>
-  column(title),
+const COLUMNS = ['KIND', 'REFERENCE', 'WALLET', 'ASSET', 'AMOUNT', 'KEY', 'REASON', 'ASKED', 'EXPIRES'].map(
+  (title) => column(title),
 );
 
 const getApprovals = operation({
@@ -164,11 +175,7 @@ const getApprovals = operation({
     .strictObject({ movements: z.array(waitingSchema) })
     .register(replyNames, { id: 'WaitingMovements' }),
   async run(services) {
-    const [waiting, scaleOf] = await Promise.all([
-      services.ledger.waiting.list(LISTED),
-      scaleFinder(services),
-    ]);
-    return { reply: { movements: waiting.map((one) => told(one, scaleOf)) } };
+    return { reply: { movements: (await services.ledger.waiting.list(LISTED)).map(told) } };
   },
   verbs: [
     {
@@ -183,6 +190,7 @@ const getApprovals = operation({
           one.amount,
           one.key,
           shown(one.reason),
+          one.askedAt,
           one.expiresAt,
         ]);
         return {
