@@ -165,6 +165,10 @@ export class CorruptedBooks {
       await this.client.query('set session_replication_role = replica');
       const results = [await this.client.query(text)].flat();
       return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+    } catch (error) {
+      // Otherwise every later statement would fail too.
+      await this.client.query('rollback');
+      throw error;
     } finally {
       await this.client.query('reset session_replication_role');
     }

@@ -280,7 +280,7 @@ const RECORDS: Readonly<Record<string, Corruption>> = {
     named: /migrations up to the checkpoint/,
   },
   'a key that an act of before the first event made': {
-    sql: `insert into operator_keys (name, digest, rights, caps) values ('night', sha256('night'), '{credit,debit}', '{}');
+    sql: `insert into operator_keys (name, digest, rights, caps, two_persons) values ('night', sha256('night'), '{credit,debit}', '{}', '{}');
       insert into operator_acts (sequence, name, operator, reason, subject, after, time_ms)
       select -1, 'key create', 'root', 'night shift', 'night', 'credit,debit sha256:' || encode(sha256('night'), 'hex'),
         event_time_ms from engine_cursor`,

@@ -14,7 +14,7 @@ import { random, runSeed } from '../../support/seed.ts';
 
 const HELD = WALLET('e');
 const TRADERS = [MAKER, TAKER, WALLET('c'), WALLET('d')];
-const CHECKS = 56;
+const CHECKS = 61;
 
 describe('books: reconcile', function () {
   this.timeout(60_000);

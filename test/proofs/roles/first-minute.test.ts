@@ -169,7 +169,7 @@ describe('npm start in the first minute', function () {
       REDIS_URL: `redis://:${PASSWORD}@${away}`,
       DATABASE_URL: `postgres://u:${PASSWORD}@${away}/x`,
     };
-    const service = await launchService('trading', settings, undefined, 'pause');
+    const service = await launchService('trading', settings, undefined, 'pause', '--reason', 'a test');
     running.push(service);
     expect(await new Promise((resolve) => service.child.once('close', resolve))).to.equal(1);
     expect(service.output())

@@ -104,7 +104,7 @@ export async function fillsArePairs({ cluster }: Rest): Promise<string[]> {
     select id, filled_steps, coalesce(sum(size), 0) as sum from orders
     left join (select taker_order_id as order_id, size_steps as size from trades
       union all select maker_order_id, size_steps from trades) as sides on order_id = id
-    group by id having filled_steps <> coalesce(sum(size), 0) or fill_count <> count(order_id)`);
+    group by id, filled_steps, fill_count having filled_steps <> coalesce(sum(size), 0) or fill_count <> count(order_id)`);
   return told([
     ...wrong.map(({ trade_id }) => `trade ${trade_id} is not of two orders that meet`),
     ...unequal.map(({ id, filled_steps, sum }) => `${id} is filled by ${filled_steps}, its fills are ${sum}`),
