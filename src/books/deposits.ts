@@ -14,7 +14,7 @@ import {
   unknownDeposit,
 } from './movements.ts';
 import type { Servers } from './servers.ts';
-import { untilSettled } from './until-settled.ts';
+import { untilAllSettled } from './until-settled.ts';
 import { scaleFinder } from './withdrawals.ts';
 
 /** A deposit as operators see it. */
@@ -106,8 +106,7 @@ const PATIENCE_MS = 5_000;
  * @throws OperatorRefusal SETTLEMENT_STALLED
  */
 export async function listAnnounced(servers: Servers, after: number, limit: number) {
-  const { newest } = await servers.engine.pages.readHead();
-  await untilSettled(servers, newest?.sequence ?? 0, PATIENCE_MS);
+  await untilAllSettled(servers, PATIENCE_MS);
   const [rows, scaleOf] = await Promise.all([
     servers.ledger.deposits.announced(after, limit),
     scaleFinder(servers),

@@ -8,7 +8,7 @@ import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { endsWithdrawal } from '../domain/withdrawal-states.ts';
 import { checkSameMovement, type Engine, type EngineMoment, type PostgresLook } from '../engine/index.ts';
 import type { Servers } from './servers.ts';
-import { untilSettled } from './until-settled.ts';
+import { untilAllSettled } from './until-settled.ts';
 
 /** Maximum look-ups in Postgres. A second is for a first one that took minutes. */
 const LOOKS = 3;
@@ -44,10 +44,9 @@ const PATIENCE_MS = 10_000;
  * @throws OperatorRefusal UNKNOWN_MOVEMENT | NO_REVERSAL | SETTLEMENT_STALLED
  */
 async function checkReversal(servers: Servers, movement: AccountMoved, reverses: string): Promise<bigint> {
-  const { engine, ledger } = servers;
+  const { ledger } = servers;
   const { kind, wallet, asset, amountAtoms } = movement;
-  const { newest } = await engine.pages.readHead();
-  await untilSettled(servers, newest?.sequence ?? 0, PATIENCE_MS);
+  await untilAllSettled(servers, PATIENCE_MS);
   const reversed = await ledger.journal.movement(kind === 'credited' ? 'debited' : 'credited', reverses);
   if (reversed === null || (reversed.kind !== 'credited' && reversed.kind !== 'debited'))
     throw new OperatorRefusal(

@@ -31,3 +31,16 @@ export async function untilSettled(
     settled = next;
   }
 }
+
+/**
+ * Waits until the ledger contains the events that the engine has now.
+ * @param patienceMs as of `untilSettled`
+ * @throws OperatorRefusal SETTLEMENT_STALLED
+ */
+export async function untilAllSettled(
+  servers: Pick<Servers, 'engine' | 'ledger'>,
+  patienceMs: number,
+): Promise<void> {
+  const { newest } = await servers.engine.pages.readHead();
+  await untilSettled(servers, newest?.sequence ?? 0, patienceMs);
+}

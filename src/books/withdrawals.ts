@@ -7,7 +7,7 @@ import type { Take, WithdrawalState } from '../domain/withdrawal-states.ts';
 import type { Direction } from '../ledger/index.ts';
 import { changeTake, findMovement, moveFundsOnce, unknownWithdrawal } from './movements.ts';
 import type { Servers } from './servers.ts';
-import { untilSettled } from './until-settled.ts';
+import { untilAllSettled } from './until-settled.ts';
 
 /** A withdrawal as operators see it. */
 export interface Withdrawal {
@@ -139,9 +139,8 @@ export async function listWithdrawals(
   direction?: Direction,
   after?: number,
 ) {
-  const { engine, ledger } = servers;
-  const { newest } = await engine.pages.readHead();
-  await untilSettled(servers, newest?.sequence ?? 0, PATIENCE_MS);
+  const { ledger } = servers;
+  await untilAllSettled(servers, PATIENCE_MS);
   const [rows, scaleOf] = await Promise.all([
     ledger.withdrawals.list(state, limit, direction, after),
     scaleFinder(servers),

@@ -31,7 +31,7 @@ interface Balance {
   readonly scale: number;
   readonly availableAtoms: bigint;
   readonly reservedAtoms: bigint;
-  /** What the wallet owes since a deposit was reversed that it had spent. */
+  /** The wallet owes this since a deposit was reversed that it had spent. */
   readonly owedAtoms: bigint;
 }
 
@@ -51,7 +51,7 @@ export interface PostgresLook extends EngineMoment {
   readonly leftAtoms?: bigint | undefined;
 }
 
-/** What scripts read of a claim, and of the moment of its call. */
+/** A claim and the moment of its call, as scripts read them. */
 interface CalledClaim extends ScriptClaim {
   readonly epoch: number;
   readonly checkedAt: number;

@@ -45,7 +45,7 @@ const MAX_WAITING = 1_000;
 const COLUMNS =
   'side, reference, kind, wallet, asset, amount_atoms, scale, reverses, key, reason, state, asked_at, expires_at, expires_at <= clock_timestamp() as is_expired';
 
-/** Of a reference that waited too long, or was asked for and approved too long ago, the new request takes the place. */
+/** A new request takes the place of one of its reference that waited, or was approved, for too long. */
 const ADD = `
   insert into public.waiting_movements (side, reference, kind, wallet, asset, amount_atoms, reverses, key, reason, scale, state, expires_at)
   select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting', clock_timestamp() + interval '1 day'

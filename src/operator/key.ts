@@ -22,21 +22,19 @@ function readRights(text: string): OperatorRight[] {
 
 type Limits = ReadonlyMap<string, Decimal>;
 
-function readAlone(text: string, earlier: Limits = new Map()): Limits {
-  const [, asset, amount] = /^([A-Z0-9]{1,16}|\*)=([^/]+)$/.exec(text) ?? [];
-  if (asset === undefined || amount === undefined)
-    throw new InvalidArgumentError('A limit is like USDC=10000, or *=1000 for every other asset.');
-  if (earlier.has(asset)) throw new InvalidArgumentError(`${asset} has a limit already.`);
-  return new Map([...earlier, [asset, readDecimal(amount)]]);
-}
+/** Returns a reader of an option that gives an asset, or all others, a limit. */
+const limitReader =
+  (name: string, form: RegExp, examples: string) =>
+  (text: string, earlier: Limits = new Map()): Limits => {
+    const [, asset, amount] = form.exec(text) ?? [];
+    if (asset === undefined || amount === undefined)
+      throw new InvalidArgumentError(`A ${name} is like ${examples} for every other asset.`);
+    if (earlier.has(asset)) throw new InvalidArgumentError(`${asset} has a ${name} already.`);
+    return new Map([...earlier, [asset, readDecimal(amount)]]);
+  };
 
-function readCap(text: string, earlier: Limits = new Map()): Limits {
-  const [, asset, amount] = /^([A-Z0-9]{1,16}|\*)=([^/]+)\/day$/.exec(text) ?? [];
-  if (asset === undefined || amount === undefined)
-    throw new InvalidArgumentError('A cap is like USDC=100000/day, or *=1000/day for every other asset.');
-  if (earlier.has(asset)) throw new InvalidArgumentError(`${asset} has a cap already.`);
-  return new Map([...earlier, [asset, readDecimal(amount)]]);
-}
+const readAlone = limitReader('limit', /^([A-Z0-9]{1,16}|\*)=([^/]+)$/, 'USDC=10000, or *=1000');
+const readCap = limitReader('cap', /^([A-Z0-9]{1,16}|\*)=([^/]+)\/day$/, 'USDC=100000/day, or *=1000/day');
 
 const isoTime = (timeMs: number | null): string | null =>
   timeMs === null ? null : new Date(timeMs).toISOString();

@@ -35,7 +35,7 @@ export async function* mapped<Item>(
 
 export type ReportFormat = 'csv' | 'jsonl' | 'json';
 
-/** How the text of a report is written. */
+/** The form of a report's text. */
 export interface ReportAs {
   readonly format: ReportFormat;
   /** True: CSV begins with a byte order mark, without which spreadsheets read UTF-8 as another encoding. */

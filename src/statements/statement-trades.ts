@@ -11,7 +11,7 @@ interface Sum {
   readonly atoms: bigint;
 }
 
-/** What a line changed. */
+/** A change of the balances by a line of the statement. */
 interface Change {
   readonly time: string;
   readonly sent: Sum | null;
@@ -21,7 +21,7 @@ interface Change {
   readonly market: string;
   readonly words: string;
   readonly txid: string | null;
-  /** Of this change alone. */
+  /** No other change has this id. */
   readonly id: string;
 }
 

@@ -62,7 +62,7 @@ export function rowsOfLine(line: Stated, scales: Scales): Cell[][] {
       const amount = decimalOf(scales, asset, atoms);
       return [time, kind, asset, amount, ...none, reference, sequence, txid];
     };
-    // What a reversal did not find is owed, and what the wallet receives pays it.
+    // The wallet owes the part that a reversal did not find, and pays it with the next receipts.
     const rows = [row(kind, sign * line.amountAtoms)];
     return owedAtoms === 0n ? rows : [...rows, row('receivable', -sign * owedAtoms)];
   }

@@ -29,7 +29,7 @@ class Deviations {
       this.supply += deviation;
       return;
     }
-    // What wallets owe is no part of the supply.
+    // Receivables are no part of the supply.
     if (OWED_FIELD.test(name)) return;
     this.balances += deviation;
     if (deviation === 0n) return;

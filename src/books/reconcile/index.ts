@@ -12,7 +12,7 @@ import type { Engine } from '../../engine/index.ts';
 import type { Audit, AuditSummary, Check } from '../../ledger/index.ts';
 import type { Checkpoint } from '../checkpoint.ts';
 import type { Servers } from '../servers.ts';
-import { untilSettled } from '../until-settled.ts';
+import { untilAllSettled } from '../until-settled.ts';
 import { checkAssets } from './assets.ts';
 import type { Audited } from './audited.ts';
 import { checkBooks, checkLiveList } from './books.ts';
@@ -94,8 +94,7 @@ async function compare(
   { patienceMs, onStep = () => undefined, checkpoints = [] }: ReconcileOptions,
 ): Promise<Compared> {
   onStep('settlement of the last events');
-  const { newest } = await servers.engine.pages.readHead();
-  await untilSettled(servers, newest?.sequence ?? 0, patienceMs);
+  await untilAllSettled(servers, patienceMs);
   const { results, lost } = await checkEngine(servers, onStep);
   const history = await checkHistory(servers, lost);
   const ledger = await checkLedger(servers, onStep, checkpoints);

@@ -19,15 +19,13 @@ import { column, renderTable, shown } from '../../terminal/table.ts';
 import { readTimeMs } from '../arguments.ts';
 import { type Noun, type OperationServices, operation, replyNames } from '../operation.ts';
 import { shortResult } from '../verb.ts';
+import { KINDS, MOVEMENT_KINDS } from './movements.ts';
 
-const SIDES = ['deposit', 'withdrawal'] as const;
-/** A key decides movements that it may make. */
-const RIGHTS = { deposit: 'credit', withdrawal: 'debit' } as const;
 const LISTED = 500;
 
 const waitingSchema = z
   .strictObject({
-    kind: z.enum(SIDES),
+    kind: z.enum(MOVEMENT_KINDS),
     reference: z.string(),
     wallet,
     asset: assetSymbol,
@@ -56,7 +54,7 @@ const told = ({ side, movement, ...rest }: WaitingMovement) => ({
 });
 
 const decisionRequest = z.strictObject({
-  kind: oneOf(SIDES),
+  kind: oneOf(MOVEMENT_KINDS),
   askedAt: moment.meta({
     description: '`askedAt` of the movement as it was listed: one that took its place since is not decided',
     examples: ['2026-01-31T12:00:00.123Z'],
@@ -78,8 +76,9 @@ async function decide(
   isApproved: boolean,
   { act, key }: { readonly act: Act; readonly key?: OperatorKey },
 ): Promise<WaitingMovement> {
-  if (key?.rights.includes(RIGHTS[kind]) === false)
-    throw new Refusal('FORBIDDEN', `the key may not ${RIGHTS[kind]}`);
+  // A key decides movements that it may make.
+  const { right } = KINDS[kind];
+  if (key?.rights.includes(right) === false) throw new Refusal('FORBIDDEN', `the key may not ${right}`);
   return decideMovement(services, { side: kind, reference, askedAtMs: askedAt, isApproved }, act);
 }
 
@@ -103,7 +102,7 @@ const decisionVerb = (verb: string, sentence: string, description: string) => ({
       .argument('<reference>', 'reference of the movement')
       .addOption(
         new Option('--kind <kind>', 'a reference may be that of one of each')
-          .choices(SIDES)
+          .choices(MOVEMENT_KINDS)
           .makeOptionMandatory(),
       )
       .requiredOption('--asked-at <time>', 'when it was asked for, as the list shows it', readTimeMs)

@@ -34,12 +34,13 @@ import { type CommandResult, shortResult, type WorkingVerb } from '../verb.ts';
 
 const MAX_MOVEMENTS = 64;
 
-const KINDS = {
+/** Movements as operators name them: the kind that the engine books, and the right of keys. */
+export const KINDS = {
   deposit: { booked: 'credited', right: 'credit' },
   withdrawal: { booked: 'debited', right: 'debit' },
 } as const;
 
-const MOVEMENT_KINDS = ['deposit', 'withdrawal'] as const;
+export const MOVEMENT_KINDS = ['deposit', 'withdrawal'] as const;
 
 /** Each movement is checked by itself, so that one that is wrong does not refuse the others. */
 const movementRequest = z.strictObject({

@@ -295,7 +295,7 @@ function checkSums(asset: string, held: ReadonlyMap<string, bigint>): void {
   let sum = 0n;
   for (const [field, atoms] of held) {
     if (atoms < 0n) throw new Violation('nothing is negative', `${asset} ${field}: ${atoms}`);
-    // What wallets owe is no part of the supply.
+    // Receivables are no part of the supply.
     if (field !== 'supply' && !(field.length === 21 && field.endsWith('o'))) sum += atoms;
   }
   same('assets are conserved in Redis', asset, held.get('supply') ?? 0n, sum);

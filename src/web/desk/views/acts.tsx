@@ -55,15 +55,7 @@ export function Acts() {
           />
         </div>
       </div>
-      <Search
-        id="of"
-        label="By a person or key, or of a wallet"
-        button="Find"
-        asked={asked.value}
-        onAsk={(text) => {
-          asked.value = text;
-        }}
-      />
+      <Search id="of" label="By a person or key, or of a wallet" button="Find" asked={asked} />
       <Listing
         title="Acts, newest first"
         columns={['Time (UTC)', 'Act', 'By', 'Reason', 'Of']}

@@ -1,5 +1,6 @@
 /** A form that asks for one thing by its name. */
 
+import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 
 interface SearchProps {
@@ -7,20 +8,18 @@ interface SearchProps {
   readonly label: string;
   readonly placeholder?: string;
   readonly button: string;
-  /** Asked before. */
-  readonly asked: string;
-  /** Takes the text without spaces around it. */
-  readonly onAsk: (text: string) => void;
+  /** Gets the text without spaces around it, and has the one of before. */
+  readonly asked: Signal<string>;
 }
 
-export function Search({ id, label, placeholder, button, asked, onAsk }: SearchProps) {
-  const [typed, setTyped] = useState(asked);
+export function Search({ id, label, placeholder, button, asked }: SearchProps) {
+  const [typed, setTyped] = useState(asked.value);
   return (
     <form
       class="panel desk-search"
       onSubmit={(event) => {
         event.preventDefault();
-        onAsk(typed.trim());
+        asked.value = typed.trim();
       }}
     >
       <div class="field">

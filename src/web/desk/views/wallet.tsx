@@ -25,16 +25,7 @@ function statementOf(wallet: string): Given<GetStatement> {
 export function Wallet() {
   return (
     <>
-      <Search
-        id="wallet"
-        label="Address"
-        placeholder="0x…"
-        button="Show"
-        asked={asked.value}
-        onAsk={(text) => {
-          asked.value = text;
-        }}
-      />
+      <Search id="wallet" label="Address" placeholder="0x…" button="Show" asked={asked} />
       {asked.value !== '' && <Shown key={asked.value} address={asked.value} />}
     </>
   );

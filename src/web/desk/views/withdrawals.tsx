@@ -38,15 +38,7 @@ export function Withdrawals() {
   );
   return (
     <>
-      <Search
-        id="reference"
-        label="Reference"
-        button="Find"
-        asked={asked.value}
-        onAsk={(text) => {
-          asked.value = text;
-        }}
-      />
+      <Search id="reference" label="Reference" button="Find" asked={asked} />
       {asked.value !== '' && <Found key={asked.value} reference={asked.value} />}
       <Listing
         title="Pending withdrawals"
