@@ -24,9 +24,9 @@ export const FLOORS = [
 ];
 
 /**
- * Rooms that each room may import, all of them on floors below it. `runs` names rooms whose code the room runs, `types`
- * those of which it uses only types, because another room passes it the objects. test/house.test.ts finds entries that
- * are not in use.
+ * Rooms that each room may import, all of them on floors below it. `runs` names rooms whose code the room runs. `types`
+ * names those of which it uses only types, because another room passes it the objects. test/house.test.ts finds entries
+ * that are not in use.
  * @type {Readonly<Record<string, { runs?: readonly string[], types?: readonly string[] }>>}
  */
 export const MAY_USE = {
@@ -91,7 +91,7 @@ export const MAY_USE = {
   redis: {},
   edge: { runs: ['domain'], types: ['contract'] },
   process: { runs: ['domain'] },
-  terminal: {},
+  terminal: { runs: ['domain'] },
   contract: { runs: ['domain'] },
   domain: {},
 };
@@ -107,6 +107,7 @@ const HOMES = {
   helmet: ['http'],
   'proxy-addr': ['edge'],
   'ipaddr.js': ['edge'],
+  'decimal.js': ['domain/units'],
   'lossless-json': ['http', 'client'],
   'prom-client': ['process'],
   '@opentelemetry/api': ['process'],
@@ -117,7 +118,7 @@ const HOMES = {
   bullmq: ['queue'],
   knex: ['ledger'],
   pg: ['ledger', 'embedded'],
-  zod: ['client/declarations', 'config', 'contract', 'http', 'operator', 'order'],
+  zod: ['client/reply-types', 'config', 'contract', 'http', 'operator', 'order'],
   siwe: ['auth'],
   jsonwebtoken: ['auth'],
   'lru-cache': ['auth'],
@@ -132,6 +133,7 @@ const HOMES = {
   '@noble/secp256k1': ['web'],
   '@noble/hashes': ['web'],
   esbuild: ['web', 'client'],
+  'dts-bundle-generator': ['client'],
   pino: ['main', 'roles'],
 };
 const TYPES_ANYWHERE = ['ioredis', 'pino', 'express', 'zod'];
@@ -142,11 +144,11 @@ const TYPES_ANYWHERE = ['ioredis', 'pino', 'express', 'zod'];
  */
 const BUILDERS = {
   'embedded/install': ['embedded', 'web'],
-  'client/declarations': ['client', 'contract', 'domain'],
+  'client/reply-types': ['client', 'contract', 'domain'],
 };
 
 /** Files that bundle the page, pack the client or start a checkout: the image has neither them nor devDependencies. */
-const BUILDING = '^src/(redbook\\.mjs|web/|embedded/(install|launch)\\.mjs|client/(pack|declarations)\\.ts)';
+const BUILDING = '^src/(redbook\\.mjs|web/|embedded/(install|launch)\\.mjs|client/(pack|reply-types)\\.ts)';
 /** The only files that build names of Redis keys. */
 const KEYS = [
   'auth/keys',

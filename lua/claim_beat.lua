@@ -12,8 +12,8 @@ a number, the beat has the next number after the last.
 local now = redis.call('TIME')
 local time = tonumber(now[1]) * 1000 + math.floor(tonumber(now[2]) / 1000)
 local slot = math.floor(time / tonumber(ARGV.beat_ms))
-local last = redis.call('HMGET', KEYS.beats, 'slot', 'tick')
+local last = redis.call('HMGET', KEYS.beats, 'slot', 'beat')
 if tonumber(last[1]) == slot then return { 0, time } end
 local beat = math.max(slot, (tonumber(last[2]) or 0) + 1)
-redis.call('HSET', KEYS.beats, 'slot', slot, 'tick', beat)
+redis.call('HSET', KEYS.beats, 'slot', slot, 'beat', beat)
 return { beat, time }

@@ -5,7 +5,7 @@ follows its second, so the limit holds over any 60 seconds.
 
 KEYS  log      the seconds of the last minute with orders, oldest first: Unix time (4) | orders (3)
 ARGV  orders   number of orders of the request, at most the limit
-      limit    most orders in any 60 seconds
+      limit    maximum orders in any 60 seconds
 Replies  { 1 if counted, else 0; orders that there is room for now; Unix second in which the oldest ones leave the minute;
            seconds until there is room for the request, 0 if counted }
 ]]

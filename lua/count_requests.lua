@@ -7,7 +7,7 @@ over any stretch of that length.
 KEYS  logs...     the logs of each request in turn
 ARGV  window_ms
       kept_ms     how long a log lives after its last write: three windows
-      limits...   most requests in a window, below 1000, one for each log of a request
+      limits...   maximum requests in a window, below 1000, one for each log of a request
 Replies  one number for each request, because a table of three would be a tenth of the cost:
          counted   resets * 1000 + how many more would be counted now
          refused   -(resets * 1000 + seconds until one would be counted), at least 1

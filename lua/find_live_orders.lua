@@ -9,7 +9,7 @@ ARGV  epoch
       wallet          20 bytes
       market_number   '' for all markets
       after           reference that ended the page before; '' for the first page
-      count           most orders of a page
+      count           maximum orders of a page
 Replies  { found, stamp of the engine's last event, references (17 each) together } | { stale, epoch }
 ]]
 --- include engine_state

@@ -9,8 +9,8 @@ gone before, the engine was lost or replaced between the two pages, and they do 
 KEYS  engine, unsettled_0, unsettled_1
 ARGV  wallet          20 bytes
       after           stamp that ended the page before; '' for the first page
-      count           most stamps of a page
-      max             most stamps after the page before that the caller takes
+      count           maximum stamps of a page
+      max             maximum stamps after the page before that the caller takes
       settled         sequence up to which the caller knows the events to be settled; 0 if it knows none
       min_sequence    sequence of the last event that the caller knows of this engine; 0 if it knows none
 Replies  { found, stamps... }  epoch (2) | sequence (6)  each, newest first; fewer than a page: there are no more

@@ -4,7 +4,7 @@ Reads the best levels of both sides of a market at one moment. It jumps from pri
 however many orders stand at each.
 
 KEYS  engine, bids, asks, bid_levels, ask_levels
-ARGV  max              most levels of a side
+ARGV  max              maximum levels of a side
       market_number
       symbol
       market_version

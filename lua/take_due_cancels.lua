@@ -7,7 +7,7 @@ a wallet without live orders ends here.
 
 KEYS  engine, switches, leases, cut_offs, live
 ARGV  epoch
-      max        most switches that are taken
+      max        maximum switches that are taken
       lease_ms
 Replies  { taken, time, when the next switch is due ('' for none), when the next lease ends ('' for none),
            { wallet (20), cut-off, … }, number of switches that ended } | { stale, epoch }

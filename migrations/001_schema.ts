@@ -136,7 +136,7 @@ comment on column setting_changes.subject is 'Wallet, asset or reference; null f
 
 /** Columns of orders, live and ended. */
 const ORDER_COLUMNS = `
-  id                   text collate "C" primary key,
+  id                   text collate "C" not null,
   wallet               text collate "C" not null,
   market               text collate "C" not null,
   side                 text not null check (side in ('buy', 'sell')),
@@ -166,33 +166,60 @@ const NAMES_OF_ORDER_COLUMNS = ORDER_COLUMNS.split(',\n')
   .map((line) => line.trim().split(' ', 1)[0])
   .join(', ');
 
+/** Indexes of `ended_orders` and of `late_orders`. */
+const indexesOfEnded = (table: string): string => `
+-- For pages of ended orders, which walk past no live ones.
+create index ${table}_newest on ${table} (wallet, sequence) where closed_sequence is not null;
+create index ${table}_of_market on ${table} (market, wallet, sequence) where closed_sequence is not null;
+-- Orders that ended after their placement and were not filled: a trade tells of a fill.
+create index ${table}_ended on ${table} (wallet, closed_sequence)
+  where reason is not null and closed_sequence > sequence;
+-- Orders that were live at a time. Rows lie in the order of ending, so the ranges of a few pages are narrow.
+create index ${table}_by_time on ${table} using brin (created_at_ms, updated_at_ms) with (autosummarize = on);
+`;
+
+/** Checks of `ended_orders` and of `late_orders`. */
+const CHECKS_OF_ENDED = `
+  check (closed_sequence is not null),
+  check (status not in ('open', 'resting', 'partially_filled'))`;
+
 /**
  * Orders, trades and candles.
  *
  * Amounts are whole ticks, steps and atoms. Ids are `collate "C"`: compared byte by byte, which is exact and fastest.
  *
- * An order is in one of two tables. It changes in `live_orders`, and its end takes it from there into `ended_orders`,
- * where it never changes. A row of one table with all orders took a second row and new entries in every index when its
- * order ended. `fillfactor` leaves room beside a row that settlement changes, so that the change touches no index.
+ * An order is in one of three tables. It changes in `live_orders`, and its end takes it from there into a table where it
+ * never changes. A row of one table with all orders took a second row and new entries in every index when its order
+ * ended. `fillfactor` leaves room beside a row that settlement changes, so that the change touches no index.
+ *
+ * Ended orders and trades lie in segments, by the event that placed the order or made the trade. A unique index of all
+ * segments would have to contain that event, so each segment has unique indexes of its own, and no others. An order that
+ * ended in a later segment is in `late_orders`, so no row is written to a segment once its events are settled.
  */
 const TRADING = `
 create table live_orders (${ORDER_COLUMNS},
+  primary key (id),
   check (closed_sequence is null),
   check (reject_reason is null and reason is null),
   check (status in ('open', 'resting', 'partially_filled'))
 ) with (fillfactor = 50);
 comment on table live_orders is 'The live orders, and nothing else.';
 
-create table ended_orders (${ORDER_COLUMNS},
-  check (closed_sequence is not null),
-  check (status not in ('open', 'resting', 'partially_filled'))
+create table ended_orders (${ORDER_COLUMNS},${CHECKS_OF_ENDED}
+) partition by range (sequence);
+comment on table ended_orders is 'Each order that ended in the segment in which it was placed, as it ended.';
+
+create table late_orders (${ORDER_COLUMNS},${CHECKS_OF_ENDED},
+  primary key (id)
 );
-comment on table ended_orders is 'Each order that ended, as it ended.';
+comment on table late_orders is 'Each order that ended in a later segment than the one in which it was placed, as it ended.';
 
 create view orders as
 select ${NAMES_OF_ORDER_COLUMNS} from live_orders
 union all
-select ${NAMES_OF_ORDER_COLUMNS} from ended_orders;
+select ${NAMES_OF_ORDER_COLUMNS} from ended_orders
+union all
+select ${NAMES_OF_ORDER_COLUMNS} from late_orders;
 comment on view orders is 'Each order ever recorded, with its present or final state.';
 comment on column orders.sequence is 'Engine event that placed the order.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
@@ -202,37 +229,40 @@ comment on column orders.reason is 'Why an order ended that was neither filled n
 
 create unique index live_orders_client_order_id on live_orders (wallet, client_order_id)
   where client_order_id is not null;
-create unique index ended_orders_client_order_id on ended_orders (wallet, client_order_id)
+create unique index late_orders_client_order_id on late_orders (wallet, client_order_id)
   where client_order_id is not null;
--- A page of live orders walks past no ended ones, and a page of ended orders past no live ones. A page of all orders is
--- made of both. The conditions hold for all rows and only lists have them: Postgres, before it has statistics, would take
--- an index that begins with the wallet for a client order id, too, and read all orders of the wallet.
+-- A page of live orders walks past no ended ones. A page of all orders is made of those of each table. The conditions
+-- hold for all rows and only lists have them: Postgres, before it has statistics, would take an index that begins with
+-- the wallet for a client order id, too, and read all orders of the wallet.
 create index live_orders_newest on live_orders (wallet, sequence) where closed_sequence is null;
-create index ended_orders_newest on ended_orders (wallet, sequence) where closed_sequence is not null;
 -- For lists of one market. The market comes first: Postgres, before it has statistics, would take an index on (wallet,
 -- sequence) for them and read all orders of the wallet.
 create index live_orders_of_market on live_orders (market, wallet, sequence) where closed_sequence is null;
-create index ended_orders_of_market on ended_orders (market, wallet, sequence) where closed_sequence is not null;
--- Orders that ended after their placement and were not filled: a trade tells of a fill.
-create index ended_orders_ended on ended_orders (wallet, closed_sequence)
-  where reason is not null and closed_sequence > sequence;
--- Orders that were live at a time. Rows lie in the order of ending, so the ranges of a few pages are narrow.
-create index ended_orders_by_time on ended_orders using brin (created_at_ms, updated_at_ms) with (autosummarize = on);
-
--- No unique index reaches over both tables, so settlement has the client order ids of new orders looked up in the other
--- one.
-create function refuse_used_ids(live_wallets text[], live_ids text[], ended_wallets text[], ended_ids text[])
+${['ended_orders', 'late_orders'].map(indexesOfEnded).join('')}
+-- No unique index reaches over all tables, or over two segments of ended orders. So settlement has the client order ids
+-- of new orders looked up where their own index does not reach; the orders are written already, all at or before the last
+-- event. Segments that cannot have a row are left out.
+create function refuse_used_ids(live_wallets text[], live_ids text[], ended_wallets text[], ended_ids text[],
+  ended_sequences bigint[], last bigint)
 returns void language plpgsql as $$
 declare
   used record;
+  newest bigint := (select max(from_sequence) from public.segments where from_sequence <= last);
 begin
   select live.wallet, live.id into used from unnest(live_wallets, live_ids) as live (wallet, id)
   where exists (select from public.ended_orders
-    where ended_orders.wallet = live.wallet and client_order_id = live.id)
+    where ended_orders.wallet = live.wallet and client_order_id = live.id and ended_orders.sequence <= last)
+    or exists (select from public.late_orders
+      where late_orders.wallet = live.wallet and client_order_id = live.id)
   union all
-  select ended.wallet, ended.id from unnest(ended_wallets, ended_ids) as ended (wallet, id)
+  select ended.wallet, ended.id from unnest(ended_wallets, ended_ids, ended_sequences) as ended (wallet, id, sequence)
   where exists (select from public.live_orders
-    where live_orders.wallet = ended.wallet and client_order_id = ended.id)
+      where live_orders.wallet = ended.wallet and client_order_id = ended.id)
+    or exists (select from public.late_orders
+      where late_orders.wallet = ended.wallet and client_order_id = ended.id and late_orders.sequence <> ended.sequence)
+    or exists (select from public.ended_orders
+      where ended_orders.wallet = ended.wallet and client_order_id = ended.id
+        and ended_orders.sequence < newest and ended_orders.sequence <> ended.sequence)
   limit 1;
   if found then
     raise exception 'two orders of % have the client order id %', used.wallet, used.id
@@ -241,7 +271,7 @@ begin
 end $$;
 
 create table trades (
-  trade_id             bigint primary key,
+  trade_id             bigint not null,
   sequence             bigint not null,
   market               text collate "C" not null,
   taker_side           text not null check (taker_side in ('buy', 'sell')),
@@ -259,7 +289,7 @@ create table trades (
   quote                text not null,
   base_atoms_per_step  bigint not null,
   quote_atoms_per_lot  bigint not null
-);
+) partition by range (sequence);
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 
 -- Trades in the order of their events, from which the ledger's entries follow. An order takes in the event that places
@@ -400,8 +430,8 @@ comment on table adopted_prices is 'The price of the last trade of a market, whe
  * The double entries of all accounts, which follow from trades, movements and adopted balances.
  *
  * Each trade and each movement becomes lines that sum to zero in every asset. Accounts are wallets, `house` (fees
- * earned), `withdrawals` (requested and not yet ended) and `custody` (the world outside: what was deposited is owed to
- * it, so its balance is the negative of what the service holds).
+ * earned), `withdrawals` (requested and not yet ended) and `custody`, the world outside. Deposits are owed to it, so its
+ * balance is the negative of what the service holds.
  *
  * Every column is named with its table, because a reconcile compares the text that Postgres makes of the view. The lists
  * of lines are constants: a list of values of each trade took three times as long. A condition on `sequence` reaches
@@ -458,42 +488,44 @@ comment on column ledger_entries.reference is 'The account''s order, or the refe
 `;
 
 /**
- * Closings of months and balances of days.
+ * Closings of months and balances that were kept after an event, which is the last one of a day.
  *
- * A statement starts from the nearest kept balances, so its cost follows the days since and not the history. Balances
- * of days are thrown away once a closing holds the month.
+ * A statement starts from the nearest kept balances, so its cost follows the days since and not the history.
+ *
+ * The act of a closing has its digest, and stands in the chain. A closing is in force while its act is the last one of
+ * its month. The figures are kept before their act, so an interrupted command leaves none in force without its rows.
  */
 const CLOSINGS = `
 create table closings (
-  month     text collate "C" primary key check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
-  end_ms    bigint not null unique,
-  sequence  bigint not null,
-  digest    bytea not null,
-  closed_at timestamptz not null default clock_timestamp()
+  id       bigint primary key,
+  month    text collate "C" not null check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
+  end_ms   bigint not null,
+  sequence bigint not null,
+  digest   bytea not null,
+  unique (month, digest)
 );
-comment on table closings is 'Months (UTC) that were closed.';
+comment on table closings is 'Figures of months (UTC). Those are in force whose digest the last act of the month has.';
 comment on column closings.sequence is 'The last booked event before the end; 0: none.';
 comment on column closings.digest is 'SHA-256 of the balances of the closing.';
 
 create table closing_balances (
-  month          text collate "C" not null,
+  closing        bigint not null,
   account        text collate "C" not null,
   asset          text collate "C" not null,
   total_atoms    numeric not null,
   reserved_atoms numeric not null,
-  primary key (month, account, asset)
+  primary key (closing, account, asset)
 );
-comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
+comment on table closing_balances is 'Balances of all accounts at the end of the month of a closing, without those of nothing.';
 
-create table daily_balances (
-  end_ms      bigint not null,
+create table kept_balances (
+  sequence    bigint not null,
   account     text collate "C" not null,
   asset       text collate "C" not null,
   total_atoms numeric not null,
-  sequence    bigint not null,
-  primary key (end_ms, account, asset)
+  primary key (sequence, account, asset)
 );
-comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';
+comment on table kept_balances is 'Balances of all accounts right after an event, from which later ones are summed, without those of nothing.';
 `;
 
 /**
@@ -513,7 +545,7 @@ insert into chain_heads (sequence, head) values (0, '');
 create table chain_links (
   sequence bigint primary key,
   links    text collate "C" not null
-);
+) partition by range (sequence);
 comment on table chain_links is 'The checksum of the rows of each event, those of one batch in a row.';
 comment on column chain_links.sequence is 'The last event of the batch.';
 `;
@@ -540,12 +572,13 @@ create table operator_acts (
 );
 create index operator_acts_wallet on operator_acts (wallet, sequence) where wallet is not null;
 create index operator_acts_listings on operator_acts (sequence) where name = 'asset list';
+create index operator_acts_months on operator_acts (subject, sequence) where name in ('ledger close', 'ledger reopen');
 comment on table operator_acts is 'Each change that an operator made, by its event.';
 comment on column operator_acts.name is 'The command, like account hold.';
 comment on column operator_acts.operator is 'Name of the person or of the key.';
 comment on column operator_acts.subject is 'Reference, order id, month or key that the act was about.';
 comment on column operator_acts.before is
-  'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
+  'What there was: available atoms, terms, a scale, a record of a market, the digest of a closing, or on for a hold and a pause.';
 comment on column operator_acts.after is 'What there is since, in the same words.';
 
 create table operator_keys (
@@ -559,11 +592,12 @@ create table operator_keys (
 );
 comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
 comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
-comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
+comment on column operator_keys.caps is 'Maximum that the key may move in a day (UTC), by asset, as decimals.';
 
-comment on column operator_keys.two_persons is 'Most that the key may move without the approval of another, by asset, as decimals.';
+comment on column operator_keys.two_persons is 'Maximum that the key may move without the approval of another, by asset, as decimals.';
 
 create table waiting_movements (
+  number       bigint generated by default as identity,
   side         text not null check (side in ('deposit', 'withdrawal')),
   reference    text collate "C" not null,
   kind         text not null,
@@ -580,8 +614,9 @@ create table waiting_movements (
   primary key (side, reference)
 );
 create index waiting_movements_of_keys on waiting_movements (key, state);
-create index waiting_movements_list on waiting_movements (asked_at, side, reference) where state = 'waiting';
+create unique index waiting_movements_list on waiting_movements (number) where state = 'waiting';
 comment on table waiting_movements is 'Movements that a key asked for and another key has to approve.';
+comment on column waiting_movements.number is 'Order of the list, new with each request.';
 comment on column waiting_movements.scale is 'Decimals of the asset that the atoms were made with.';
 
 create table operator_key_days (
@@ -647,10 +682,13 @@ const APPEND_ONLY = [
   'closings',
   'ended_orders',
   'epoch_starts',
+  'kept_balances',
+  'late_orders',
   'market_versions',
   'movements',
   'operator_acts',
   'reconciliations',
+  'segments',
   'setting_changes',
   'trades',
 ] as const;
@@ -666,9 +704,120 @@ ${APPEND_ONLY.map(
 ).join('\n')}
 `;
 
+/**
+ * Segments of ended orders, trades and chain links, by ranges of events.
+ *
+ * `add_segments` runs with the rights of the owner of the tables, because settlement owns none, and can only make what
+ * is missing ahead of an event. A segment is made as a table and attached then: that waits for no reader and no writer,
+ * as a partition that is created in its parent would. A trigger of a parent does not see a statement on a segment, so each
+ * segment has its own.
+ */
+const SEGMENTS = `
+create schema segments;
+comment on schema segments is 'Parts of ended_orders, trades and chain_links. Read their parents.';
+
+create table segments (
+  number        integer primary key,
+  from_sequence bigint not null,
+  to_sequence   bigint not null,
+  made_after    bigint not null,
+  made_at       timestamptz not null default clock_timestamp(),
+  check (to_sequence > from_sequence)
+);
+comment on table segments is 'Ranges of events in which ended_orders, trades and chain_links are divided.';
+comment on column segments.from_sequence is 'The first event of the segment.';
+comment on column segments.to_sequence is 'The first event of the next one.';
+comment on column segments.made_after is 'The last settled event when the segment was made.';
+
+-- Returns the events of a month, at the rate since the newest segment was made, as a power of two: at least 2^22 and at
+-- most 16 times the segment before, because a backlog is settled faster than it was traded. A list walks an index of each
+-- segment, so there must not be many.
+create function segment_width(newest segments) returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  fixed text := nullif(current_setting('redbook.segment_events', true), '');
+  width bigint := 4194304;
+  month numeric;
+begin
+  if fixed is not null then
+    return fixed;
+  end if;
+  select (sequence - newest.made_after) * 2592000
+    / greatest(extract(epoch from clock_timestamp() - newest.made_at), 1) into month
+  from public.engine_cursor;
+  while width < month and width < (newest.to_sequence - newest.from_sequence) * 16 loop
+    width := width * 2;
+  end loop;
+  return width;
+end $$;
+
+create function add_segment(newest segments) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  nth integer := coalesce(newest.number + 1, 0);
+  first bigint := coalesce(newest.to_sequence, 0);
+  beyond bigint := first + public.segment_width(newest);
+  parent text;
+  reader name;
+begin
+  foreach parent in array array['ended_orders', 'trades', 'chain_links'] loop
+    execute format('create table segments.%s_%s (like public.%1$s including all)', parent, nth);
+    execute format('create trigger append_only before update or delete or truncate on segments.%s_%s
+      for each statement execute function public.refuse_change()', parent, nth);
+    for reader in select pg_get_userbyid(grantee) from pg_class cross join lateral aclexplode(relacl)
+      where oid = format('public.%s', parent)::regclass and privilege_type = 'SELECT' and grantee not in (0, relowner) loop
+      execute format('grant select on segments.%s_%s to %I', parent, nth, reader);
+    end loop;
+  end loop;
+  execute format('alter table segments.ended_orders_%s add primary key (id)', nth);
+  execute format('create unique index ended_orders_%s_client_order_id on segments.ended_orders_%1$s
+    (wallet, client_order_id) where client_order_id is not null', nth);
+  execute format('alter table segments.trades_%s add primary key (trade_id)', nth);
+  foreach parent in array array['ended_orders', 'trades', 'chain_links'] loop
+    execute format('alter table public.%s attach partition segments.%1$s_%s for values from (%s) to (%s)',
+      parent, nth, first, beyond);
+  end loop;
+  insert into public.segments (number, from_sequence, to_sequence, made_after)
+  select nth, first, beyond, sequence from public.engine_cursor;
+end $$;
+
+-- Makes segments until one begins after an event, and returns its first event. Settlement asks before it writes events of
+-- the newest segment, so there is always one ahead.
+create function add_segments(reached bigint) returns bigint language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  newest public.segments;
+begin
+  select * into newest from public.segments order by number desc limit 1;
+  if newest.from_sequence > reached then
+    return newest.from_sequence;
+  end if;
+  lock table public.segments in share row exclusive mode;
+  for made in 0..100 loop
+    select * into newest from public.segments order by number desc limit 1;
+    if newest.from_sequence > reached then
+      return newest.from_sequence;
+    end if;
+    perform public.add_segment(newest);
+  end loop;
+  raise exception 'event % lies more than 100 segments ahead', reached;
+end $$;
+revoke execute on function segment_width(segments), add_segment(segments), add_segments(bigint) from public;
+`;
+
 export const up = (knex: Knex) =>
   knex.raw(
-    [ENGINE, SETTINGS, TRADING, MONEY, ADOPTIONS, ENTRIES, CLOSINGS, CHAIN, OPERATORS, CHECKS, REFUSALS].join(
-      '',
-    ),
+    [
+      ENGINE,
+      SETTINGS,
+      TRADING,
+      MONEY,
+      ADOPTIONS,
+      ENTRIES,
+      CLOSINGS,
+      CHAIN,
+      OPERATORS,
+      CHECKS,
+      SEGMENTS,
+      REFUSALS,
+      'select add_segments(0);',
+    ].join(''),
   );

@@ -447,7 +447,7 @@ const SETTINGS = {
     default: null,
     defaultNote: 'no limit',
     meaning:
-      'maximum orders of a wallet in any 60 seconds, over all replicas; those of batches and replacements count, cancels do not',
+      'maximum orders of a wallet in any 60 seconds, over all replicas; those of order batches and replacements count, cancels do not',
     ...wholeNumber(50, 1_000_000),
   },
   handshakesPerMinute: {

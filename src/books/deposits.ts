@@ -1,11 +1,14 @@
 /** Deposits that are announced before they arrive, and then credited or dropped. */
 
 import type { Act } from '../domain/act.ts';
+import { ANNOUNCED_DEPOSITS } from '../domain/bounds.ts';
+import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { OperatorKey } from '../domain/operator-rights.ts';
 import { formatScaled, parseDecimal } from '../domain/units.ts';
 import type { DepositState } from '../domain/withdrawal-states.ts';
-import { bookMovements } from './movement-batch.ts';
+import type { AnnouncedCounts } from '../ledger/index.ts';
+import { bookMovements } from './book-movements.ts';
 import {
   type AskedMovement,
   findMovement,
@@ -16,6 +19,9 @@ import {
 import type { Servers } from './servers.ts';
 import { untilAllSettled } from './until-settled.ts';
 import { scaleFinder } from './withdrawals.ts';
+
+/** Longest wait for a settlement that makes no progress. */
+const PATIENCE_MS = 5_000;
 
 /** A deposit as operators see it. */
 export interface Deposit {
@@ -52,7 +58,8 @@ export async function findDeposit(servers: Servers, reference: string): Promise<
 /**
  * Announces a deposit, which moves nothing.
  * @returns `duplicate`: true if it was announced before
- * @throws OperatorRefusal REFERENCE_CONFLICT if it was announced otherwise, credited or dropped, and what `move` throws
+ * @throws OperatorRefusal REFERENCE_CONFLICT if it was announced otherwise, credited or dropped; TOO_MANY_ANNOUNCED; and
+ *   what `move` throws
  */
 export async function announceDeposit(
   servers: Servers,
@@ -60,7 +67,34 @@ export async function announceDeposit(
   act: Act,
 ): Promise<{ duplicate: boolean }> {
   const { scale, ...movement } = await scaledMovement(servers.engine, { ...asked, kind: 'announced' });
-  return moveFundsOnce(servers, movement, scale, act);
+  return servers.ledger.deposits.inTurn(async () => {
+    await requireRoom(servers, asked.reference, act.by);
+    return moveFundsOnce(servers, movement, scale, act);
+  });
+}
+
+/**
+ * Refuses an announcement beyond the bound. It has its turn: no other one is under way.
+ * @throws OperatorRefusal TOO_MANY_ANNOUNCED; SETTLEMENT_STALLED if nobody can tell how many there are
+ */
+async function requireRoom(servers: Servers, reference: string, by: string): Promise<void> {
+  const { ofHolder: share, inAll: total } = ANNOUNCED_DEPOSITS;
+  const counted = (): Promise<AnnouncedCounts> => servers.ledger.deposits.count(by, share);
+  const isFull = ({ ofHolder, inAll }: AnnouncedCounts, more = 0): boolean =>
+    ofHolder + more >= share || inAll + more >= total;
+  const [counts, { newest }] = await Promise.all([counted(), servers.engine.pages.readHead()]);
+  const unsettled = Math.max(0, (newest?.sequence ?? 0) - counts.settledTo);
+  if (!isFull(counts, unsettled)) return;
+  // A repeat adds nothing.
+  if ((await findMovement(servers, 'announced', reference))?.kind === 'announced') return;
+  await untilAllSettled(servers, PATIENCE_MS);
+  const now = await counted();
+  if (!isFull(now)) return;
+  const whose = now.ofHolder >= share ? `of ${by} ` : '';
+  throw new OperatorRefusal(
+    'TOO_MANY_ANNOUNCED',
+    `${whose ? share : total} deposits ${whose}are announced: credit or drop some of them first`,
+  );
 }
 
 /**
@@ -96,9 +130,6 @@ export async function dropDeposit(
   const { wallet, asset, amountAtoms } = await announcementOf(servers, reference);
   return moveFundsOnce(servers, { kind: 'dropped', wallet, asset, amountAtoms, reference }, undefined, act);
 }
-
-/** Longest wait for a settlement that makes no progress. */
-const PATIENCE_MS = 5_000;
 
 /**
  * Returns a page of the announced deposits, with every one that was answered before.

@@ -91,32 +91,55 @@ export async function moveUnlessKnown(
   takenBy?: string,
 ): Promise<{ movement: AccountMoved; duplicate: boolean }> {
   const { engine, ledger } = servers;
-  let checked: PostgresLook | undefined;
-  for (let look = 0; look < LOOKS; look += 1) {
+  return answered<PostgresLook, { movement: AccountMoved; duplicate: boolean }>(async (checked) => {
     const moved = await engine.funds.move(movement, checked, scale, act, takenBy);
-    if (moved.outcome === 'moved') return { movement: moved.movement, duplicate: false };
+    if (moved.outcome === 'moved') return { result: { movement: moved.movement, duplicate: false } };
+    if (moved.outcome === 'claimed') return { result: { movement: moved.movement, duplicate: true } };
+    const { kind, reference } = movement;
     const earlier =
-      moved.outcome === 'claimed'
-        ? moved.movement
-        : await ledger.journal.movement(movement.kind, movement.reference);
-    if (earlier !== null) return { movement: earlier, duplicate: true };
-    const ended =
-      movement.kind === 'announced' && (await ledger.journal.movement('credited', movement.reference));
-    if (ended) return { movement: ended, duplicate: true };
-    if (moved.outcome === 'unchecked') {
-      const { reverses } = movement;
-      const leftAtoms = reverses === undefined ? 0n : await checkReversal(servers, movement, reverses);
-      checked = { ...moved.moment, leftAtoms };
-      if (endsWithdrawal(movement.kind)) await checkRequest(ledger, movement.reference);
-      if (movement.kind === 'dropped' && !(await ledger.journal.movement('announced', movement.reference)))
-        throw unknownDeposit(movement.reference);
-    }
-  }
-  throw slowPostgres();
+      (await ledger.journal.movement(kind, reference)) ??
+      (kind === 'announced' ? await ledger.journal.movement('credited', reference) : null);
+    if (earlier !== null) return { result: { movement: earlier, duplicate: true } };
+    return { checked: await lookFor(servers, movement, moved.moment) };
+  });
 }
 
-const slowPostgres = (): Refusal =>
-  new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing changed');
+/**
+ * Looks in Postgres for all that a movement builds on, for an engine that does not remember it.
+ * @throws OperatorRefusal UNKNOWN_DEPOSIT | UNKNOWN_WITHDRAWAL, and what `checkReversal` throws
+ */
+async function lookFor(
+  servers: Servers,
+  movement: AccountMoved,
+  moment: EngineMoment,
+): Promise<PostgresLook> {
+  const { ledger } = servers;
+  const { kind, reference, reverses } = movement;
+  const leftAtoms = reverses === undefined ? 0n : await checkReversal(servers, movement, reverses);
+  if (endsWithdrawal(kind)) await checkRequest(ledger, reference);
+  if (kind === 'dropped' && !(await ledger.journal.movement('announced', reference)))
+    throw unknownDeposit(reference);
+  return { ...moment, leftAtoms };
+}
+
+/** The result of a call of the engine, or the look in Postgres that its next call needs. */
+type Answer<Look, Result> = { readonly result: Result } | { readonly checked: Look };
+
+/**
+ * Calls the engine again after each look in Postgres, until the look is new enough for the engine.
+ * @throws Refusal SERVICE_UNAVAILABLE when every look took minutes
+ */
+async function answered<Look, Result>(
+  call: (checked: Look | undefined) => Promise<Answer<Look, Result>>,
+): Promise<Result> {
+  let checked: Look | undefined;
+  for (let look = 0; look < LOOKS; look += 1) {
+    const answer = await call(checked);
+    if ('result' in answer) return answer.result;
+    checked = answer.checked;
+  }
+  throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing changed');
+}
 
 /**
  * Takes a pending withdrawal, or releases it.
@@ -124,26 +147,23 @@ const slowPostgres = (): Refusal =>
  * @returns false if nothing changed
  * @throws OperatorRefusal REFERENCE_CONFLICT if the withdrawal has ended, and what `change` throws
  */
-export async function changeTake(
+export const changeTake = (
   { ledger }: Servers,
   reference: string,
   change: (checked: EngineMoment | undefined) => ReturnType<Engine['funds']['take']>,
-): Promise<boolean> {
-  let checked: EngineMoment | undefined;
-  for (let look = 0; look < LOOKS; look += 1) {
+): Promise<boolean> =>
+  answered<EngineMoment, boolean>(async (checked) => {
     const taking = await change(checked);
-    if (taking.outcome === 'changed' || taking.outcome === 'unchanged') return taking.outcome === 'changed';
-    const ended =
-      taking.outcome === 'claimed' ? taking.movement : await ledger.journal.movement('confirmed', reference);
-    if (ended !== null)
-      throw new OperatorRefusal('REFERENCE_CONFLICT', `the withdrawal ${reference} was ${ended.kind} before`);
-    if (taking.outcome === 'unchecked') {
-      checked = taking.moment;
-      await checkRequest(ledger, reference);
-    }
-  }
-  throw slowPostgres();
-}
+    if (taking.outcome === 'claimed') throw endedBefore(reference, taking.movement);
+    if (taking.outcome !== 'unchecked') return { result: taking.outcome === 'changed' };
+    const ended = await ledger.journal.movement('confirmed', reference);
+    if (ended !== null) throw endedBefore(reference, ended);
+    await checkRequest(ledger, reference);
+    return { checked: taking.moment };
+  });
+
+const endedBefore = (reference: string, { kind }: AccountMoved): OperatorRefusal =>
+  new OperatorRefusal('REFERENCE_CONFLICT', `the withdrawal ${reference} was ${kind} before`);
 
 /** A movement as an operator asks for it. */
 export interface AskedMovement extends Omit<AccountMoved, 'amountAtoms'> {
@@ -187,7 +207,7 @@ export function atomsOf(amount: Decimal, { symbol, scale }: Asset): bigint {
 
 /** @throws OperatorRefusal UNKNOWN_ASSET */
 export async function findAsset(engine: Engine, symbol: string): Promise<Asset> {
-  const found = (await engine.assets.all()).find((asset) => asset.symbol === symbol);
+  const found = await engine.assets.bySymbol(symbol);
   if (found !== undefined) return found;
   throw new OperatorRefusal(
     'UNKNOWN_ASSET',

@@ -16,9 +16,9 @@ const digestOf = (key: string): Buffer => createHash('sha256').update(key).diges
 export interface NewKey {
   readonly name: string;
   readonly rights: readonly OperatorRight[];
-  /** Most that the key may move in a day (UTC), by asset or `OTHER_ASSETS`. */
+  /** Maximum that the key may move in a day (UTC), by asset or `OTHER_ASSETS`. */
   readonly caps: ReadonlyMap<string, Decimal>;
-  /** Most that the key may move without the approval of another one, likewise. */
+  /** Maximum that the key may move without the approval of another one, likewise. */
   readonly twoPersons?: ReadonlyMap<string, Decimal>;
 }
 
@@ -51,7 +51,7 @@ export async function createKey(
   // All of the key is in the act, which a reconcile compares with its row.
   const limits = [
     ...written.map(([asset, cap]) => `${asset}=${cap}/day`),
-    ...alone.map(([asset, most]) => `two-persons:${asset}=${most}`),
+    ...alone.map(([asset, limit]) => `two-persons:${asset}=${limit}`),
   ];
   const after = [rights.join(','), ...limits, `sha256:${digest.toString('hex')}`].join(' ');
   await engine.acts.note({ name: 'key create', subject: name, after }, act);

@@ -2,10 +2,11 @@
 
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
+import type { MovementSide } from '../domain/event.ts';
 import { limitOf, type OperatorKey } from '../domain/operator-rights.ts';
 import { parseDecimal, toScaledDown } from '../domain/units.ts';
 import { checkSameMovement } from '../engine/index.ts';
-import type { MovementSide, WaitingMovement } from '../ledger/index.ts';
+import type { WaitingMovement } from '../ledger/index.ts';
 import { findAsset, type ScaledMovement } from './movements.ts';
 import type { Servers } from './servers.ts';
 
@@ -35,10 +36,10 @@ export async function requireApproval(
     throw new Refusal('SERVICE_UNAVAILABLE', 'too many movements of the key wait for approval');
   checkScale(found, scale);
   checkSameMovement(movement, found.movement);
-  if (found.key !== key)
-    throw new OperatorRefusal('REFERENCE_CONFLICT', `another key asked for ${movement.reference}`);
   if (found.state === 'refused')
     throw new OperatorRefusal('APPROVAL_REFUSED', `${movement.reference} was refused: nothing was moved`);
+  if (found.key !== key)
+    throw new OperatorRefusal('REFERENCE_CONFLICT', `another key asked for ${movement.reference}`);
   if (found.state === 'waiting')
     throw new OperatorRefusal(
       'APPROVAL_NEEDED',

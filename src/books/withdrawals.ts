@@ -1,6 +1,7 @@
 /** Withdrawals in two steps: requested, and later confirmed with the transaction that paid it, or returned. */
 
 import type { Act } from '../domain/act.ts';
+import { Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { formatScaled } from '../domain/units.ts';
 import type { Take, WithdrawalState } from '../domain/withdrawal-states.ts';
@@ -32,10 +33,16 @@ interface TakenWithdrawal extends Pick<Take, 'by' | 'key'> {
 const takenOf = (take: Take | null): TakenWithdrawal | null =>
   take && { by: take.by, key: take.key, until: new Date(take.untilMs).toISOString() };
 
-/** Returns a function that finds the decimals of an asset. */
+/** Returns a function that finds the decimals of an asset that a movement is in; it throws SERVICE_UNAVAILABLE. */
 export async function scaleFinder({ engine }: Pick<Servers, 'engine'>): Promise<(asset: string) => number> {
-  const assets = await engine.assets.all();
-  return (asset) => assets.find(({ symbol }) => symbol === asset)!.scale;
+  const scales = new Map((await engine.assets.all()).map(({ symbol, scale }) => [symbol, scale]));
+  return (asset) => {
+    const scale = scales.get(asset);
+    // No asset ever leaves an engine: this one was emptied, is older than the movement, or is being rebuilt.
+    if (scale === undefined)
+      throw new Refusal('SERVICE_UNAVAILABLE', `the matching engine lacks the asset ${asset}; try again`);
+    return scale;
+  };
 }
 
 /** @throws OperatorRefusal UNKNOWN_WITHDRAWAL */

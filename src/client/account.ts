@@ -27,14 +27,15 @@ function orderPath(orderId: string, code: ErrorCode): string {
 const ERROR_OF_ID = 'there is no order with such an id';
 
 /** Returns the wallet's balances and their value. */
-export const getPortfolio = (session: Session, options: CallOptions = {}): Promise<Portfolio> =>
-  askAs(session, { ...options, method: 'GET', path: `/v1/portfolio/${session.wallet}` }, true);
+export function getPortfolio(session: Session, options: CallOptions = {}): Promise<Portfolio> {
+  return askAs(session, { ...options, method: 'GET', path: `/v1/portfolio/${session.wallet}` }, true);
+}
 
-/** For programs that read a list forward. Times are those of `createdAt`. */
+/** For programs that read a list forward. */
 interface ReadForward {
-  /** ISO 8601 or Unix milliseconds, inclusive. */
+  /** Earliest `createdAt`: ISO 8601 or Unix milliseconds, inclusive. */
   readonly since?: string | number;
-  /** ISO 8601 or Unix milliseconds, exclusive. */
+  /** Latest `createdAt`: ISO 8601 or Unix milliseconds, exclusive. */
   readonly until?: string | number;
   /** `desc`: the newest first; `asc`: the oldest first. `desc` unless given. */
   readonly order?: 'desc' | 'asc';
@@ -54,11 +55,12 @@ export interface OrdersQuery extends ReadForward {
 /** Returns a page of the wallet's orders. */
 export function getOrders(
   session: Session,
-  { market, status, limit, cursor, since, until, order }: OrdersQuery = {},
+  query: OrdersQuery = {},
   options: CallOptions = {},
 ): Promise<OrderPage> {
-  const query = { market, status, limit, cursor, since, until, order };
-  return askAs(session, { ...options, method: 'GET', path: '/v1/orders', query }, true);
+  const { market, status, limit, cursor, since, until, order } = query;
+  const sent = { market, status, limit, cursor, since, until, order };
+  return askAs(session, { ...options, method: 'GET', path: '/v1/orders', query: sent }, true);
 }
 
 /** Returns an order of the wallet. @throws RedbookError `NOT_FOUND` */
@@ -81,14 +83,15 @@ export interface WalletTradesQuery extends ReadForward {
 /** Returns a page of the wallet's trades as maker or taker. */
 export function getTrades(
   session: Session,
-  { market, orderId, limit, cursor, since, until, order }: WalletTradesQuery = {},
+  query: WalletTradesQuery = {},
   options: CallOptions = {},
 ): Promise<WalletTradePage> {
-  const query = { market, orderId, limit, cursor, since, until, order };
-  return askAs(session, { ...options, method: 'GET', path: '/v1/trades', query }, true);
+  const { market, orderId, limit, cursor, since, until, order } = query;
+  const sent = { market, orderId, limit, cursor, since, until, order };
+  return askAs(session, { ...options, method: 'GET', path: '/v1/trades', query: sent }, true);
 }
 
-/** Most requests to cancel one order before a lost answer is reported. */
+/** Maximum requests to cancel one order before a lost answer is reported. */
 const CANCEL_ATTEMPTS = 3;
 const CANCEL_PAUSE_MS = 250;
 
@@ -97,8 +100,9 @@ const CANCEL_PAUSE_MS = 250;
  * if it was cancelled.
  * @throws RedbookError `ORDER_NOT_FOUND` when the order was closed before
  */
-export const cancel = (session: Session, orderId: string, options: CallOptions = {}): Promise<ClosedOrder> =>
-  bounded(session.connection, options, (signal) => cancelOrder(session, orderId, signal));
+export function cancel(session: Session, orderId: string, options: CallOptions = {}): Promise<ClosedOrder> {
+  return bounded(session.connection, options, (signal) => cancelOrder(session, orderId, signal));
+}
 
 async function cancelOrder(
   session: Session,
@@ -147,12 +151,18 @@ export interface CancelAllFilter {
  * Cancels all live orders except those placed after the call. It is sent once: after a lost answer, a second request
  * could cancel orders that were placed in between.
  */
-export const cancelAll = (
+export function cancelAll(
   session: Session,
-  { market }: CancelAllFilter = {},
+  filter: CancelAllFilter = {},
   options: CallOptions = {},
-): Promise<ClosedOrders> =>
-  sendAs(session, { ...options, method: 'DELETE', path: '/v1/orders', query: { market } });
+): Promise<ClosedOrders> {
+  return sendAs(session, {
+    ...options,
+    method: 'DELETE',
+    path: '/v1/orders',
+    query: { market: filter.market },
+  });
+}
 
 /** 1 to 100 orders in both lists together. */
 export interface NamedOrders {
@@ -191,10 +201,14 @@ const SWITCH_ANSWER_WITHIN_MS = 3_000;
  */
 export function cancelAfter(
   session: Session,
-  { timeoutMs }: CancelAfterDelay,
+  delay: CancelAfterDelay,
   options: CallOptions = {},
 ): Promise<CancelAfter> {
-  const call = { method: 'POST', path: '/v1/orders/cancel-after', body: { timeoutMs } } as const;
+  const call = {
+    method: 'POST',
+    path: '/v1/orders/cancel-after',
+    body: { timeoutMs: delay.timeoutMs },
+  } as const;
   return askAs(session, { ...options, ...call, answerWithinMs: SWITCH_ANSWER_WITHIN_MS }, true);
 }
 
@@ -208,9 +222,10 @@ export async function acceptTerms(
 }
 
 /** Credits demo funds, where the service offers them. Each call that arrives is a separate credit. */
-export const requestFunds = (
+export function requestFunds(
   session: Session,
   asset: string,
   options: CallOptions = {},
-): Promise<FaucetCredit> =>
-  sendAs(session, { ...options, method: 'POST', path: '/v1/demo/faucet', body: { asset } });
+): Promise<FaucetCredit> {
+  return sendAs(session, { ...options, method: 'POST', path: '/v1/demo/faucet', body: { asset } });
+}

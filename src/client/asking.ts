@@ -11,7 +11,7 @@ interface Asking {
   readonly repeatable: boolean;
 }
 
-/** Most attempts after lost answers, and after answers that say when to retry. */
+/** Maximum attempts after lost answers, and after answers that say when to retry. */
 const MAX_LOST = 3;
 const MAX_LIMITED = 5;
 const FIRST_PAUSE_MS = 250;

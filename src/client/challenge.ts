@@ -1,6 +1,6 @@
 /**
  * Reads challenges. A wallet signs only typed data that this client has built, so a hostile answer cannot get another
- * signature: any challenge that differs from a login of now for the own address is refused.
+ * signature. Any challenge that differs from a login of now for the own address is refused.
  */
 
 import type { Connection } from './connection.ts';

@@ -22,11 +22,13 @@ export interface ChangesQuery {
 const ANSWER_WITHIN_MS = 10_000;
 
 /** Returns changes of the wallet's orders after a cursor, oldest first. */
-export const changes = (
+export function changes(
   session: Session,
   query: ChangesQuery = {},
   options: CallOptions = {},
-): Promise<OrderChanges> => askChanges(session, query, options, true);
+): Promise<OrderChanges> {
+  return askChanges(session, query, options, true);
+}
 
 /** @param isRepeated false when the caller repeats a read that fails */
 function askChanges(
@@ -87,8 +89,9 @@ const MAX_PAUSED_FAILURES = 6;
 export async function watchOrders(
   session: Session,
   handlers: OrderWatchHandlers,
-  { after, waitSeconds = 25 }: OrderWatchOptions = {},
+  options: OrderWatchOptions = {},
 ): Promise<OrderWatch> {
+  const { after, waitSeconds = 25 } = options;
   const watch = new Watching(session, handlers, waitSeconds);
   await watch.begin(after);
   return watch;

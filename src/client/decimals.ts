@@ -65,12 +65,14 @@ export function compare(one: Amount, other: Amount): -1 | 0 | 1 {
 export type Rounding = 'down' | 'up' | 'nearest';
 
 /** Returns the price on the market's grid, a multiple of `priceIncrement`. It is `0` for less than one increment. */
-export const roundToTick = (market: Market, price: Amount, rounding: Rounding): Amount =>
-  rounded(price, market.priceIncrement, rounding);
+export function roundToTick(market: Market, price: Amount, rounding: Rounding): Amount {
+  return rounded(price, market.priceIncrement, rounding);
+}
 
 /** Returns the size on the market's grid, a multiple of `sizeIncrement`; rounded down unless another way is given. */
-export const roundToStep = (market: Market, size: Amount, rounding: Rounding = 'down'): Amount =>
-  rounded(size, market.sizeIncrement, rounding);
+export function roundToStep(market: Market, size: Amount, rounding: Rounding = 'down'): Amount {
+  return rounded(size, market.sizeIncrement, rounding);
+}
 
 function rounded(amount: Amount, increment: Amount, rounding: Rounding): Amount {
   const value = decimalOf(amount);
@@ -95,12 +97,12 @@ export interface OrderCost {
   readonly notional: Amount;
   /** Taker fee if one fill takes all of it, in the quote token. Each further fill may add an atom. */
   readonly fee: Amount;
-  /** Most of `asset` that the order needs: the notional with the fee of a buy, the size of a sell. */
+  /** Maximum of `asset` that the order needs: the notional with the fee of a buy, the size of a sell. */
   readonly amount: Amount;
 }
 
 /**
- * Returns the most that an order can cost at its price. Orders that rest pay no fee, so a post-only order has none.
+ * Returns the maximum cost of an order at its price. Orders that rest pay no fee, so a post-only order has none.
  * @throws RedbookError `INVALID_ARGUMENT` for a price or a size off the market's grid
  */
 export function costOf(market: Market, order: PricedOrder): OrderCost {

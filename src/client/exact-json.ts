@@ -3,7 +3,51 @@
  */
 
 import { parse } from 'lossless-json';
-import type { PlainNumber } from './replies.ts';
+import type {
+  CancelAfter,
+  ClosedOrders,
+  ErrorFrame,
+  FaucetCredit,
+  HistoricalTrades,
+  Market,
+  MarketFrame,
+  OrderChanges,
+  OrderPage,
+  Portfolio,
+  SnapshotFrame,
+  StatementPage,
+  Status,
+  WalletTradePage,
+} from './replies.ts';
+
+/** Names of the members that are plain numbers: counts, times, percentages. */
+type NamesOfNumbers<Value> = Value extends readonly (infer Item)[]
+  ? NamesOfNumbers<Item>
+  : Value extends object
+    ? {
+        [Name in keyof Value]-?: NonNullable<Value[Name]> extends number
+          ? Name
+          : NamesOfNumbers<NonNullable<Value[Name]>>;
+      }[keyof Value]
+    : never;
+
+/** Names of all members, in any reply or frame, that stay numbers. */
+type PlainNumber = NamesOfNumbers<
+  | Market
+  | HistoricalTrades
+  | Status
+  | Portfolio
+  | OrderPage
+  | OrderChanges
+  | ClosedOrders
+  | CancelAfter
+  | WalletTradePage
+  | StatementPage
+  | FaucetCredit
+  | MarketFrame
+  | SnapshotFrame
+  | ErrorFrame
+>;
 
 /** Members that stay numbers. The compiler checks the list against the contract; any other number is an amount. */
 export const PLAIN_NUMBERS: { readonly [Name in PlainNumber]: true } = {

@@ -28,27 +28,32 @@ async function read<Value extends object>(
 }
 
 /** Returns all markets with the rules that orders must keep. */
-export const getMarkets = async (
+export async function getMarkets(
   connection: Connection,
   options: CallOptions = {},
-): Promise<readonly Market[]> =>
-  (await read<{ markets: readonly Market[] }>(connection, '/v1/markets', {}, options)).markets;
+): Promise<readonly Market[]> {
+  return (await read<{ markets: readonly Market[] }>(connection, '/v1/markets', {}, options)).markets;
+}
 
 /** Returns whether trading is paused, the required terms version and the last reconcile. */
-export const getStatus = (connection: Connection, options: CallOptions = {}): Promise<Status> =>
-  read(connection, '/v1/status', {}, options);
+export function getStatus(connection: Connection, options: CallOptions = {}): Promise<Status> {
+  return read(connection, '/v1/status', {}, options);
+}
 
 /** Returns the markets that are listed and open. */
-export const getPairs = (connection: Connection, options: CallOptions = {}): Promise<readonly Pair[]> =>
-  read(connection, '/v1/market-data/pairs', {}, options);
+export function getPairs(connection: Connection, options: CallOptions = {}): Promise<readonly Pair[]> {
+  return read(connection, '/v1/market-data/pairs', {}, options);
+}
 
 /** Returns the figures of the last 24 hours, by ticker id, of markets that traded in them. */
-export const getSummary = (connection: Connection, options: CallOptions = {}): Promise<Summary> =>
-  read(connection, '/v1/market-data/summary', {}, options);
+export function getSummary(connection: Connection, options: CallOptions = {}): Promise<Summary> {
+  return read(connection, '/v1/market-data/summary', {}, options);
+}
 
 /** Returns the figures of the last 24 hours of listed markets that ever traded. */
-export const getTickers = (connection: Connection, options: CallOptions = {}): Promise<readonly Ticker[]> =>
-  read(connection, '/v1/market-data/tickers', {}, options);
+export function getTickers(connection: Connection, options: CallOptions = {}): Promise<readonly Ticker[]> {
+  return read(connection, '/v1/market-data/tickers', {}, options);
+}
 
 export interface OrderBookQuery {
   /** Like `ETH_USDC`. */
@@ -58,19 +63,25 @@ export interface OrderBookQuery {
 }
 
 /** Returns an order book, best levels first. */
-export const getOrderBook = async (
+export async function getOrderBook(
   connection: Connection,
-  { tickerId, depth }: OrderBookQuery,
+  query: OrderBookQuery,
   options: CallOptions = {},
-): Promise<OrderBook> =>
-  read(connection, `/v1/market-data/orderbook/${pathPart(tickerId)}`, { depth }, options);
+): Promise<OrderBook> {
+  return read(
+    connection,
+    `/v1/market-data/orderbook/${pathPart(query.tickerId)}`,
+    { depth: query.depth },
+    options,
+  );
+}
 
 export interface HistoricalTradesQuery {
   /** Like `ETH_USDC`. */
   readonly tickerId: string;
   /** The taker's side. */
   readonly type?: 'all' | 'buy' | 'sell';
-  /** Most trades of both sides together: at most 500, and 500 unless given. */
+  /** Maximum trades of both sides together: at most 500, and 500 unless given. */
   readonly limit?: number;
   /** Unix seconds, inclusive. */
   readonly startTime?: number;
@@ -85,12 +96,12 @@ export interface HistoricalTradesQuery {
 /** Returns executions, newest first. */
 export async function getHistoricalTrades(
   connection: Connection,
-  { tickerId, type, limit, startTime, endTime, afterId, beforeId }: HistoricalTradesQuery,
+  query: HistoricalTradesQuery,
   options: CallOptions = {},
 ): Promise<HistoricalTrades> {
+  const { tickerId, type, limit, startTime, endTime, afterId, beforeId } = query;
   const range = { start_time: startTime, end_time: endTime, after_id: afterId, before_id: beforeId };
-  const query = { type, limit, ...range };
-  return read(connection, `/v1/market-data/trades/${pathPart(tickerId)}`, query, options);
+  return read(connection, `/v1/market-data/trades/${pathPart(tickerId)}`, { type, limit, ...range }, options);
 }
 
 export interface CandlesQuery {
@@ -102,7 +113,7 @@ export interface CandlesQuery {
   readonly startTime?: number;
   /** Unix seconds of a candle's start, inclusive. */
   readonly endTime?: number;
-  /** Most candles: at most 1,000, and 500 unless given. */
+  /** Maximum candles: at most 1,000, and 500 unless given. */
   readonly limit?: number;
   /** The candles of a range that has more than `limit`: `newest` unless given. */
   readonly pick?: 'newest' | 'oldest';
@@ -111,9 +122,10 @@ export interface CandlesQuery {
 /** Returns candles, oldest first. Intervals without executions have none. */
 export async function getCandles(
   connection: Connection,
-  { tickerId, tf, startTime, endTime, limit, pick }: CandlesQuery,
+  query: CandlesQuery,
   options: CallOptions = {},
 ): Promise<HistoricalCandles> {
-  const query = { tf, start_time: startTime, end_time: endTime, limit, pick };
-  return read(connection, `/v1/market-data/candles/${pathPart(tickerId)}`, query, options);
+  const { tickerId, tf, startTime, endTime, limit, pick } = query;
+  const sent = { tf, start_time: startTime, end_time: endTime, limit, pick };
+  return read(connection, `/v1/market-data/candles/${pathPart(tickerId)}`, sent, options);
 }

@@ -80,10 +80,10 @@ export const momentOf = (connection: Connection): Moment => ({
 });
 
 /**
- * Returns the most milliseconds that may have passed since a moment: a clock that was set ahead counts, and so does a
- * running time that stands still while the machine sleeps.
+ * Returns the maximum of milliseconds that may have passed since a moment. A clock that was set ahead counts, and so
+ * does a running time that stands still while the machine sleeps.
  */
-export const mostPassed = (connection: Connection, { wallMs, runningMs }: Moment): number =>
+export const maxPassed = (connection: Connection, { wallMs, runningMs }: Moment): number =>
   Math.max(shownTime(connection) - wallMs, runningTime(connection) - runningMs);
 
 /** Notes the `Date` of an answer. It has whole seconds, rounded down, so it is never later than the answer came. */

@@ -10,9 +10,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { generateDtsBundle } from 'dts-bundle-generator';
 import { build } from 'esbuild';
 import type { z } from 'zod';
-import { flatDeclarations } from './declarations.ts';
+import { errorCodes, replyTypes } from './reply-types.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCES = join(ROOT, 'src/client');
@@ -38,7 +39,10 @@ const MANIFEST = {
   },
   main: './index.cjs',
   types: './index.d.cts',
-  dependencies: { 'lossless-json': dependencies['lossless-json'] },
+  dependencies: {
+    'decimal.js': dependencies['decimal.js'],
+    'lossless-json': dependencies['lossless-json'],
+  },
 };
 
 async function writeCode(file: string, format: 'esm' | 'cjs'): Promise<void> {
@@ -54,49 +58,61 @@ async function writeCode(file: string, format: 'esm' | 'cjs'): Promise<void> {
   });
 }
 
-/** Declarations as the compiler writes them, by the names of their sources. */
-function compiledDeclarations(): Record<string, string> {
+/** Writes the compiler's declarations of the sources, one file each. */
+function compileDeclarations(folder: string, settings: string): void {
+  const project = {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      allowJs: false,
+      checkJs: false,
+      rootDir: join(ROOT, 'src'),
+      outDir: folder,
+      typeRoots: [join(ROOT, 'node_modules/@types')],
+      types: ['node'],
+    },
+    include: [],
+    files: [join(SOURCES, 'index.ts')],
+  };
+  writeFileSync(settings, JSON.stringify(project));
+  const compiler = join(ROOT, 'node_modules/@typescript/native/bin/tsc');
+  execFileSync(process.execPath, [compiler, '-p', settings], {
+    stdio: ['ignore', process.stderr, process.stderr],
+  });
+}
+
+/** Returns declarations as the house formats its sources. */
+function formatted(declarations: string): string {
+  const formatter = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
+  return execFileSync(process.execPath, [formatter, 'format', '--stdin-file-path=src/client/index.d.ts'], {
+    cwd: ROOT,
+    input: declarations,
+    encoding: 'utf8',
+  });
+}
+
+/** Returns the declarations of the package, in one file without imports. */
+async function bundledDeclarations(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-client-'));
   try {
-    const settings = {
-      extends: join(ROOT, 'tsconfig.json'),
-      compilerOptions: {
-        noEmit: false,
-        declaration: true,
-        emitDeclarationOnly: true,
-        allowJs: false,
-        checkJs: false,
-        rootDir: join(ROOT, 'src'),
-        outDir: folder,
-        typeRoots: [join(ROOT, 'node_modules/@types')],
-        types: ['node'],
-      },
-      include: [],
-      files: [join(SOURCES, 'index.ts')],
+    const settings = join(folder, 'tsconfig.json');
+    compileDeclarations(folder, settings);
+    const replies = join(folder, 'client/replies.d.ts');
+    writeFileSync(replies, replyTypes(readFileSync(replies, 'utf8'), await contractSchemas()));
+    writeFileSync(join(folder, 'domain/errors.d.ts'), errorCodes());
+    const entry = {
+      filePath: join(folder, 'client/index.d.ts'),
+      output: { noBanner: true, exportReferencedTypes: false },
     };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
-    const compiler = join(ROOT, 'node_modules/@typescript/native/bin/tsc');
-    execFileSync(process.execPath, [compiler, '-p', folder], {
-      stdio: ['ignore', process.stderr, process.stderr],
-    });
-    const written = readdirSync(join(folder, 'client'));
-    return Object.fromEntries(
-      written.map((file) => [
-        file.replace(/\.d\.ts$/, ''),
-        readFileSync(join(folder, 'client', file), 'utf8'),
-      ]),
-    );
+    const [bundled] = generateDtsBundle([entry], { preferredConfigPath: settings });
+    const spaced = bundled!.replace(/^(\S.*;|\}.*)\n(?=\S)/gm, '$1\n\n');
+    return formatted(`/** The typed client of Redbook. */\n\n${spaced}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-const sources = (): Record<string, string> =>
-  Object.fromEntries(
-    readdirSync(SOURCES)
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(SOURCES, file), 'utf8')]),
-  );
 
 /** Returns everything that the contract exports, including the schemas; those of orders have a room of their own. */
 async function contractSchemas(): Promise<Record<string, z.ZodType>> {
@@ -113,7 +129,7 @@ async function pack(out: string): Promise<string> {
     writeCode(join(folder, 'index.js'), 'esm'),
     writeCode(join(folder, 'index.cjs'), 'cjs'),
   ]);
-  const declarations = flatDeclarations(compiledDeclarations(), sources(), await contractSchemas());
+  const declarations = await bundledDeclarations();
   for (const file of ['index.d.ts', 'index.d.cts']) writeFileSync(join(folder, file), declarations);
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(MANIFEST, null, 2)}\n`);
   cpSync(join(SOURCES, 'README.md'), join(folder, 'README.md'));

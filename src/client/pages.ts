@@ -27,23 +27,25 @@ export async function* pages<Item>(
  * Yields the wallet's orders over all pages, in the direction of `order`. `limit` is the size of a page, and `timeoutMs` bounds the
  * reading of one page.
  */
-export const orders = (
+export function orders(
   session: Session,
   query: Omit<OrdersQuery, 'cursor'> = {},
   options: CallOptions = {},
-): AsyncGenerator<Order, void, undefined> =>
-  pages(async (from) => {
+): AsyncGenerator<Order, void, undefined> {
+  return pages(async (from) => {
     const { orders: items, nextCursor } = await getOrders(session, { ...query, ...from }, options);
     return { items, nextCursor };
   });
+}
 
 /** Yields the wallet's trades like `orders` its orders. */
-export const trades = (
+export function trades(
   session: Session,
   query: Omit<WalletTradesQuery, 'cursor'> = {},
   options: CallOptions = {},
-): AsyncGenerator<WalletTrade, void, undefined> =>
-  pages(async (from) => {
+): AsyncGenerator<WalletTrade, void, undefined> {
+  return pages(async (from) => {
     const { trades: items, nextCursor } = await getTrades(session, { ...query, ...from }, options);
     return { items, nextCursor };
   });
+}

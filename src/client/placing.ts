@@ -83,7 +83,7 @@ const ANSWER_WITHIN_MS = 3_000;
 const LOOKUPS_AT_MS = [500, 1_000, 3_000, 12_000] as const;
 /** Time from the sending of an order to its deadline. The last look-up comes after it. */
 const DEADLINE_MS = 10_000;
-/** Most that the clocks of the service's machines may differ by. */
+/** Maximum difference between the clocks of the service's machines. */
 const SKEW_MS = 1_000;
 const SECOND_MS = 1_000;
 /** An order is not sent again automatically later than this after its first sending. */
@@ -121,11 +121,12 @@ type Result = Exclude<Placed, OrderUnknown> | RedbookError;
  * When the caller's signal or `timeoutMs` ends the call after the order was sent, the outcome is `unknown`.
  * @throws RedbookError when nothing was sent: the call was ended before, or the session could not be renewed
  */
-export const place = (session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> =>
-  bounded(session.connection, options, async (signal) => {
+export function place(session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> {
+  return bounded(session.connection, options, async (signal) => {
     const [attempt] = await begin(session, [order], null, signal);
     return await sendAndFollow(attempt!, signal, options);
   });
+}
 
 /** A live order of the same market, by one of its ids, and what it has filled as far as the caller knows. */
 export type ReplacedOrder = { readonly filledSize: Amount } & (
@@ -139,28 +140,29 @@ export type ReplacedOrder = { readonly filledSize: Amount } & (
  * says, the new one is refused with `CONFLICT`: read the order again, and decide anew.
  * @throws RedbookError as `place` does
  */
-export const replace = (
+export function replace(
   session: Session,
   target: ReplacedOrder,
   order: NewOrder,
   options: PlaceOptions = {},
-): Promise<Placed> =>
-  bounded(session.connection, options, async (signal) => {
+): Promise<Placed> {
+  return bounded(session.connection, options, async (signal) => {
     const [attempt] = await begin(session, [order], target, signal);
     return await sendAndFollow(attempt!, signal, options);
   });
+}
 
 /**
  * Places 1 to 50 orders by one request, those of one market in the order given. Returns an outcome for each, as `place`
  * reports it. After a lost answer each order is followed by itself.
  * @throws RedbookError as `place` does
  */
-export const placeMany = (
+export function placeMany(
   session: Session,
   orders: readonly NewOrder[],
   options: PlaceOptions = {},
-): Promise<Placed[]> =>
-  bounded(session.connection, options, async (signal) => {
+): Promise<Placed[]> {
+  return bounded(session.connection, options, async (signal) => {
     const attempts = await begin(session, orders, null, signal);
     return await inTimeFromNow(attempts, async () => {
       const results = await sendMany(attempts, signal);
@@ -169,6 +171,7 @@ export const placeMany = (
       );
     });
   });
+}
 
 /** Fixes ids and deadlines before anything is sent. */
 async function begin(
@@ -194,14 +197,14 @@ async function begin(
   }));
 }
 
-/** One result of the answer to a batch. The status is that of HTTP. */
-interface BatchResult extends OrderReply {
+/** One result of the answer to an order batch. The status is that of HTTP. */
+interface OrderBatchResult extends OrderReply {
   readonly status: string;
   readonly error?: string;
   readonly code?: string;
 }
 
-function batchResult(attempt: Attempt, result: BatchResult, answer: Answer): Result {
+function orderBatchResult(attempt: Attempt, result: OrderBatchResult, answer: Answer): Result {
   attempt.unanswered += 1;
   const { status, error, code } = result;
   try {
@@ -216,20 +219,20 @@ function batchResult(attempt: Attempt, result: BatchResult, answer: Answer): Res
   }
 }
 
-/** Sends a batch, and once more the orders of it that were refused for a deadline that a wrong clock made. */
+/** Sends an order batch, and once more the orders of it that were refused for a deadline that a wrong clock made. */
 async function sendMany(
   attempts: readonly Attempt[],
   signal: AbortSignalLike | undefined,
 ): Promise<Result[]> {
-  const results = await sendBatch(attempts, signal);
+  const results = await sendOrderBatch(attempts, signal);
   const renewed = attempts.filter((attempt, index) => renewsDeadline(attempt, results[index]!));
-  const again = await sendBatch(renewed, signal);
+  const again = await sendOrderBatch(renewed, signal);
   for (const [index, attempt] of renewed.entries()) results[attempts.indexOf(attempt)] = again[index]!;
   return results;
 }
 
-/** Sends a batch. A token that has ended is renewed by the orders one by one. */
-async function sendBatch(
+/** Sends an order batch. A token that has ended is renewed by the orders one by one. */
+async function sendOrderBatch(
   attempts: readonly Attempt[],
   signal: AbortSignalLike | undefined,
 ): Promise<Result[]> {
@@ -242,7 +245,7 @@ async function sendBatch(
   };
   try {
     const answer = await exchangeOnce(first.session, call);
-    if (answer.status !== 401) return batchResults(attempts, answer);
+    if (answer.status !== 401) return orderBatchResults(attempts, answer);
     const results: Result[] = [];
     for (const attempt of attempts) results.push(await send(attempt, signal));
     return results;
@@ -258,10 +261,10 @@ async function sendBatch(
   }
 }
 
-function batchResults(attempts: readonly Attempt[], answer: Answer): Result[] {
-  const { results } = replyOf<{ results?: readonly BatchResult[] }>(answer);
+function orderBatchResults(attempts: readonly Attempt[], answer: Answer): Result[] {
+  const { results } = replyOf<{ results?: readonly OrderBatchResult[] }>(answer);
   if (results?.length !== attempts.length) throw unreadable('the answer has other results', answer);
-  return attempts.map((attempt, index) => batchResult(attempt, results[index]!, answer));
+  return attempts.map((attempt, index) => orderBatchResult(attempt, results[index]!, answer));
 }
 
 const sendAndFollow = (

@@ -48,7 +48,7 @@ import type {
 export type Amount = string;
 
 /** A value of the wire with each amount as a decimal string. */
-export type Exact<Value> = Value extends WireAmount
+type Exact<Value> = Value extends WireAmount
   ? Amount
   : Value extends string | number | boolean | null | undefined
     ? Value
@@ -104,32 +104,3 @@ export type MarketFrame = Read<typeof marketFrameSchema>;
 export type SnapshotFrame = Read<typeof snapshotFrameSchema>;
 export type TickerFrame = Read<typeof tickerFrameSchema>;
 export type ErrorFrame = Read<typeof errorFrameSchema>;
-
-/** Names of the members that are plain numbers: counts, times, percentages. */
-type NamesOfNumbers<Value> = Value extends readonly (infer Item)[]
-  ? NamesOfNumbers<Item>
-  : Value extends object
-    ? {
-        [Name in keyof Value]-?: NonNullable<Value[Name]> extends number
-          ? Name
-          : NamesOfNumbers<NonNullable<Value[Name]>>;
-      }[keyof Value]
-    : never;
-
-/** Names of all members, in any reply or frame, that stay numbers. */
-export type PlainNumber = NamesOfNumbers<
-  | Market
-  | HistoricalTrades
-  | Status
-  | Portfolio
-  | OrderPage
-  | OrderChanges
-  | ClosedOrders
-  | CancelAfter
-  | WalletTradePage
-  | StatementPage
-  | FaucetCredit
-  | MarketFrame
-  | SnapshotFrame
-  | ErrorFrame
->;

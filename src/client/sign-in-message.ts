@@ -73,7 +73,8 @@ export const loginTypedData = (
  * add by themselves. Without it, wallets sign another digest, and the signature does not verify. Types that the argument
  * names are left out: a login has its own.
  */
-export function walletTypedData({ domain, message }: LoginTypedData): string {
+export function walletTypedData(typedData: LoginTypedData): string {
+  const { domain, message } = typedData;
   const login = loginTypedData(domain.name, message);
   const EIP712Domain = [
     { name: 'name', type: 'string' },

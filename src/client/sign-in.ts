@@ -116,7 +116,7 @@ async function inTurn(
   return untilAborted(turn, signal);
 }
 
-/** Most sign-ins, each from a new challenge on, while answers are lost. */
+/** Maximum sign-ins, each from a new challenge on, while answers are lost. */
 const SIGN_INS = 4;
 
 /**

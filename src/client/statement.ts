@@ -15,33 +15,37 @@ export interface StatementSpan {
 
 const PATH = '/v1/statement';
 
+const timesOf = ({ from, to }: StatementSpan): StatementSpan => ({ from, to });
+
 /**
  * Yields the pages of the wallet's statement, oldest lines first. The first page has the opening balances, unless many
  * trades of its day precede the span: then pages without lines and balances come before. The last page has the closing
  * balances. `timeoutMs` bounds the reading of one page.
  */
-export const statement = (
+export function statement(
   session: Session,
-  { from, to }: StatementSpan,
+  span: StatementSpan,
   options: CallOptions = {},
-): AsyncGenerator<StatementPage, void, undefined> =>
-  pages(async ({ cursor }) => {
-    const call = { ...options, method: 'GET', path: PATH, query: { from, to, cursor } } as const;
+): AsyncGenerator<StatementPage, void, undefined> {
+  return pages(async ({ cursor }) => {
+    const call = { ...options, method: 'GET', path: PATH, query: { ...timesOf(span), cursor } } as const;
     const page = await askAs<StatementPage>(session, call, true);
     return { items: [page], nextCursor: page.nextCursor };
   });
+}
 
 /** Yields the same pages as CSV. Together the texts are one file, whose first line has the names of the columns. */
-export const statementCsv = (
+export function statementCsv(
   session: Session,
-  { from, to }: StatementSpan,
+  span: StatementSpan,
   options: CallOptions = {},
-): AsyncGenerator<string, void, undefined> =>
-  pages(async ({ cursor }) => {
-    const query = { from, to, format: 'csv', cursor };
+): AsyncGenerator<string, void, undefined> {
+  return pages(async ({ cursor }) => {
+    const query = { ...timesOf(span), format: 'csv', cursor };
     const answer = await answerAs(session, { ...options, method: 'GET', path: PATH, query }, true);
     return { items: [answer.text], nextCursor: nextCursor(answer) };
   });
+}
 
 /** Returns the cursor of the next page, which a CSV answer names in its `Link`. */
 function nextCursor({ header }: Answer): string | null {

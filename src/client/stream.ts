@@ -4,7 +4,7 @@ import { type Connection, fraction, logEntry, type WebSocketLike } from './conne
 import { invalid, RedbookError } from './errors.ts';
 import { readExactJson } from './exact-json.ts';
 import { pathPart } from './exchange.ts';
-import { type Moment, momentOf, mostPassed, shownTime, sleep } from './own-clock.ts';
+import { type Moment, maxPassed, momentOf, shownTime, sleep } from './own-clock.ts';
 import type { ErrorFrame, MarketFrame, SnapshotFrame, TickerFrame, Timeframe } from './replies.ts';
 import { UnreadFrames } from './unread-frames.ts';
 
@@ -47,10 +47,12 @@ export interface Watch<Frame = unknown> extends AsyncIterable<Frame> {
 }
 
 /** Watches all markets: a snapshot of their records after each connect, then a ticker of each every two seconds. */
-export const watchMarkets = (
+export function watchMarkets(
   connection: Connection,
   handlers: WatchHandlers<SnapshotFrame | TickerFrame> = {},
-): Watch<SnapshotFrame | TickerFrame> => new StreamWatch(connection, '/ws', handlers);
+): Watch<SnapshotFrame | TickerFrame> {
+  return new StreamWatch(connection, '/ws', handlers);
+}
 
 export interface MarketWatchQuery {
   /** Like `ETH/USDC`. */
@@ -62,9 +64,10 @@ export interface MarketWatchQuery {
 /** Watches one market: book, latest trades, ticker and current candle, every two seconds. */
 export function watchMarket(
   connection: Connection,
-  { symbol, tf = '1m' }: MarketWatchQuery,
+  query: MarketWatchQuery,
   handlers: WatchHandlers<MarketFrame> = {},
 ): Watch<MarketFrame> {
+  const { symbol, tf = '1m' } = query;
   const path = `/ws/market?symbol=${pathPart(symbol)}&tf=${tf}`;
   return new StreamWatch(connection, path, handlers);
 }
@@ -145,7 +148,7 @@ class StreamWatch<Frame extends object> implements Watch<Frame> {
   }
 
   get #silentMs(): number {
-    return mostPassed(this.#connection, this.#heard);
+    return maxPassed(this.#connection, this.#heard);
   }
 
   #tell(change: Partial<WatchState>): void {

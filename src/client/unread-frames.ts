@@ -2,7 +2,7 @@
 
 import type { RedbookError } from './errors.ts';
 
-/** Most frames that are kept; beyond any number of markets. */
+/** Maximum frames that are kept; beyond any number of markets. */
 const MAX_UNREAD = 10_000;
 
 export class UnreadFrames<Frame extends object> {

@@ -20,7 +20,7 @@ export const nextCursor = z
   .nullable()
   .describe('opaque; send it as `cursor` to read the next page; null on the last page');
 
-/** Most characters of a cursor of a statement, which carries the balances of up to 64 assets. */
+/** Maximum characters of a cursor of a statement, which carries the balances of up to 64 assets. */
 const MAX_STATEMENT_CURSOR = 6_000;
 const STATEMENT_CURSOR = new RegExp(`^[\\w-]{${CURSOR_LENGTH},${MAX_STATEMENT_CURSOR}}$`);
 

@@ -1,7 +1,7 @@
 /** Reads amounts in requests, JSON numbers or decimal strings, without loss. */
 
 import { z } from 'zod';
-import { type Decimal, isNegative, isPositive, parseDecimal } from '../domain/units.ts';
+import { type Decimal, isNegative, isPositive, parseDecimal, parsePlainDecimal } from '../domain/units.ts';
 
 /** A number in a request, as text of the same value. */
 export class NumberLiteral {
@@ -43,6 +43,23 @@ function readDecimal(value: unknown): Decimal | undefined {
   const digits = value instanceof NumberLiteral ? value.text : value;
   return typeof digits === 'string' ? parseDecimal(digits) : undefined;
 }
+
+/** A positive amount of money. A JSON number has the exponent that serializers give it; a text is written plainly. */
+export const positiveAmount = z
+  .unknown()
+  .transform((value, context): Decimal => {
+    const number = typeof value === 'string' ? parsePlainDecimal(value) : readDecimal(value);
+    if (number !== undefined) return number;
+    context.addIssue({ code: 'custom', message: 'must be a plain decimal like "0.5", or a JSON number' });
+    return z.NEVER;
+  })
+  .refine(isPositive, 'must be positive')
+  .meta({
+    oneOf: [
+      { type: 'number', exclusiveMinimum: 0 },
+      { type: 'string', pattern: String.raw`^(?=[0.]*[1-9])(0|[1-9]\d*)(\.\d+)?$`, maxLength: 400 },
+    ],
+  });
 
 export const decimal = z
   .unknown()

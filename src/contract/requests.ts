@@ -173,16 +173,34 @@ export const bom = oneOf(['true', 'false'])
 export const inOrder = <Request extends z.ZodType<{ from: number; to: number }>>(request: Request) =>
   request.refine(({ from, to }) => from <= to, { path: ['to'], message: 'must not be before from' });
 
-export const statementRequest = inOrder(
+const ofStatement = {
+  ...ofSpan,
+  format: oneOf(['json', ...STATEMENT_TEXTS]).default('json'),
+  bom,
+  cursor: statementCursorText,
+};
+
+const inStatementSpan = <Request extends z.ZodType<{ from: number; to: number }>>(request: Request) =>
+  inOrder(request).refine(({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS + CLOCKS_BACK_MS, {
+    path: ['to'],
+    message: `must be at most ${MAX_STATEMENT_DAYS} days after from`,
+  });
+
+export const statementRequest = inStatementSpan(z.object(ofStatement));
+
+/** The same for operators, who may begin with the newest lines. */
+export const operatorStatementRequest = inStatementSpan(
   z.object({
-    ...ofSpan,
-    format: oneOf(['json', ...STATEMENT_TEXTS]).default('json'),
-    bom,
-    cursor: statementCursorText,
+    ...ofStatement,
+    order: oneOf(['desc', 'asc'])
+      .default('asc')
+      .describe(
+        '`desc`: the newest first, as JSON alone and without balances; `asc`: the oldest first. A cursor goes on in its own direction.',
+      ),
   }),
-).refine(({ from, to }) => to - from <= MAX_STATEMENT_DAYS * DAY_MS + CLOCKS_BACK_MS, {
-  path: ['to'],
-  message: `must be at most ${MAX_STATEMENT_DAYS} days after from`,
+).refine(({ order, format }) => order === 'asc' || format === 'json', {
+  path: ['order'],
+  message: 'must be asc where the format is not json',
 });
 
 const tickerId = queryText.meta({ description: '`BASE_QUOTE`', examples: ['ETH_USDC'] });

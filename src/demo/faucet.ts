@@ -16,7 +16,7 @@ import { parseDecimal } from '../domain/units.ts';
 import { FAUCET_AMOUNTS } from './markets.ts';
 
 export const CREDITS_PER_WALLET = 5;
-/** Most credits of one asset for all wallets together; a power of two. */
+/** Maximum credits of one asset for all wallets together; a power of two. */
 const CREDITS_IN_ALL = 1024;
 
 interface FaucetCredit {

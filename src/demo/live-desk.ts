@@ -30,7 +30,7 @@ export interface Desk {
   trades(): number;
 }
 
-/** Most orders that a maker cancels, and most that it places, in one turn. */
+/** Maximum orders that a maker cancels in one turn, and maximum that it places. */
 export const MAX_CHANGES = 8;
 /** Distance, in gaps, that a taker goes past the price. */
 const REACH = 4n;

@@ -12,7 +12,7 @@ import { DemoStopped } from './trader.ts';
 /** Number of price levels that are quoted on each side. */
 export const LEVELS = 8n;
 const MAX_UNITS = 4n;
-/** Most atoms of an order: the engine refuses an order of 2^53 atoms, and the walk may double the price. */
+/** Maximum atoms of an order: the engine refuses an order of 2^53 atoms, and the walk may double the price. */
 const MAX_ATOMS = 2n ** 51n;
 
 export interface LiveMarket {
@@ -33,7 +33,7 @@ export interface PlannedLevel {
 
 /**
  * Looks up the markets to trade on.
- * @param symbol of the only one; otherwise the first `most` open markets
+ * @param symbol of the only one; otherwise the first `max` open markets
  * @throws DemoStopped when there is none
  */
 export async function findLiveMarkets(

@@ -24,11 +24,11 @@ export const MAX_REASON = 256;
 
 /** @throws OperatorRefusal INVALID_ACT */
 export function checkAct({ by, reason }: Act): Act {
-  for (const [name, text, most] of [
+  for (const [name, text, max] of [
     ['name of the operator', by, MAX_BY],
     ['reason', reason, MAX_REASON],
   ] as const)
-    if (!isTextUpTo(text, most))
-      throw new OperatorRefusal('INVALID_ACT', `the ${name} must be 1 to ${most} characters of valid text`);
+    if (!isTextUpTo(text, max))
+      throw new OperatorRefusal('INVALID_ACT', `the ${name} must be 1 to ${max} characters of valid text`);
   return { by, reason };
 }

@@ -1,12 +1,12 @@
 /**
- * Bounds what all callers hold together of something scarce, so that only the holder of most feels a full bound. A holder
- * is a wallet, a key or an address. `bounds.ts` has the numbers.
+ * Bounds what all callers hold together of something scarce, so that only the largest holder feels a full bound. A
+ * holder is a wallet, a key or an address. `bounds.ts` has the numbers.
  */
 
 export interface BoundRule {
   /** Share of one holder. */
   readonly ofHolder: number;
-  /** Most that all holders may hold. */
+  /** Maximum that all holders may hold together. */
   readonly inAll: number;
 }
 
@@ -30,7 +30,7 @@ interface Holder {
   newest: HeldPlace | undefined;
 }
 
-/** Holders are ranked by steps of their share, so that the holder of most is found without a search. */
+/** Holders are ranked by steps of their share, so that the largest holder is found without a search. */
 const STEPS_OF_SHARE = 64;
 /** Holders without a place that are kept for their next one, because a holder costs more than a place. */
 const MAX_IDLE = 1_024;
@@ -62,15 +62,15 @@ export class Bound {
   }
 
   /**
-   * Takes an amount. If that passes the total, places of the holder of most give way, the oldest first.
+   * Takes an amount. If that passes the total, places of the largest holder give way, the oldest first.
    * @returns undefined if no other holder holds more than this one then would
    */
   take(name: string, amount: number, taker: Taker): Place | undefined {
     const wanted = (this.#holders.get(name)?.held ?? 0) + amount;
     while (this.#held + amount > this.#rule.inAll) {
-      const most = this.#most();
-      if (most === undefined || most.name === name || most.held <= wanted) return undefined;
-      const oldest = most.oldest!;
+      const largest = this.#largest();
+      if (largest === undefined || largest.name === name || largest.held <= wanted) return undefined;
+      const oldest = largest.oldest!;
       oldest.giveBack();
       oldest.taker.giveWay();
     }
@@ -126,7 +126,7 @@ export class Bound {
   }
 
   /** Returns a holder of the highest rank: the one that has been there for longest. */
-  #most(): Holder | undefined {
+  #largest(): Holder | undefined {
     return this.#ranks[this.#top]!.values().next().value;
   }
 }

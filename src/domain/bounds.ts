@@ -13,5 +13,7 @@ export const WAITING_COMMANDS: BoundRule = { ofHolder: 256, inAll: 16_384 };
 export const WAITS: BoundRule = { ofHolder: 10, inAll: 20_000 };
 /** Sign-ins that wait for Redis, challenges and answers alike. One address may send all of a minute at once. */
 export const SIGN_INS: BoundRule = { ofHolder: 256, inAll: 4_096 };
+/** Deposits that are announced, by who announced them. They are in Postgres, and the numbers hold over all processes. */
+export const ANNOUNCED_DEPOSITS: BoundRule = { ofHolder: 10_000, inAll: 50_000 };
 /** Reports of finance. Each holds a connection to Postgres for as long as its reader takes. */
 export const REPORTS: BoundRule = { ofHolder: 2, inAll: 2 };

@@ -55,6 +55,10 @@ const MOVEMENT_KINDS = [
 
 export type MovementKind = (typeof MOVEMENT_KINDS)[number];
 
+/** Movements as operators name them, with all their steps. */
+export const MOVEMENT_SIDES = ['deposit', 'withdrawal'] as const;
+export type MovementSide = (typeof MOVEMENT_SIDES)[number];
+
 export interface AccountMoved {
   readonly kind: MovementKind;
   readonly wallet: string;
@@ -67,7 +71,7 @@ export interface AccountMoved {
   /** Reference of the movement of the other kind that this one corrects. */
   readonly reverses?: string | undefined;
   /**
-   * Part of the amount that the wallet owes since, because a reversed deposit was not there any more; of a deposit or a
+   * Part of the amount that the wallet owes since, because a reversed deposit was not there any more. For a deposit or a
    * returned withdrawal, the part that paid what the wallet owed. Absent for nothing.
    */
   readonly owedAtoms?: bigint | undefined;

@@ -2,7 +2,7 @@
 
 import type { Market } from './market.ts';
 
-/** Most characters of a bad record in an error message: enough to tell which market it is. */
+/** Maximum characters of a bad record in an error message: enough to tell which market it is. */
 const SHOWN_CHARACTERS = 200;
 
 export const writeMarketRecord = (market: Market): string =>

@@ -7,7 +7,7 @@ export const SELF_TRADE_POLICIES = ['expire_taker', 'expire_maker', 'expire_both
 /** Outcome when an incoming order meets an order of its own wallet. */
 export type SelfTradePolicy = (typeof SELF_TRADE_POLICIES)[number];
 
-/** Most markets of an engine. Order ids have 15 bits for the market's number, and some numbers stay free. */
+/** Maximum markets of an engine. Order ids have 15 bits for the market's number, and some numbers stay free. */
 export const MAX_MARKETS = 32_000;
 
 /** An asset and the number of decimals of its atom, 0 to 9. */

@@ -8,6 +8,9 @@ const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
 
 export const isMonth = (text: string): boolean => MONTH.test(text);
 
+/** Returns the month of a time in Unix milliseconds. */
+export const monthOf = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 7);
+
 /** Returns the span of a month like `2026-11` in Unix milliseconds; the end is exclusive. */
 export function monthSpan(month: string): { readonly startMs: number; readonly endMs: number } {
   const [, year, number] = MONTH.exec(month) ?? [];

@@ -25,13 +25,13 @@ export interface OperatorKey {
   readonly name: string;
   readonly rights: readonly OperatorRight[];
   /**
-   * Most that the key may move in a day (UTC), by asset, as decimals. A key without any cap has no limit; one with a cap
-   * moves nothing of an asset that has none.
+   * Maximum that the key may move in a day (UTC), by asset, as decimals. A key without any cap has no limit; one with a
+   * cap moves nothing of an asset that has none.
    */
   readonly caps: Readonly<Record<string, string>>;
   /**
-   * Most that the key may move without the approval of another one, by asset, as decimals. A key without any needs no
-   * approval; one with some needs it for each movement of an asset that has none.
+   * Maximum that the key may move without the approval of another one, by asset, as decimals. A key without any needs
+   * no approval; one with some needs it for each movement of an asset that has none.
    */
   readonly twoPersons: Readonly<Record<string, string>>;
   readonly createdAtMs: number;

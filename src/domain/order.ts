@@ -165,7 +165,7 @@ export interface PublicTrade {
 /** Limits the fills of a reply, because nothing else limits the part of a reply that one order takes. */
 export interface FillLimits {
   readonly maxFillsPerOrder: number;
-  /** Most fills of all orders of a reply together. */
+  /** Maximum fills of all orders of a reply together. */
   readonly maxFillsPerReply: number;
 }
 

@@ -39,7 +39,7 @@ export interface OrderAmounts {
   readonly priceTicks: bigint | null;
   /** null: an order by quote amount. */
   readonly sizeSteps: bigint | null;
-  /** Most quote atoms that the notional may reach; 2^53 stands for any larger amount. Null for a size. */
+  /** Maximum quote atoms that the notional may reach; 2^53 stands for any larger amount. Null for a size. */
   readonly budgetAtoms: bigint | null;
 }
 

@@ -87,15 +87,15 @@ interface Extreme {
 
 /** Prices that no later price of the window reaches. The first of them is the window's extreme. */
 class Extremes {
-  readonly #beats: (one: bigint, other: bigint) => boolean;
+  readonly #isBetter: (one: bigint, other: bigint) => boolean;
   #candidates: Extreme[] = [];
 
-  constructor(beats: (one: bigint, other: bigint) => boolean) {
-    this.#beats = beats;
+  constructor(isBetter: (one: bigint, other: bigint) => boolean) {
+    this.#isBetter = isBetter;
   }
 
   add(second: number, ticks: bigint): void {
-    while (this.#candidates.length > 0 && !this.#beats(this.#candidates.at(-1)!.ticks, ticks)) {
+    while (this.#candidates.length > 0 && !this.#isBetter(this.#candidates.at(-1)!.ticks, ticks)) {
       this.#candidates.pop();
     }
     this.#candidates.push({ second, ticks });
@@ -110,7 +110,7 @@ class Extremes {
     let best = this.#candidates[0]?.ticks ?? null;
     for (const item of further) {
       const ticks = ticksOf(item);
-      if (best === null || this.#beats(ticks, best)) best = ticks;
+      if (best === null || this.#isBetter(ticks, best)) best = ticks;
     }
     return best;
   }

@@ -15,3 +15,13 @@ export function hasCharacters(text: string, max: number): boolean {
 /** True for valid text of 1 to `max` characters, as names, reasons and references are. */
 export const isTextUpTo = (text: string, max: number): boolean =>
   hasCharacters(text, max) && isValidText(text);
+
+/** Control characters, changes of direction, odd line breaks, lone surrogates. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/**
+ * Returns outside text with unsafe characters made visible, so that no client order id moves the cursor of a terminal, and
+ * no reference turns round what is read beside it.
+ */
+export const shown = (text: string): string =>
+  text.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);

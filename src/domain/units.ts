@@ -2,8 +2,10 @@
  * Converts decimals to integers and back. No other file does arithmetic on decimals.
  *
  * Amounts are integers everywhere else. This file turns a decimal text into an exact count of a unit, or refuses it.
- * Reading never rounds.
+ * Reading never rounds. A decimal of few digits is read here; decimal.js reads and compares all others.
  */
+
+import { Decimal as LongDecimal } from 'decimal.js';
 
 /** A decimal of at most 15 digits without an exponent, as almost every amount of an order is. */
 class ShortDecimal {
@@ -18,25 +20,19 @@ class ShortDecimal {
   }
 }
 
-/** Any other decimal, coefficient / 10^places, in lowest terms. Reading one takes ten times as long. */
-class LongDecimal {
-  readonly coefficient: bigint;
-  readonly places: number;
-
-  constructor(coefficient: bigint, places: number) {
-    this.coefficient = coefficient;
-    this.places = places;
-  }
-}
-
-/** An exact decimal number, opaque to callers. */
+/** An exact decimal number, opaque to callers. Reading a long one takes ten times as long. */
 export type Decimal = ShortDecimal | LongDecimal;
+
+/** A member tells the two apart faster than `instanceof` does. */
+const isShort = (value: Decimal): value is ShortDecimal => (value as ShortDecimal).coefficient !== undefined;
 
 const DECIMAL_TEXT = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?$/;
 /** Longest decimal text that is read: far longer than any amount, short enough to stay cheap. */
 const MAX_TEXT_LENGTH = 400;
 /** Highest exponent that is read: magnitudes from 10^309 on are not finite for any client that reads doubles. */
 const MAX_EXPONENT = 308;
+/** Lowest exponent that is read: far below any amount, and its decimal still has a bounded size. */
+const MIN_EXPONENT = -1e6;
 /** Below 10^15 every whole number is a double, and so is ten times it. */
 const SHORT_DIGITS = 15;
 const CODE_0 = 48;
@@ -67,54 +63,24 @@ export function parseDecimal(text: string): Decimal | undefined {
   const short = readShort(text);
   if (short !== undefined) return short;
   if (text.length > MAX_TEXT_LENGTH || !DECIMAL_TEXT.test(text)) return undefined;
-  const value = /[eE]/.test(text) ? readExponent(text) : readPlain(text);
-  return value !== undefined && exponentOf(value) <= MAX_EXPONENT ? value : undefined;
+  const value = new LongDecimal(text);
+  const exponent = exponentOf(value);
+  return exponent <= MAX_EXPONENT && exponent >= MIN_EXPONENT ? value : undefined;
 }
 
-/** Reads digits with a point and a sign. */
-function readPlain(text: string): LongDecimal {
-  const point = text.indexOf('.');
-  const places = point === -1 ? 0 : text.length - point - 1;
-  return inLowestTerms(BigInt(text.replace('.', '')), places);
-}
+const PLAIN_TEXT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
-/** Lowest exponent that is read: far below any amount, and its decimal still has a bounded size. */
-const MIN_EXPONENT = -1e6;
-
-/** Reads digits with an exponent; undefined for a number that is infinite or too close to 0. */
-function readExponent(text: string): LongDecimal | undefined {
-  const [digits = '', exponent] = text.split(/e/i);
-  const { coefficient, places } = readPlain(digits);
-  if (coefficient === 0n) return new LongDecimal(0n, 0);
-  const value = { coefficient, places: places - Number(exponent) };
-  const first = exponentOf(value);
-  if (first < MIN_EXPONENT || first > MAX_EXPONENT) return undefined;
-  return value.places >= 0
-    ? inLowestTerms(coefficient, value.places)
-    : new LongDecimal(coefficient * powerOfTen(-value.places), 0);
-}
-
-function inLowestTerms(coefficient: bigint, places: number): LongDecimal {
-  let lowest = { coefficient, places };
-  while (lowest.places > 0 && lowest.coefficient % 10n === 0n) {
-    lowest = { coefficient: lowest.coefficient / 10n, places: lowest.places - 1 };
-  }
-  return new LongDecimal(lowest.coefficient, lowest.places);
-}
-
-const long = (value: Decimal): LongDecimal =>
-  value instanceof ShortDecimal ? inLowestTerms(BigInt(value.coefficient), value.places) : value;
-
-const digitsOf = (integer: bigint): number => (integer < 0n ? -integer : integer).toString().length;
+/** Reads an amount as people write it; undefined for an exponent, and for zeros and points that a typing error leaves. */
+export const parsePlainDecimal = (text: string): Decimal | undefined =>
+  PLAIN_TEXT.test(text) ? parseDecimal(text) : undefined;
 
 /** The exponent of the first digit: 2 for 123, -2 for 0.01. */
-const exponentOf = ({ coefficient, places }: LongDecimal): number => digitsOf(coefficient) - 1 - places;
+const exponentOf = (value: LongDecimal): number => value.precision(true) - value.decimalPlaces() - 1;
 
 /** Returns value x 10^scale as an integer, or undefined when digits would be lost. */
 export function toScaled(value: Decimal, scale: number): bigint | undefined {
+  if (!isShort(value)) return value.decimalPlaces() <= scale ? scaledDown(value, scale) : undefined;
   const { coefficient, places } = value;
-  if (typeof coefficient === 'bigint')
-    return places <= scale ? coefficient * powerOfTen(scale - places) : undefined;
   if (places <= scale) return scaledUp(coefficient, scale - places);
   const power = POWERS[places - scale]!;
   return coefficient % power === 0 ? BigInt(coefficient / power) : undefined;
@@ -127,14 +93,19 @@ function scaledUp(coefficient: number, exponent: number): bigint {
 }
 
 /**
- * Returns value x 10^scale, rounded towards zero. For positive values: the most whole atoms that the value pays for.
+ * Returns value x 10^scale, rounded towards zero. For positive values: the maximum of whole atoms that the value pays
+ * for.
  */
 export function toScaledDown(value: Decimal, scale: number): bigint {
-  const { coefficient, places } = long(value);
-  if (places <= scale) return coefficient * powerOfTen(scale - places);
-  // The power of a decimal close to 0 would have a million digits.
-  return places - scale >= digitsOf(coefficient) ? 0n : coefficient / powerOfTen(places - scale);
+  if (!isShort(value)) return scaledDown(value, scale);
+  const { coefficient, places } = value;
+  if (places <= scale) return scaledUp(coefficient, scale - places);
+  const power = POWERS[places - scale]!;
+  return BigInt((coefficient - (coefficient % power)) / power);
 }
+
+const scaledDown = (value: LongDecimal, scale: number): bigint =>
+  BigInt(value.toFixed(scale, LongDecimal.ROUND_DOWN).replace('.', ''));
 
 /** A whole number: a bigint, or its decimal digits, which a reply can show without converting them. */
 export type Count = bigint | string;
@@ -178,12 +149,29 @@ export interface Grid {
   readonly places: number;
 }
 
+/** The finest unit of a grid is 10^-30, and the largest is below 10^31. */
+const MAX_GRID_EXPONENT = 30;
+
 /** Returns the grid whose unit is a positive decimal text; undefined when the text is not one. */
 export function gridOf(text: string): Grid | undefined {
   const decimal = parseDecimal(text);
   if (decimal === undefined || !isPositive(decimal)) return undefined;
-  const { coefficient, places } = long(decimal);
-  return places > 30 || digitsOf(coefficient) - places > 31 ? undefined : { coefficient, places };
+  if (!isShort(decimal) && Math.max(decimal.decimalPlaces(), exponentOf(decimal)) > MAX_GRID_EXPONENT)
+    return undefined;
+  const { coefficient, places } = fractionOf(decimal);
+  return gridInLowestTerms(coefficient, places);
+}
+
+/** coefficient / 10^places, of either sign and not in lowest terms. */
+interface Fraction {
+  readonly coefficient: bigint;
+  readonly places: number;
+}
+
+function fractionOf(value: Decimal): Fraction {
+  if (isShort(value)) return { coefficient: BigInt(value.coefficient), places: value.places };
+  const places = value.decimalPlaces();
+  return { coefficient: scaledDown(value, places), places };
 }
 
 /** Returns the number of units of the grid in a value; undefined when the value is no whole number of them. */
@@ -231,10 +219,12 @@ export function atomsIn(scale: number, ...grids: readonly Grid[]): bigint | unde
   return coefficient % divisor === 0n ? coefficient / divisor : undefined;
 }
 
-const gridInLowestTerms = (units: bigint, decimals: number): Grid => {
-  const { coefficient, places } = inLowestTerms(units, decimals);
+function gridInLowestTerms(units: bigint, decimals: number): Grid {
+  let coefficient = units;
+  let places = decimals;
+  for (; places > 0 && coefficient % 10n === 0n; places -= 1) coefficient /= 10n;
   return { coefficient, places };
-};
+}
 
 /**
  * Returns the finest grid whose product with `other` is a whole number of atoms of 10^-scale: the generator of all
@@ -268,8 +258,8 @@ export function commonGrid(a: Grid, b: Grid): Grid {
 
 /** Returns a x b of two decimal texts, as a plain decimal. */
 export function multiplyExactly(a: string, b: string): string {
-  const one = long(parseDecimal(a)!);
-  const other = long(parseDecimal(b)!);
+  const one = fractionOf(parseDecimal(a)!);
+  const other = fractionOf(parseDecimal(b)!);
   return formatScaled(one.coefficient * other.coefficient, one.places + other.places);
 }
 
@@ -296,7 +286,7 @@ export function sumOfProducts(products: readonly Priced[]): string {
   let sum = 0n;
   let places = 0;
   for (const { atoms, scale, price } of products) {
-    const { coefficient, places: ofPrice } = long(parseDecimal(price)!);
+    const { coefficient, places: ofPrice } = fractionOf(parseDecimal(price)!);
     const priced = atoms * coefficient;
     const finer = scale + ofPrice - places;
     sum = finer > 0 ? sum * powerOfTen(finer) + priced : sum + priced * powerOfTen(-finer);
@@ -308,31 +298,33 @@ export function sumOfProducts(products: readonly Priced[]): string {
 /** Returns half of a plain decimal. */
 export const halfExactly = (value: string): string => multiplyExactly(value, '0.5');
 
-export const isPositive = ({ coefficient }: Decimal): boolean => coefficient > 0;
-export const isNegative = ({ coefficient }: Decimal): boolean => coefficient < 0;
+export const isPositive = (value: Decimal): boolean =>
+  isShort(value) ? value.coefficient > 0 : !value.isNegative() && !value.isZero();
+export const isNegative = (value: Decimal): boolean =>
+  !isShort(value) && value.isNegative() && !value.isZero();
 
 /** Compares a value with a plain decimal: returns a negative number, 0 or a positive number. */
 export function compareWith(value: Decimal, other: string | number): number {
-  const one = long(value);
-  const two = long(parseDecimal(String(other))!);
-  const distance = signOf(one) - signOf(two);
-  if (distance !== 0 || one.coefficient === 0n) return distance;
-  const larger = exponentOf(one) - exponentOf(two);
-  if (larger !== 0) return larger * signOf(one);
-  // Both have the same magnitude, so their places differ by no more than their digits.
-  const places = Math.max(one.places, two.places);
-  const left = toScaled(one, places)!;
-  const right = toScaled(two, places)!;
-  return left < right ? -1 : left > right ? 1 : 0;
+  const two = parseDecimal(String(other))!;
+  if (!(isShort(value) && isShort(two))) return long(value).comparedTo(long(two));
+  const places = Math.max(value.places, two.places);
+  const left = value.coefficient * POWERS[places - value.places]!;
+  const right = two.coefficient * POWERS[places - two.places]!;
+  // A product that is rounded still compares rightly with one that is exact, but not with another rounded one.
+  return left <= Number.MAX_SAFE_INTEGER || right <= Number.MAX_SAFE_INTEGER
+    ? left - right
+    : long(value).comparedTo(long(two));
 }
 
-const signOf = ({ coefficient }: LongDecimal): number => (coefficient < 0n ? -1 : coefficient > 0n ? 1 : 0);
+const long = (value: Decimal): LongDecimal =>
+  isShort(value) ? new LongDecimal(`${value.coefficient}e-${value.places}`) : value;
 
 /** Formats a decimal without an exponent. */
 export function formatDecimal(value: Decimal): string {
-  const { coefficient, places } = long(value);
-  return formatScaled(coefficient, places);
+  if (!isShort(value)) return value.toFixed();
+  return value.places === 0 ? String(value.coefficient) : formatSafe(value.coefficient, value.places);
 }
 
-export const isWhole = (value: Decimal): boolean => long(value).places === 0;
+export const isWhole = (value: Decimal): boolean =>
+  isShort(value) ? value.coefficient % POWERS[value.places]! === 0 : value.isInteger();
 export const toInteger = (value: Decimal): number => Number(formatDecimal(value));

@@ -1,5 +1,5 @@
 /**
- * Runs a command of the checkout, so that a fresh clone needs no other one: makes sure of the installation, and then runs
+ * Runs a command of the checkout, so that a fresh clone needs no other one. Makes sure of the installation, and then runs
  * FILE with its arguments in this process, which therefore gets the signals and gives the exit code. Plain Node with
  * nothing installed.
  *

@@ -15,8 +15,29 @@ export class EngineAssets {
     this.#core = core;
   }
 
-  /** Returns every asset by name. */
-  async all(): Promise<Asset[]> {
+  /**
+   * Returns every asset by name.
+   * @throws Refusal SERVICE_UNAVAILABLE on an engine that was emptied
+   */
+  all(): Promise<Asset[]> {
+    return this.#core.lifecycle.notOfEmptied(
+      () => this.#read(),
+      (found) => found.length === 0,
+    );
+  }
+
+  /**
+   * Returns an asset; undefined if there is none of the name.
+   * @throws Refusal SERVICE_UNAVAILABLE on an engine that was emptied, or is being rebuilt
+   */
+  bySymbol(symbol: string): Promise<Asset | undefined> {
+    return this.#core.lifecycle.notOfEmptied(
+      async () => (await this.#read()).find((asset) => asset.symbol === symbol),
+      (found) => found === undefined,
+    );
+  }
+
+  async #read(): Promise<Asset[]> {
     const fields = await this.#core.scripts.call(() => this.#core.redis.hgetall(KEYS.assets));
     return Object.entries(fields)
       .filter(([symbol]) => !symbol.endsWith(' used'))

@@ -17,7 +17,7 @@ import { neverSent } from './failures.ts';
 import { marketKeys } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { Stale, sequenceIn } from './outcomes.ts';
-import type { Hold } from './script-runner.ts';
+import type { UntilCopied } from './script-runner.ts';
 import { CANCEL_ORDERS, FIND_LIVE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
 
@@ -42,7 +42,7 @@ interface LivePage {
 /** Outcome of one request. */
 interface Outcome {
   readonly bytes: Buffer;
-  readonly hold: Hold | undefined;
+  readonly untilCopied: UntilCopied | undefined;
 }
 
 /** Wallet and market whose orders are closed; null: any. */
@@ -51,8 +51,8 @@ interface Scope {
   readonly symbol: string | null;
 }
 
-/** Most orders of one request and of one page. Scripts run alone, so each must stay short. */
-const CANCEL_BATCH = 100;
+/** Maximum orders of one request and of one page. Scripts run alone, so each must stay short. */
+const CANCELS_TOGETHER = 100;
 /** Number of named orders after which a call begins no further request. */
 const MAX_ORDERS_OF_CALL = 200;
 /** Offset of epoch and sequence in a reference. */
@@ -174,11 +174,11 @@ export class OrderCancels {
         wallet: walletBytes(wallet),
         marketNumber: marketNumber ?? '',
         after: after ?? '',
-        count: CANCEL_BATCH,
+        count: CANCELS_TOGETHER,
       }),
     );
     const page = splitReferences(references);
-    return { stamp, references: page, next: page.length < CANCEL_BATCH ? null : page.at(-1)! };
+    return { stamp, references: page, next: page.length < CANCELS_TOGETHER ? null : page.at(-1)! };
   }
 
   /** Takes orders of one market off the book. Skips orders that are not live or not in the scope. */
@@ -189,8 +189,8 @@ export class OrderCancels {
     references: readonly Buffer[],
   ): Promise<ClosedOrder[]> {
     const closed: ClosedOrder[] = [];
-    for (let at = 0; at < references.length; at += CANCEL_BATCH) {
-      const together = Buffer.concat(references.slice(at, at + CANCEL_BATCH));
+    for (let at = 0; at < references.length; at += CANCELS_TOGETHER) {
+      const together = Buffer.concat(references.slice(at, at + CANCELS_TOGETHER));
       closed.push(...(await this.#closeTogether(scope, cause, marketNumber, together)));
     }
     return closed;
@@ -231,8 +231,8 @@ export class OrderCancels {
       cause: CAUSES.indexOf(cause),
       references,
     });
-    const { bytes: outcome, hold } = await this.#queue.add(market, request, ticket);
-    if (hold !== undefined && outcome[0] !== CLOSE_OUTCOMES.stale) await hold();
+    const { bytes: outcome, untilCopied } = await this.#queue.add(market, request, ticket);
+    if (untilCopied !== undefined && outcome[0] !== CLOSE_OUTCOMES.stale) await untilCopied();
     switch (outcome[0]) {
       case CLOSE_OUTCOMES.closed:
         return readClosed(outcome.subarray(RECORDS_AT), () => market, cause);
@@ -259,11 +259,11 @@ export class OrderCancels {
       rules: rulesText(market),
     });
     const input = { ...marketKeys(market), call, requests };
-    const { reply, hold } = await this.#core.scripts.runUnheld(CANCEL_ORDERS, input);
+    const { reply, untilCopied } = await this.#core.scripts.runUncopied(CANCEL_ORDERS, input);
     return reply.map((bytes) => {
       if (bytes[0] === CLOSE_OUTCOMES.untouched) return UNTOUCHED;
       if (bytes[0] === CLOSE_OUTCOMES.closed) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
-      return { bytes, hold };
+      return { bytes, untilCopied };
     });
   }
 }

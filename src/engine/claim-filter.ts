@@ -44,7 +44,7 @@ export const reversalName = (reversed: string, by: MovementKind): string =>
 /** The claim filter of the engine: its load, its growth, and its copies. */
 export class EngineClaimFilter {
   readonly #core: EngineCore;
-  /** Loads of sealed filters by their generations. */
+  /** Loads of sealed filters by their serial numbers. */
   readonly #sealed = new Map<number, FilterLoad>();
 
   constructor(core: EngineCore) {
@@ -58,12 +58,8 @@ export class EngineClaimFilter {
   async load(): Promise<FilterLoad> {
     const { current, sealed } = await this.#core.filter.read();
     for (const layout of sealed)
-      if (!this.#sealed.has(layout.generation))
-        this.#sealed.set(layout.generation, await this.#loadOf(layout));
-    return loadOfAll([
-      ...sealed.map(({ generation }) => this.#sealed.get(generation)!),
-      await this.#loadOf(current),
-    ]);
+      if (!this.#sealed.has(layout.serial)) this.#sealed.set(layout.serial, await this.#loadOf(layout));
+    return loadOfAll([...sealed.map(({ serial }) => this.#sealed.get(serial)!), await this.#loadOf(current)]);
   }
 
   /**

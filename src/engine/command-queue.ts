@@ -12,7 +12,7 @@ import type { Resume } from '../process/spans.ts';
 import { Turns } from './turns.ts';
 
 const MAX_TOGETHER = 64;
-/** Most commands of one wallet in one call, so that another wallet does not wait for the end of a long call. */
+/** Maximum commands of one wallet in one call, so that another wallet does not wait for the end of a long call. */
 const MAX_OF_WALLET = 16;
 /**
  * Longest wait for a call. Together with the call itself, it stays below the time within which clients get an answer.
@@ -57,7 +57,7 @@ interface Queue<Command, Outcome> {
   readonly turns: Turns<WaitingCommand<Command, Outcome>>;
 }
 
-interface BatchOptions<Command, Outcome> {
+interface CommandQueueOptions<Command, Outcome> {
   /** Makes one call and returns an outcome for each command, in order; its error rejects all of them. */
   run(market: Market, commands: Command[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]>;
   /** Creates the error for a command that was never sent. */
@@ -75,7 +75,7 @@ interface BatchOptions<Command, Outcome> {
 const untraced: Resume = (work) => work();
 
 export class CommandQueue<Command, Outcome> {
-  readonly #options: BatchOptions<Command, Outcome> & { now(): number };
+  readonly #options: CommandQueueOptions<Command, Outcome> & { now(): number };
   readonly #patienceMs: number;
   /** Keyed by market record, because a call has one set of rules. */
   readonly #queues = new Map<Market, Queue<Command, Outcome>>();
@@ -83,7 +83,7 @@ export class CommandQueue<Command, Outcome> {
   #fresh: Market[] = [];
   #arrivals = 0;
 
-  constructor(options: BatchOptions<Command, Outcome>) {
+  constructor(options: CommandQueueOptions<Command, Outcome>) {
     this.#options = { now: () => performance.now(), ...options };
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
   }

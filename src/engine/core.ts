@@ -10,7 +10,7 @@ import { FilterInForce } from './filter-in-force.ts';
 import { EngineLifecycle } from './lifecycle.ts';
 import { EngineMemory } from './memory.ts';
 import { Stale } from './outcomes.ts';
-import { type Hold, ScriptRunner } from './script-runner.ts';
+import { ScriptRunner, type UntilCopied } from './script-runner.ts';
 
 export interface CoreOptions {
   readonly redis: Redis;
@@ -66,8 +66,8 @@ export class EngineCore {
     this.redis = redis;
     this.here = here;
     this.patienceMs = patienceMs;
-    const holding = rounds && (() => this.#hold(rounds));
-    this.scripts = new ScriptRunner(redis, { load, observe, warn, holding });
+    const beginWait = rounds && (() => this.#beginWait(rounds));
+    this.scripts = new ScriptRunner(redis, { load, observe, warn, beginWait });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);
     this.memory = new EngineMemory(redis);
     const { scripts, filter, memory } = this;
@@ -76,7 +76,7 @@ export class EngineCore {
   }
 
   /** @throws Refusal SERVICE_UNAVAILABLE while the engine is not open, or its copies cannot be asked */
-  #hold(rounds: CopyRounds): Hold {
+  #beginWait(rounds: CopyRounds): UntilCopied {
     const { tenure } = this.lifecycle;
     const connection = rounds.begin(this.lifecycle.position.runId);
     return () => {

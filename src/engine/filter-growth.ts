@@ -66,7 +66,7 @@ export async function addFilter(
 ): Promise<FilterLayout | null> {
   const { epoch } = core.lifecycle;
   const bytes = await checkMemory(core, Math.min(current.bytes * 2, MAX_FILTER_BYTES), current.bytes);
-  const added: FilterLayout = { generation: current.generation + 1, bytes };
+  const added: FilterLayout = { serial: current.serial + 1, bytes };
   const all = writeFilterState(added, [...sealed, current]);
   if (all.length > MAX_TEXT)
     throw tooSmall(

@@ -28,33 +28,33 @@ export const BYTES_PER_ID = 2;
 /** One filter. Its size is a power of two. */
 export interface FilterLayout {
   /** Rises by one with each filter of an engine. */
-  readonly generation: number;
+  readonly serial: number;
   readonly bytes: number;
 }
 
 /** The filter in force, and those that were sealed before it. */
 export interface FilterState {
-  /** Text of the filters in the engine: `generation/bytes`, and `+` and each sealed one's. */
+  /** Text of the filters in the engine: `serial/bytes`, and `+` and each sealed one's. */
   readonly text: string;
   readonly current: FilterLayout;
   /** The oldest first; each one's size divides the size of those after it. */
   readonly sealed: readonly FilterLayout[];
 }
 
-const writeLayout = ({ generation, bytes }: FilterLayout): string => `${generation}/${bytes}`;
+const writeLayout = ({ serial, bytes }: FilterLayout): string => `${serial}/${bytes}`;
 
 export const writeFilterState = (current: FilterLayout, sealed: readonly FilterLayout[] = []): string =>
   [current, ...sealed].map(writeLayout).join('+');
 
 function readLayout(text: string): FilterLayout {
-  const [generation, bytes] = text.split('/').map(Number);
-  return { generation: generation!, bytes: bytes! };
+  const [serial, bytes] = text.split('/').map(Number);
+  return { serial: serial!, bytes: bytes! };
 }
 
 /** @param text null: the engine was never opened */
 export function readFilterState(text: string | null): FilterState {
   if (text === null || text === '')
-    return { text: '', current: { generation: 0, bytes: DEFAULT_FILTER_BYTES }, sealed: [] };
+    return { text: '', current: { serial: 0, bytes: DEFAULT_FILTER_BYTES }, sealed: [] };
   const [current, ...sealed] = text.split('+').map(readLayout);
   return { text, current: current!, sealed };
 }
@@ -63,8 +63,8 @@ export function readFilterState(text: string | null): FilterState {
 export const layoutsOf = ({ current, sealed }: FilterState): FilterLayout[] => [current, ...sealed];
 
 /** The keys of a filter's strings, in the order of their bytes. */
-export const filterKeys = ({ generation, bytes }: FilterLayout): string[] =>
-  Array.from({ length: Math.ceil(bytes / FILTER_PART_BYTES) }, (_, part) => claimFilterKey(generation, part));
+export const filterKeys = ({ serial, bytes }: FilterLayout): string[] =>
+  Array.from({ length: Math.ceil(bytes / FILTER_PART_BYTES) }, (_, part) => claimFilterKey(serial, part));
 
 /** Returns the offset of the id's block in the whole filter. */
 const blockAt = ({ hash }: Claim, { bytes }: FilterLayout): number =>
@@ -74,7 +74,7 @@ const blockAt = ({ hash }: Claim, { bytes }: FilterLayout): number =>
 export function placeInFilter(claim: Claim, layout: FilterLayout): { key: string; offset: number } {
   const at = blockAt(claim, layout);
   return {
-    key: claimFilterKey(layout.generation, Math.floor(at / FILTER_PART_BYTES)),
+    key: claimFilterKey(layout.serial, Math.floor(at / FILTER_PART_BYTES)),
     offset: at % FILTER_PART_BYTES,
   };
 }

@@ -22,7 +22,7 @@ import { balancesKey, KEYS, takenField } from './keys.ts';
 import type { Stale } from './outcomes.ts';
 import { MOVE_FUNDS, READ_BALANCES, TAKE_WITHDRAWAL } from './scripts.ts';
 
-/** Most atoms of an asset's supply, and so of any balance: sums stay inside 64 bits. */
+/** Maximum atoms of an asset's supply, and so of any balance: sums stay inside 64 bits. */
 const SUPPLY_LIMIT = 2n ** 62n;
 
 interface Balance {
@@ -222,7 +222,7 @@ export class EngineFunds {
 
   async #checkMovement(movement: AccountMoved): Promise<void> {
     const { asset, amountAtoms, reference, reverses = reference, txid = reference } = movement;
-    if (!(await this.#assets.all()).some((known) => known.symbol === asset)) {
+    if ((await this.#assets.bySymbol(asset)) === undefined) {
       throw new OperatorRefusal(
         'UNKNOWN_ASSET',
         `unknown asset ${asset}: create a market that uses it, or register it with asset set ${asset} --scale N`,

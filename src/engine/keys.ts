@@ -52,8 +52,8 @@ export const STREAM_KEY = KEYS.events;
 export const LEAVING_CHANNEL = key('leaving');
 
 /** String: part of a claim filter. The name of the first part is the one that releases with a single string used. */
-export const claimFilterKey = (generation: number, part: number): string =>
-  generation === 0 && part === 0 ? key('claim-filter') : key('claim-filter', `${generation}`, `${part}`);
+export const claimFilterKey = (serial: number, part: number): string =>
+  serial === 0 && part === 0 ? key('claim-filter') : key('claim-filter', `${serial}`, `${part}`);
 
 /** ZSET: one side of a market's book. */
 export const bookKey = (symbol: string, side: 'bids' | 'asks'): string => key('book', symbol, side);

@@ -219,7 +219,7 @@ export class EngineLifecycle {
       runId,
       epoch: known?.epoch ?? '',
       sequence: known?.sequence ?? '',
-      filterLayout: writeFilterState({ generation: 0, bytes: this.#filter.nextBytes }),
+      filterLayout: writeFilterState({ serial: 0, bytes: this.#filter.nextBytes }),
       format: ENGINE_FORMAT,
       rewritten,
       begunEpoch: known?.begun?.epoch ?? (known === undefined ? '' : 0),
@@ -323,8 +323,8 @@ export class EngineLifecycle {
   }
 
   /**
-   * Returns a result of the engine. A server that was emptied or is being rebuilt has nothing either, so an empty result
-   * counts only if the same engine was open before and after the read: an opening changes the tenure.
+   * Returns a result of the engine. A server that was emptied or is being rebuilt has nothing either. So an empty result
+   * counts only if the same engine was open before and after the read; an opening changes the tenure.
    * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
    */
   async ofOpenEngine<T>(read: () => Promise<T>, isEmpty: (result: T) => boolean): Promise<T> {
@@ -336,6 +336,14 @@ export class EngineLifecycle {
       if (tenure === this.#tenure) return result;
     }
     throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine was replaced again and again');
+  }
+
+  /**
+   * Returns a result of the engine, or of whatever the server holds in a process that never opens the engine.
+   * @throws Refusal SERVICE_UNAVAILABLE like `ofOpenEngine`
+   */
+  notOfEmptied<T>(read: () => Promise<T>, isEmpty: (result: T) => boolean): Promise<T> {
+    return this.#wasOpen ? this.ofOpenEngine(read, isEmpty) : read();
   }
 
   #adopt(epoch: number, runId: string): void {

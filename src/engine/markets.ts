@@ -71,7 +71,7 @@ export class EngineMarkets {
     const known = this.knownBySymbol(symbol);
     if (known !== undefined) return known;
     // An unknown symbol must not cost a read of all markets.
-    const exists = await this.#notOfEmptied(
+    const exists = await this.#core.lifecycle.notOfEmptied(
       () => this.exists(symbol),
       (found) => !found,
     );
@@ -112,7 +112,7 @@ export class EngineMarkets {
   async refresh(): Promise<Listing> {
     const { tenure } = this.#core.lifecycle;
     const epoch = this.#core.lifecycle.isOpen() ? this.#core.lifecycle.epoch : 0;
-    const records = await this.#notOfEmptied(
+    const records = await this.#core.lifecycle.notOfEmptied(
       () => this.#core.scripts.call(() => this.#core.redis.hvals(KEYS.markets)),
       (found) => found.length === 0,
     );
@@ -127,11 +127,6 @@ export class EngineMarkets {
       epoch: known.tenure === tenure ? Math.max(epoch, known.epoch) : epoch,
     };
     return this.#listing;
-  }
-
-  /** Returns a result of the engine, or of whatever the server holds in a process that never opens the engine. */
-  #notOfEmptied<T>(read: () => Promise<T>, isEmpty: (result: T) => boolean): Promise<T> {
-    return this.#core.lifecycle.wasOpen ? this.#core.lifecycle.ofOpenEngine(read, isEmpty) : read();
   }
 
   #known(): Listing {

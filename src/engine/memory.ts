@@ -1,6 +1,7 @@
 /**
- * Bounds the live orders of a wallet by the memory that the engine's Redis has left. From 90 % of `maxmemory` on, a wallet
- * may have fewer of them the less is left, so that orders are refused first to the wallets that hold most.
+ * Bounds the live orders of a wallet by the memory that the engine's Redis has left. From 90 % of `maxmemory` on, a
+ * wallet may have fewer of them the less is left, so that orders are refused first to the wallets with the most live
+ * ones.
  */
 
 import type { Redis } from 'ioredis';
@@ -10,11 +11,14 @@ const BEGINS_AT = 0.9;
 /** Live orders that a wallet may have until the last byte. */
 const FEW = 10;
 
-/** Returns the most live orders of a wallet at a share of the memory: `most` at 90 %, then by the same factor each step. */
-export function liveOrdersAt(share: number, most: number): number {
-  if (share <= BEGINS_AT || most <= FEW) return most;
+/**
+ * Returns the maximum live orders of a wallet at a share of the memory: `max` at 90 %, then by the same factor each
+ * step.
+ */
+export function liveOrdersAt(share: number, max: number): number {
+  if (share <= BEGINS_AT || max <= FEW) return max;
   const left = Math.max(0, 1 - share) / (1 - BEGINS_AT);
-  return Math.floor(FEW * (most / FEW) ** left);
+  return Math.floor(FEW * (max / FEW) ** left);
 }
 
 export class EngineMemory {
@@ -29,14 +33,14 @@ export class EngineMemory {
   async read(): Promise<void> {
     const info = await this.#redis.info('memory');
     const bytes = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-    const most = bytes('maxmemory');
+    const limit = bytes('maxmemory');
     // Redis does not refuse commands because of its buffers for copies and its file.
     const counted = bytes('used_memory') - bytes('mem_not_counted_for_evict');
-    this.#share = most === 0 ? 0 : counted / most;
+    this.#share = limit === 0 ? 0 : counted / limit;
   }
 
-  /** @param most live orders of a wallet while memory is plenty */
-  liveOrders(most: number): number {
-    return liveOrdersAt(this.#share, most);
+  /** @param max maximum live orders of a wallet while memory is plenty */
+  liveOrders(max: number): number {
+    return liveOrdersAt(this.#share, max);
   }
 }

@@ -46,10 +46,10 @@ const marketIn =
     return market;
   };
 
-/** Most events of one page of the stream, and the target size of a page in bytes. */
+/** Maximum events of one page of the stream, and the target size of a page in bytes. */
 const PAGE_EVENTS = 50;
 const PAGE_BYTES = 1024 * 1024;
-/** Most bytes of any page. */
+/** Maximum bytes of any page. */
 const MAX_PAGE_BYTES = 32 * PAGE_BYTES;
 /** Bytes of the largest event for each order that it meets: the record of a closed order with the longest client order id. */
 const BYTES_PER_MAKER = 552;
@@ -61,11 +61,11 @@ const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { lengt
  * the first ones: a hundred orders that were placed and cancelled are two hundred events.
  */
 const STAMPS_TOGETHER = { first: 250, later: 500 };
-/** Most events of one page of a wallet's events; each may carry the fills of thousands of orders. */
+/** Maximum events of one page of a wallet's events; each may carry the fills of thousands of orders. */
 const UNSETTLED_PAGE = 50;
 /**
- * Most unsettled events of a list. A longer list is refused until settlement has caught up: it would be slow, and would
- * slow everybody down.
+ * Maximum unsettled events of a list. A longer list is refused until settlement has caught up: it would be slow, and
+ * would slow everybody down.
  */
 const MAX_UNSETTLED = 10_000;
 const MAX_UNSETTLED_BYTES = 64 * 1024 * 1024;
@@ -117,7 +117,7 @@ function decodePart(
   } catch (error) {
     const isOfEntry = !(error instanceof UnknownMarket || error instanceof Refusal);
     const isFresh = ({ sequence }: EngineEvent): boolean => sequence > after.sequence;
-    // Somebody may have added the entry by hand. What the engine wrote before it must not wait for its removal.
+    // Somebody may have added the entry by hand. Events that the engine wrote before it must not wait for its removal.
     if (!isOfEntry || !(events.some(isFresh) || read.some(isFresh))) throw error;
   }
   return events;
@@ -132,9 +132,9 @@ const nothingKnown = async (): Promise<number> => 0;
 interface StampsPart {
   /** The last stamp of the part before; empty for the first part. */
   readonly after: Buffer;
-  /** Most stamps of this part. */
+  /** Maximum stamps of this part. */
   readonly count: number;
-  /** Most stamps after the part before that the reader takes. */
+  /** Maximum stamps after the part before that the reader takes. */
   readonly max: number;
   /** Sequence up to which the reader finds the events in Postgres. */
   readonly settled: number;
@@ -214,7 +214,7 @@ export class EngineOutbox {
 
   /** True if events of `awaitEvents` may be told: no copy of the engine can lack them. */
   get isTold(): boolean {
-    return !this.#core.scripts.holds;
+    return !this.#core.scripts.waitsForCopies;
   }
 
   /**

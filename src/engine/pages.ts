@@ -7,16 +7,23 @@ import type { Side } from '../domain/order.ts';
 import { BALANCE_FIELDS, keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { ANY_KEY, balancesKey, bookKey, KEYS, levelsKey, takenField } from './keys.ts';
-import { RELEASE_USERS } from './rights.ts';
+import { furtherGrants, isOfRelease } from './rights.ts';
 import { FIND_INDEXED, READ_FIELDS, READ_HEAD, SCAN_FIELDS, SCAN_MEMBERS, SCAN_SWITCHES } from './scripts.ts';
 import { readState, STATE, STATE_BYTES } from './state.ts';
 
 /** The user of a connection that names none. */
 const DEFAULT_USER = 'default';
 
+interface StrangeUser {
+  readonly name: string;
+  /** Beyond what the release gives. */
+  readonly grants: readonly string[];
+  readonly isKnown: boolean;
+}
+
 /** Members of one page of a book or of the live orders. */
 const MEMBERS_TOGETHER = 1_000;
-/** Approximate number of fields in one page of a hash, and most fields that are read by name at once. */
+/** Approximate number of fields in one page of a hash, and maximum of fields that are read by name at once. */
 export const FIELDS_TOGETHER = 500;
 
 export interface MemberPage {
@@ -265,17 +272,20 @@ export class EnginePages {
   }
 
   /**
-   * Returns the users of Redis that may log in and are not of this release. Returns none where the connection has a user
-   * of another name: whoever runs that server names its users.
+   * Returns the users of Redis that may log in and are not of this release, with `isKnown` those of it that may do more
+   * than it gives them. Returns none where the connection has a user of another name: whoever runs that server names its
+   * users.
    */
-  async strangeUsers(): Promise<readonly string[]> {
+  async strangeUsers(): Promise<readonly StrangeUser[]> {
     const { redis, scripts } = this.#core;
-    const isOurs = (name: string): boolean => name === DEFAULT_USER || RELEASE_USERS.has(name);
-    if (!isOurs(redis.options.username ?? DEFAULT_USER)) return [];
+    const own = redis.options.username ?? DEFAULT_USER;
+    if (own !== DEFAULT_USER && !isOfRelease(own)) return [];
     const users = (await scripts.call(() => redis.acl('LIST'))) as string[];
     return users.flatMap((line) => {
-      const [, name, state] = line.split(' ');
-      return state === 'off' || isOurs(name!) ? [] : [name!];
+      const user = furtherGrants(line);
+      if (user === undefined || (user.name === DEFAULT_USER && own === DEFAULT_USER)) return [];
+      const isKnown = isOfRelease(user.name);
+      return isKnown && user.grants.length === 0 ? [] : [{ ...user, isKnown }];
     });
   }
 

@@ -58,11 +58,11 @@ export const PLACING_CALL = layout(
     maxSteps: u56,
     hasReference: u8,
     preOpen: u8,
-    /** Most makers that one order may meet. */
+    /** Maximum makers that one order may meet. */
     maxMakers: u32,
     /** Number of makers after which the call begins no further order. */
     maxMakersOfCall: u32,
-    /** Most live orders of a wallet. */
+    /** Maximum live orders of a wallet. */
     maxLive: u32,
     /** Version and symbol of the rules that the orders were measured by. */
     rules: text8,

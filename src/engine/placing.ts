@@ -29,7 +29,7 @@ import {
   type PlacingCall,
   SKIPPED_MAKERS,
 } from './placing-call.ts';
-import type { Hold } from './script-runner.ts';
+import type { UntilCopied } from './script-runner.ts';
 import { PLACE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
 
@@ -66,9 +66,9 @@ export type Placement =
   | { readonly outcome: 'unchecked'; readonly moment: EngineMoment; readonly ticket: Ticket };
 
 export interface OrderLimits {
-  /** Most makers that one placement may meet. */
+  /** Maximum makers that one placement may meet. */
   readonly maxMakers: number;
-  /** Most live orders of one wallet. */
+  /** Maximum live orders of one wallet. */
   readonly maxLiveOrders: number;
 }
 
@@ -100,7 +100,7 @@ interface Outcome {
   readonly skippedMakers: number;
   /** Live orders that the call let a wallet have. */
   readonly maxLive: number;
-  readonly hold: Hold | undefined;
+  readonly untilCopied: UntilCopied | undefined;
 }
 
 /** Code of the script for an order that would rest beside as many live ones as its wallet may have. */
@@ -139,7 +139,7 @@ export class PlacingCalls {
   async place(market: Market, order: WaitingOrder, ticket: Ticket): Promise<Placement | Stale> {
     const outcome = await this.#queue.add(market, order, ticket);
     // Outside the queue, whose next call has left by now.
-    if (outcome.hold !== undefined && codeOf(outcome) !== OUTCOMES.stale) await outcome.hold();
+    if (outcome.untilCopied !== undefined && codeOf(outcome) !== OUTCOMES.stale) await outcome.untilCopied();
     switch (codeOf(outcome)) {
       case OUTCOMES.placed:
       case OUTCOMES.replaced:
@@ -189,7 +189,7 @@ export class PlacingCalls {
     const moment = { epoch, minSequence, layout: filter.text, maxLive };
     const call = PLACING_CALL.pack(Object.assign(moment, this.#rulesOf(market)));
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
-    const { reply, hold } = await this.#core.scripts.runUnheld(PLACE_ORDERS, input);
+    const { reply, untilCopied } = await this.#core.scripts.runUncopied(PLACE_ORDERS, input);
     const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);
     const skippedMakers = readSkippedMakers(reply.shared);
     let next = 0;
@@ -200,7 +200,7 @@ export class PlacingCalls {
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
       if (isPlaced(bytes)) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
-      return { bytes, epoch: epochNow, timeMs, skippedMakers: met, maxLive, hold };
+      return { bytes, epoch: epochNow, timeMs, skippedMakers: met, maxLive, untilCopied };
     });
   }
 
@@ -234,7 +234,7 @@ const OTHER_FILTER: Outcome = {
   timeMs: 0,
   skippedMakers: 0,
   maxLive: 0,
-  hold: undefined,
+  untilCopied: undefined,
 };
 
 export const uncheckedAt = (moment: EngineMoment, ticket: Ticket): Placement => ({
@@ -271,7 +271,7 @@ class FilterKeys {
 
 const NO_CLAIM: ScriptClaim = scriptClaim(null, {
   text: '',
-  current: { generation: 0, bytes: 8 },
+  current: { serial: 0, bytes: 8 },
   sealed: [],
 });
 

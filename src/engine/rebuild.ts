@@ -77,7 +77,7 @@ export class EngineRebuilds {
   async run(image: EngineImage): Promise<Rebuilt> {
     const epoch = epochAfter(image);
     await this.#core.lifecycle.checkServer();
-    const layout: FilterLayout = { generation: 0, bytes: this.#core.filter.nextBytes };
+    const layout: FilterLayout = { serial: 0, bytes: this.#core.filter.nextBytes };
     const begun = await beginRebuild(this.#core, image.cursor, contentKeys(layout, image));
     const writer = new BulkWriter(this.#core, begun.token);
     const { liveOrders, reserved } = await fillBooks(writer, image);

@@ -14,10 +14,35 @@ import { CHECK_RIGHTS } from './scripts.ts';
 const USERS = 'k8s/shared/users.acl';
 const usersFile = readFileSync(new URL(`../../${USERS}`, import.meta.url), 'utf8');
 
-/** Names of the users that the file makes. */
-export const RELEASE_USERS: ReadonlySet<string> = new Set(
-  [...usersFile.matchAll(/^user (\S+) /gm)].map(([, name]) => name!),
+/** Rights of a user, as `ACL LIST` and the file write them: commands, keys, channels, and a login without a password. */
+const GIVES = /^(?:[+~%&]|nopass$)/;
+/** Redis writes commands of a user as categories where it can, in another way in each version; of these the file has none. */
+const CATEGORY = /^\+@(?!all$|admin$|dangerous$)/;
+const grantsOf = (line: string): string[] =>
+  line
+    .replaceAll(/[()]/g, ' ')
+    .split(' ')
+    .filter((token) => GIVES.test(token) && !CATEGORY.test(token));
+
+/** Rights that the file gives to each user that it makes. */
+const RELEASE_GRANTS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  [...usersFile.matchAll(/^user (\S+) .*/gm)].map(([line, name]) => [name!, new Set(grantsOf(line))]),
 );
+
+export const isOfRelease = (user: string): boolean => RELEASE_GRANTS.has(user);
+
+/**
+ * Returns what a user may do beyond the file of the release; `undefined` for one that may not log in.
+ * @param line of `ACL LIST`
+ */
+export function furtherGrants(
+  line: string,
+): { readonly name: string; readonly grants: string[] } | undefined {
+  const [, name, state] = line.split(' ');
+  if (state === 'off') return undefined;
+  const given = RELEASE_GRANTS.get(name!);
+  return { name: name!, grants: grantsOf(line).filter((grant) => given?.has(grant) !== true) };
+}
 
 /** Rights that a process does without, with a warning, or that only another command or a cluster needs. */
 const OPTIONAL = ['config|get', 'bgrewriteaof', 'client|setname', 'client|list', 'cluster|slots'];

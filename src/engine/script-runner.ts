@@ -13,14 +13,14 @@ const FOR_ANY_FORMAT = new Set<unknown>([OPEN_EPOCH, BEGIN_REBUILD]);
 const BEFORE_OPEN = new Set<unknown>([OPEN_EPOCH, BEGIN_REBUILD, FILL_REBUILD, END_REBUILD]);
 
 /** Waits until the copies of the engine have what a reply tells. */
-export type Hold = () => Promise<void>;
+export type UntilCopied = () => Promise<void>;
 
 interface RunnerOptions {
   /**
    * Called before a command is sent, where the engine has copies.
    * @throws Refusal SERVICE_UNAVAILABLE while its reply could not be handed on; nothing was sent
    */
-  readonly holding?: (() => Hold) | undefined;
+  readonly beginWait?: (() => UntilCopied) | undefined;
   readonly load: (name: string) => Script;
   readonly observe: (script: string, seconds: number) => void;
   readonly warn: (message: string) => void;
@@ -39,8 +39,8 @@ export class ScriptRunner {
   }
 
   /** True if replies are handed on only when the copies of the engine have what they tell. */
-  get holds(): boolean {
-    return this.#options.holding !== undefined;
+  get waitsForCopies(): boolean {
+    return this.#options.beginWait !== undefined;
   }
 
   /** Refuses all further commands, except those that detect or replace an engine of another format. */
@@ -61,27 +61,27 @@ export class ScriptRunner {
     call: Call,
     input: InputOf<Call>,
   ): Promise<ReplyOf<Call>> {
-    const { reply, hold } = await this.runUnheld(call, input);
-    if (hold !== undefined) await hold();
+    const { reply, untilCopied } = await this.runUncopied(call, input);
+    if (untilCopied !== undefined) await untilCopied();
     return reply;
   }
 
   /**
-   * Runs a script. The caller must call `hold`, where it is given, before it tells anybody of the reply. It may send
-   * the next script meanwhile.
+   * Runs a script. The caller must call `untilCopied`, where it is given, before it tells anybody of the reply. It may
+   * send the next script meanwhile.
    * @throws like `run`
    */
-  async runUnheld<Call extends ScriptCall<string, string, unknown>>(
+  async runUncopied<Call extends ScriptCall<string, string, unknown>>(
     call: Call,
     input: InputOf<Call>,
-  ): Promise<{ readonly reply: ReplyOf<Call>; readonly hold: Hold | undefined }> {
+  ): Promise<{ readonly reply: ReplyOf<Call>; readonly untilCopied: UntilCopied | undefined }> {
     if (this.#otherFormat !== undefined && !FOR_ANY_FORMAT.has(call)) throw this.#otherFormat;
     let loaded = this.#scripts.get(call) as LoadedCall<Call> | undefined;
     if (loaded === undefined) {
       loaded = new LoadedCall(call, this.#options.load(call.name), FIXED_KEYS);
       this.#scripts.set(call, loaded as LoadedCall<never>);
     }
-    const hold = BEFORE_OPEN.has(call) ? undefined : this.#options.holding?.();
+    const untilCopied = BEFORE_OPEN.has(call) ? undefined : this.#options.beginWait?.();
     const begun = performance.now();
     let reply: unknown;
     try {
@@ -93,7 +93,7 @@ export class ScriptRunner {
     } finally {
       this.#options.observe(call.name, (performance.now() - begun) / 1000);
     }
-    return { reply: loaded.read(reply), hold };
+    return { reply: loaded.read(reply), untilCopied };
   }
 
   /**
@@ -110,12 +110,12 @@ export class ScriptRunner {
     return new EventRefused('SERVICE_UNAVAILABLE', message, { cause });
   }
 
-  /** Runs a plain command; its reply is held, and its failures are treated, like a script's. */
+  /** Runs a plain command; its reply waits for copies, and its failures are treated, like a script's. */
   async call<T>(command: () => Promise<T>): Promise<T> {
     if (this.#otherFormat !== undefined) throw this.#otherFormat;
-    const hold = this.#options.holding?.();
+    const untilCopied = this.#options.beginWait?.();
     const reply = await this.callAnyFormat(command);
-    if (hold !== undefined) await hold();
+    if (untilCopied !== undefined) await untilCopied();
     return reply;
   }
 

@@ -48,8 +48,8 @@ export class Turns<Item> {
 
   /**
    * Plans the next items, in turn.
-   * @param max most items
-   * @param maxOfLane most items of one wallet
+   * @param max maximum items
+   * @param maxOfLane maximum items of one wallet
    */
   plan(max: number, maxOfLane: number): Item[] {
     const planned: Item[] = [];

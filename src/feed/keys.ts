@@ -5,7 +5,7 @@ import { TAG } from '../redis/tag.ts';
 
 const key = (...parts: readonly string[]): string => [TAG, 'feed', ...parts].join(':');
 
-/** Hash: the last claimed beat (`slot`, `tick`) and the time at which the newest frames were published. */
+/** Hash: the last claimed beat (`slot`, `beat`) and the time at which the newest frames were published. */
 export const BEATS = key('beats');
 
 /** Channel for frames of the general stream. */

@@ -4,9 +4,11 @@ import type { EngineEvent } from '../domain/event.ts';
 import type { EnginePosition } from '../engine/index.ts';
 import { partsOf } from './unsettled.ts';
 
-/** Most events of a wallet: a change of an order that was placed before them is read from the stores. */
+/** Maximum events of a wallet: a change of an order that was placed before them is read from the stores. */
 const MAX_OF_WALLET = 32;
-/** Most placements, fills and closed orders of all wallets, of some 300 bytes. All are forgotten when there are more. */
+/**
+ * Maximum placements, fills and closed orders of all wallets, of some 300 bytes. All are forgotten when there are more.
+ */
 const MAX_PARTS = 100_000;
 /** A client waits again after each answer. */
 const STAYS_MS = 3_000;

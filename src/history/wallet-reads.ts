@@ -5,6 +5,7 @@ import { WAITING_READS } from '../domain/bounds.ts';
 import { Refusal } from '../domain/errors.ts';
 import { inTurns } from '../domain/shared-read.ts';
 import { ANSWER_WITHIN_MS, withTimeLimit } from '../domain/time-limit.ts';
+import { ReadTurns } from './read-turns.ts';
 
 interface WalletReadsOptions {
   readonly atOnce: number;
@@ -16,6 +17,8 @@ interface WalletReadsOptions {
   readonly answerMs?: number;
   /** Called before each read; throws if the wallet may not read now. */
   readonly admit?: (wallet: string) => void;
+  /** Time by which reads are measured. */
+  readonly nowMs?: () => number;
 }
 
 interface WaitingRead {
@@ -34,7 +37,7 @@ interface ReadLane {
 const RETRY_AFTER_SECONDS = 1;
 /**
  * Runs one read per wallet at a time. A read never starts before it was requested. Callers that wait for the same read
- * share it. Wallets take turns, so a wallet with many reads delays only itself.
+ * share it. Wallets take turns by the time of their reads, so a wallet with many or long reads delays only itself.
  */
 export class WalletReads {
   readonly #atOnce: number;
@@ -43,8 +46,8 @@ export class WalletReads {
   readonly #answerMs: number;
   readonly #admit: (wallet: string) => void;
   readonly #lanes = new Map<string, ReadLane>();
-  /** Wallets that wait for a turn, in order. */
-  readonly #turns = new Set<string>();
+  readonly #nowMs: () => number;
+  readonly #turns = new ReadTurns();
   #underWay = 0;
 
   constructor({
@@ -53,12 +56,14 @@ export class WalletReads {
     patienceMs = 2_000,
     answerMs = ANSWER_WITHIN_MS,
     admit = () => undefined,
+    nowMs = () => performance.now(),
   }: WalletReadsOptions) {
     this.#atOnce = atOnce;
     this.#bound = new Bound(rule);
     this.#patienceMs = patienceMs;
     this.#answerMs = answerMs;
     this.#admit = admit;
+    this.#nowMs = nowMs;
   }
 
   /**
@@ -131,9 +136,9 @@ export class WalletReads {
   }
 
   #beginNext(): void {
-    for (const wallet of this.#turns) {
-      if (this.#underWay >= this.#atOnce) return;
-      this.#turns.delete(wallet);
+    while (this.#underWay < this.#atOnce) {
+      const wallet = this.#turns.next();
+      if (wallet === undefined) return;
       const lane = this.#lanes.get(wallet)!;
       const [next] = lane.waiting.values();
       void this.#begin(wallet, lane, next!);
@@ -143,11 +148,13 @@ export class WalletReads {
   async #begin(wallet: string, lane: ReadLane, next: WaitingRead): Promise<void> {
     this.#underWay += 1;
     lane.isReading = true;
+    const beganMs = this.#nowMs();
     await next.begin();
+    const waits = lane.waiting.size > 0;
+    this.#turns.ended(wallet, this.#nowMs() - beganMs, waits);
     lane.isReading = false;
     this.#underWay -= 1;
-    if (lane.waiting.size > 0) this.#turns.add(wallet);
-    else this.#forget(wallet);
+    if (!waits) this.#forget(wallet);
     this.#beginNext();
   }
 

@@ -73,7 +73,7 @@ function shapeOf(text: string): TextShape {
 }
 
 /**
- * Parses an object of plain members, such as an order or a batch of them: no escapes, no duplicate key, no number that a
+ * Parses an object of plain members, such as an order or an order batch: no escapes, no duplicate key, no number that a
  * double does not preserve. JSON.parse takes a tenth of the time of the library, which scans a text character by
  * character.
  * @returns undefined for any other text, valid or not
@@ -113,7 +113,7 @@ function parsed(text: string): unknown {
 /**
  * Parses JSON of at most 4 levels. Rejects a duplicate key with different values, because an order must
  * not be ambiguous.
- * @param maxMembers most members of all objects and items of all arrays
+ * @param maxMembers maximum members of all objects and items of all arrays
  * @throws Refusal EXPRESS_ERR_INVALID_JSON, or VALIDATION_ERROR for valid JSON that is too deep or has too many members
  */
 export function readJson(text: string, maxMembers = 128): unknown {

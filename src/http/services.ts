@@ -28,7 +28,7 @@ export interface HttpSettings {
   readonly serviceName: string;
   /** Path prefix of the deprecated market-data routes. */
   readonly legacyPrefix: string;
-  /** Most orders of a wallet in any 60 seconds; undefined for no limit. */
+  /** Maximum orders of a wallet in any 60 seconds; undefined for no limit. */
   readonly ordersPerMinute?: number | undefined;
   readonly maxFillsPerOrder: number;
   /** Maximum number of fills shown in a reply, over all its orders. */

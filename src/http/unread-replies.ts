@@ -19,7 +19,7 @@ export class UnreadReplies {
 
   /**
    * Adds an unread reply. It counts until it is sent or its connection ends. When all unread replies are too
-   * large, the holder of most loses the connection of its oldest one.
+   * large, the largest holder loses the connection of its oldest one.
    */
   add(holder: string, bytes: number, response: ServerResponse): void {
     const end = (): void => void response.req.socket.destroy();

@@ -27,6 +27,8 @@ export interface OperatorAct {
 export interface ActsFilter {
   /** Unix milliseconds, inclusive. */
   readonly sinceMs?: number | undefined;
+  /** Unix milliseconds, exclusive. */
+  readonly untilMs?: number | undefined;
   readonly by?: string | undefined;
   readonly wallet?: string | undefined;
   readonly market?: string | undefined;
@@ -37,7 +39,7 @@ export interface ActsFilter {
 
 const actsIn = (direction: Direction): string => `
   select sequence, time_ms, name, operator, reason, wallet, market, asset, subject, before, after from public.operator_acts
-  where sequence >= $1 and ${follows(direction, 'sequence', '$5')} and ($2::text is null or operator = $2)
+  where sequence >= $1 and sequence < $6 and ${follows(direction, 'sequence', '$5')} and ($2::text is null or operator = $2)
     and ($3::text is null or wallet = $3) and ($4::text is null or market = $4)
   ${inDirection(direction, 'sequence')}`;
 
@@ -54,6 +56,9 @@ const LISTINGS = prepared(
   `select subject as asset, after from public.operator_acts where name = '${LISTING_ACT}' order by sequence`,
 );
 
+/** Later than every act. */
+const LAST_TIME_MS = Number.MAX_SAFE_INTEGER;
+
 export type ActQueries = ReturnType<typeof actQueries>;
 
 export function actQueries({ auditing, public: pool }: Pick<Pools, 'auditing' | 'public'>) {
@@ -67,10 +72,18 @@ export function actQueries({ auditing, public: pool }: Pick<Pools, 'auditing' | 
     },
 
     /** Yields acts in the order of their events, or in the reverse one. */
-    async *list({ sinceMs = 0, direction = 'asc', ...filter }: ActsFilter): AsyncGenerator<OperatorAct> {
+    async *list({
+      sinceMs = 0,
+      untilMs = LAST_TIME_MS,
+      direction = 'asc',
+      ...filter
+    }: ActsFilter): AsyncGenerator<OperatorAct> {
       const { by = null, wallet = null, market = null, after = beginningOf(direction) } = filter;
-      const first = await inSnapshot(auditing, (ask) => firstActAt(ask, sinceMs));
-      const parameters = [first, by, wallet, market, after];
+      const [first, end] = await inSnapshot(auditing, async (ask) => [
+        await firstActAt(ask, sinceMs),
+        await firstActAt(ask, untilMs),
+      ]);
+      const parameters = [first, by, wallet, market, after, end];
       for await (const row of streamRows<ActRow>(auditing, actsIn(direction), parameters)) {
         const { sequence, time_ms: timeMs, operator, ...rest } = row;
         yield { ...rest, by: operator, sequence: Number(sequence), timeMs: Number(timeMs) };

@@ -12,6 +12,7 @@ import { fold, ordersOfEarlierBatches } from './fold.ts';
 import { loadOrders, progressOf } from './order-rows.ts';
 import { asking } from './queries.ts';
 import { roundTrip, type Statement } from './round-trip.ts';
+import { ADD_SEGMENTS, endsAfter, readEnds } from './segments.ts';
 import { ADOPTED_BALANCES, ADOPTED_FILLS, ADOPTED_PRICES, ADOPTIONS } from './tables.ts';
 import { copy, rowsOf } from './write-batch.ts';
 
@@ -97,8 +98,15 @@ export async function writeAdoption(
   }
   const batch = fold(events, earlier);
   for (const id of filled.keys()) batch.changedOrders.set(id, earlier.get(id)!);
+  await ask(ADD_SEGMENTS, [sequence]);
+  const [segments] = await ask<{ ends: string }>(`select ${endsAfter('$1')}::text as ends`, [
+    settled.sequence,
+  ]);
   const placedAt = new Map(batch.newOrders.map(({ terms }) => [terms.id, terms.sequence]));
-  await roundTrip(client, [...rowsOf(batch), ...seamRows(settled, adoption, placedAt)]);
+  await roundTrip(client, [
+    ...rowsOf(batch)(readEnds(segments?.ends)),
+    ...seamRows(settled, adoption, placedAt),
+  ]);
   const [cursor] = await ask<{ head: string }>('select head from public.engine_cursor');
   const head = await headOfSpan(ask, cursor!.head, settled.sequence, sequence);
   await ask(MOVE_CURSOR, [sequence, head, timeMs, batch.newOrders.length, batch.movements.count]);

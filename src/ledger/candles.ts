@@ -14,12 +14,14 @@ import {
   placeParameters,
   type ReadOn,
   readCursorText,
-  readPlaceText,
+  readOn,
   type SettledPlace,
+  segmentsOfPlace,
   withCursor,
   withPlace,
 } from './cursor.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
+import type { Moments } from './moment.ts';
 import type { Pools } from './pools.ts';
 import { askForTexts, type PreparedQuery, prepared } from './queries.ts';
 import type { Direction } from './walk.ts';
@@ -52,20 +54,18 @@ interface SettledMinutes extends ReadOn {
   readonly last: Candle | null;
 }
 
-const MINUTES = prepared(
-  withPlace(
-    `select ${joinedLines('line', 'is_last')} from (
+const MINUTES = withPlace(
+  `select ${joinedLines('line', 'is_last')} from (
     select candles.open_ms = last.open_ms as is_last,
       ${lineOf('candles.open_ms = last.open_ms', 'min(candles.open_ms)', ...FOLDED)} as line
     from (select max(open_ms) as open_ms from public.candles where market = $1 and timeframe = '1m') as last
     join public.candles on market = $1 and timeframe = '1m' and candles.open_ms >= least($2, last.open_ms)
     group by is_last) as minutes`,
-    3,
-  ),
+  3,
 );
 
 export interface CandleRange {
-  /** Most candles. */
+  /** Maximum candles. */
   readonly limit: number;
   /** The end of the range from which the candles are taken, the newest unless given. */
   readonly pick?: 'newest' | 'oldest' | undefined;
@@ -83,18 +83,18 @@ interface SettledCandles {
 /** Candles from which a longer one is merged, and their greatest number. */
 interface CandleSource {
   readonly kept: KeptTimeframe;
-  readonly most: number;
+  readonly max: number;
 }
 
 const SOURCES: Readonly<Record<Timeframe, CandleSource>> = {
-  '1m': { kept: '1m', most: 1 },
-  '5m': { kept: '1m', most: 5 },
-  '15m': { kept: '1m', most: 15 },
-  '1h': { kept: '1h', most: 1 },
-  '4h': { kept: '1h', most: 4 },
-  '1D': { kept: '1D', most: 1 },
-  '1W': { kept: '1D', most: 7 },
-  '1M': { kept: '1D', most: 31 },
+  '1m': { kept: '1m', max: 1 },
+  '5m': { kept: '1m', max: 5 },
+  '15m': { kept: '1m', max: 15 },
+  '1h': { kept: '1h', max: 1 },
+  '4h': { kept: '1h', max: 4 },
+  '1D': { kept: '1D', max: 1 },
+  '1W': { kept: '1D', max: 7 },
+  '1M': { kept: '1D', max: 31 },
 };
 
 /** Returns the SQL of the start of the bucket that a candle belongs to. */
@@ -116,7 +116,7 @@ const historyOf = (timeframe: Timeframe, direction: Direction): PreparedQuery =>
       from (
         select *, ${startSql(timeframe)} as start_ms from public.candles
         where market = $1 and timeframe = '${SOURCES[timeframe].kept}' and open_ms >= $2 and open_ms < $3
-        order by open_ms ${direction} limit $4 * ${SOURCES[timeframe].most}
+        order by open_ms ${direction} limit $4 * ${SOURCES[timeframe].max}
       ) as candles
       group by start_ms order by start_ms ${direction} limit $4) as buckets`),
   );
@@ -131,7 +131,7 @@ const HISTORIES = Object.fromEntries(
 export type CandleQueries = ReturnType<typeof candleQueries>;
 
 /** Reads of settled candles. */
-export function candleQueries({ public: reading }: Pick<Pools, 'public'>) {
+export function candleQueries({ public: reading }: Pick<Pools, 'public'>, moments: Moments) {
   return {
     /**
      * Returns the one-minute candles of a market from a minute on.
@@ -139,13 +139,16 @@ export function candleQueries({ public: reading }: Pick<Pools, 'public'>) {
      * @param from the place of an earlier read on which this one goes on
      */
     async minutes(market: string, fromMs: number, from: SettledPlace | null = null): Promise<SettledMinutes> {
-      const [cursor, lines] = await askForTexts(reading, MINUTES, [market, fromMs, ...placeParameters(from)]);
-      const rows = rowsOf(lines);
+      const parameters = [market, fromMs, ...placeParameters(from)];
+      const answer = await moments.read(reading, (moment) =>
+        moment.ask(MINUTES, segmentsOfPlace(moment, from), parameters),
+      );
+      const rows = rowsOf(answer.lines);
       const found = (isLast: string): Candle | null => {
         const fields = rows.find(([is]) => is === isLast);
         return fields === undefined ? null : readCandle(fields.slice(1));
       };
-      return { ...readPlaceText(cursor), closed: found('f'), last: found('t') };
+      return { ...readOn(answer), closed: found('f'), last: found('t') };
     },
 
     /**

@@ -29,7 +29,7 @@ interface ChangesPage {
   /** Only changes after this one. */
   readonly after: Pick<OrderChange, 'sequence' | 'kind' | 'key'>;
   readonly limit: number;
-  /** Most fills of a change. */
+  /** Maximum fills of a change. */
   readonly maxFills: number;
   /** Further orders to read. */
   readonly orderIds: readonly string[];
@@ -39,16 +39,19 @@ const placedSince = (orders: string): string =>
   `(select sequence, ${KIND.placed} as kind, 0::bigint as trade, 0::bigint as key, id, created_at_ms as time_ms from ${orders}
     ${startOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
 
+/** The closed order of the place. */
+const toldOf = (orders: string): string =>
+  `select id from ${orders} and closed_sequence = $2
+    and (wallet, sequence) >= ($1, $7::bigint) and (wallet, sequence) <= ($1, $7::bigint)`;
+
 /**
  * All orders that one event closed are read, because they have no order in the index. In the event of the place, those
  * after the order with the key are taken.
  */
-const CLOSED_SINCE = `
-  (select closed_sequence, ${KIND.closed}, 0, sequence, id, updated_at_ms from public.ended_orders
-    where reason is not null and closed_sequence > sequence
-      and (closed_sequence > $2 or id > coalesce((select told.id from public.ended_orders as told
-        where told.closed_sequence = $2 and (told.wallet, told.sequence) >= ($1, $7::bigint)
-          and (told.wallet, told.sequence) <= ($1, $7::bigint)), ''))
+const closedSince = (orders: string): string => `
+  (select closed_sequence, ${KIND.closed}, 0, sequence, id, updated_at_ms from ${orders}
+      and reason is not null and closed_sequence > sequence
+      and (closed_sequence > $2 or id > coalesce((${ENDED_ORDERS.map(toldOf).join(' union all ')}), ''))
       ${startOf(['wallet'], 'closed_sequence', ['$1'], '$9')} fetch first $3 rows with ties)`;
 
 const FILLED_SINCE = `
@@ -73,8 +76,7 @@ const CHANGES = prepared(
       changed as materialized (
         select row_number() over () as place, * from (
           select * from (
-            ${placedSince(LIVE_ORDERS)} union all ${placedSince(ENDED_ORDERS)}
-            union all ${CLOSED_SINCE} union all ${FILLED_SINCE}) as each
+            ${[...[LIVE_ORDERS, ...ENDED_ORDERS].map(placedSince), ...ENDED_ORDERS.map(closedSince), FILLED_SINCE].join(' union all ')}) as each
           order by sequence, kind, trade, id limit $3) as ordered)
     select ${joinedLines('line', 'place')} from (
       select place, ${lineOf(`'change'`, 'sequence', 'kind', 'key', 'id', 'time_ms', FILLS)} as line from changed

@@ -34,8 +34,7 @@ export interface LedgerCheckpoint {
 
 /** Rows in their order. No function of the database is used, and no text that depends on a setting. */
 const RECORDS = {
-  closings: `select concat_ws('/', month, end_ms, sequence, encode(digest, 'hex'), extract(epoch from closed_at))
-    from public.closings order by month`,
+  closings: `select concat_ws('/', id, month, end_ms, sequence, encode(digest, 'hex')) from public.closings order by id`,
   reconciliations: `select ${RECONCILIATION} from public.reconciliations order by id`,
   epochs: `select concat_ws('/', epoch, server, extract(epoch from begun_at)) from public.engine_epochs order by epoch`,
   starts: `select concat_ws('/', epoch, sequence) from public.epoch_starts order by epoch`,

@@ -2,6 +2,7 @@
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
+import { type Answer, type Moment, NO_CURSOR, ofSegments, type SegmentQuery } from './moment.ts';
 import { type Ask, askOnce, prepared } from './queries.ts';
 import type { Statement, TextRow } from './round-trip.ts';
 
@@ -31,8 +32,6 @@ export const settledCursor = (row: CursorRow): SettledCursor => ({
   timeMs: row.event_time_ms === null ? null : Number(row.event_time_ms),
   settledAtMs: row.settled_at?.getTime() ?? null,
 });
-
-const NO_CURSOR = 'the cursor row of the ledger is missing';
 
 const READ_CURSOR = prepared(`select ${CURSOR_COLUMNS} from public.engine_cursor`);
 
@@ -72,7 +71,7 @@ export interface SettledPlace extends Cursor {
 /** A read that goes on from an earlier one. */
 export interface ReadOn {
   readonly place: SettledPlace;
-  /** False if the ledger has the earlier place no more. What was read before is void then, and so is this read. */
+  /** False if the ledger has the earlier place no more. Everything read before is void then, and so is this read. */
   readonly goesOn: boolean;
 }
 
@@ -80,15 +79,25 @@ export interface ReadOn {
 const LAST_LINKS = 'right(links, 64)';
 
 /**
- * Returns SQL like `withCursor`, for reads that go on from an earlier one.
+ * Returns a query like `ofSegments`, for reads that go on from an earlier one. `{0}` is the segment of the last event,
+ * and `{1}` that of the earlier place.
  * @param first number of the first of the two parameters that `placeParameters` makes
  */
-export const withPlace = (lines: string, first: number): string =>
-  `select concat_ws(' ', epoch, sequence,
-      $${first}::bigint = 0 or exists (
-        select from public.chain_links where sequence = $${first} and ${LAST_LINKS} = $${first + 1}::text),
-      (select ${LAST_LINKS} from public.chain_links where chain_links.sequence = engine_cursor.sequence)),
-    (${lines}) from public.engine_cursor`;
+export const withPlace = (lines: string, first: number): SegmentQuery =>
+  ofSegments(lines, [
+    `$${first}::bigint = 0 or exists (
+      select from segments.chain_links_{1} where sequence = $${first} and ${LAST_LINKS} = $${first + 1}::text)`,
+    `(select ${LAST_LINKS} from segments.chain_links_{0} as link where link.sequence = engine_cursor.sequence)`,
+  ]);
+
+/** The segments of `withPlace`. */
+export const segmentsOfPlace = (
+  moment: Moment,
+  from: SettledPlace | null,
+): [newest: number, place: number] => [
+  moment.newest,
+  from === null ? moment.newest : moment.segmentOf(from.sequence),
+];
 
 /** @param from the place of the earlier read; null: this is the first one */
 export const placeParameters = (from: SettledPlace | null): [number, string] => [
@@ -96,10 +105,9 @@ export const placeParameters = (from: SettledPlace | null): [number, string] => 
   from?.links ?? '',
 ];
 
-export function readPlaceText(text: string | null): ReadOn {
-  if (text === null) throw new Error(NO_CURSOR);
-  const [epoch, sequence, goesOn, links = ''] = text.split(' ');
-  return { place: { epoch: Number(epoch), sequence: Number(sequence), links }, goesOn: goesOn === 't' };
+/** @param answer of a query by `withPlace` */
+export function readOn({ cursor, further: [goesOn, links = ''] }: Answer): ReadOn {
+  return { place: { ...cursor, links }, goesOn: goesOn === 't' };
 }
 
 /** Returns SQL of the cursor and of a list of lines as of it: one statement is a snapshot by itself. */

@@ -2,8 +2,10 @@
  * Reads fills of orders. Statements write each fill as a few fields of a line, and replies show most fields unchanged.
  */
 
-import type { Fill, FillRole } from '../domain/order.ts';
-import { joinedInOneLine, lineOf } from './lines.ts';
+import { type Fill, type FillRole, placedIn } from '../domain/order.ts';
+import { joinedInOneLine, joinedLines, lineOf, rowsOf } from './lines.ts';
+import { type Moment, ofSegments } from './moment.ts';
+import { orderById } from './order-rows.ts';
 import { type Direction, walkOf } from './walk.ts';
 
 const NO_BOUND = String(Number.MAX_SAFE_INTEGER);
@@ -41,6 +43,8 @@ export function readFills(fields: readonly string[], from: number): Fill[] {
 
 /** A walk along an index of trades from one of its ends, in SQL. */
 interface TradeWalk {
+  /** The table, every segment unless given. */
+  readonly from?: string;
   /** Columns of the index before `trade_id`, and their values. */
   readonly columns: readonly string[];
   readonly values: readonly string[];
@@ -57,12 +61,21 @@ interface TradeWalk {
 /** Returns SQL that selects from the newest trades, or from the oldest. */
 export const walkTrades = (
   selected: string,
-  { columns, values, before = NO_BOUND, after = '0', direction = 'desc', where = 'true', limit }: TradeWalk,
+  {
+    from = 'public.trades',
+    columns,
+    values,
+    before = NO_BOUND,
+    after = '0',
+    direction = 'desc',
+    where = 'true',
+    limit,
+  }: TradeWalk,
 ): string =>
-  `(select ${selected} from public.trades where ${where}
+  `(select ${selected} from ${from} where ${where}
     ${walkOf(direction, columns, 'trade_id', values, { after, before })} limit ${limit})`;
 
-/** SQL of an order's id and of the event that placed it. */
+/** SQL of an order's id, and of the event that placed it. */
 interface OrderInSql {
   readonly id: string;
   readonly sequence: string;
@@ -78,22 +91,95 @@ export const fillsIndex = (
     : { columns: ['maker_order_id'], values: [id] };
 
 /**
- * Returns SQL of an order's newest fills in the order of execution, all in one line; null for an order without fills.
- * An order is a taker in the event that places it and a maker afterwards, so its taker fills are read only where its
- * maker fills are too few.
- * @param order its id, and the event that placed it
+ * Returns SQL of an order's newest fills of the segment `{0}` in the order of execution, all in one line; null for an
+ * order without fills there. An order is a taker in the event that places it and a maker afterwards, so its taker fills
+ * are read only where its maker fills are too few.
  * @param upTo sequence of the last event whose fills count
  */
 export function newestFills(order: OrderInSql, limit: string, upTo?: string): string {
   const walk = (role: FillRole, max: string): string =>
     walkTrades(`trade_id, ${lineOf(...fillFields(role))} as line`, {
       ...fillsIndex(role, order),
+      from: 'segments.trades_{0}',
       limit: max,
-      ...(upTo !== undefined && { where: `sequence <= ${upTo}` }),
+      where: upTo === undefined ? 'true' : `sequence <= ${upTo}`,
     });
   return `(
     with made as materialized ${walk('maker', limit)}
     select ${joinedInOneLine('line', 'trade_id')} from (
       select trade_id, line from made
       union all ${walk('taker', `${limit} - (select count(*) from made)`)}) as newest)`;
+}
+
+/** Newest fills of orders that were placed in the segment, and the event that changed each of them last. */
+const FILLS = ofSegments(`select ${joinedLines(lineOf('id', 'updated_sequence', 'fills'), 'id')} from (
+  select found.id, updated_sequence, ${newestFills({ id: 'found.id', sequence: 'found.sequence' }, 'share', '$3')} as fills
+  from unnest($1::text[], $2::bigint[]) as asked (asked_id, share)
+  cross join lateral (select id, sequence, updated_sequence from ${orderById('asked_id')}) as found
+  ) as found`);
+
+/** Newest fills of orders in a later segment, where they can only be makers. */
+const LATER_FILLS = ofSegments(`select ${joinedLines(lineOf('id', 'fills'), 'id')} from (
+  select id, ${newestFills({ id: 'id', sequence: '0' }, 'share', '$3')} as fills
+  from unnest($1::text[], $2::bigint[]) as asked (id, share)) as found where fills is not null`);
+
+interface FillsOfOrder {
+  readonly id: string;
+  readonly share: number;
+  /** Those of the segment in which the order was placed. */
+  readonly own: Fill[];
+  /** The segments in which it was placed and changed last. */
+  readonly placed: number;
+  readonly changed: number;
+  later: Fill[];
+}
+
+/**
+ * Returns the newest fills of each order in the order of execution, by order id.
+ * @param counts number of fills to read, by order id
+ * @param upTo sequence of the last event whose fills count
+ */
+export async function fillsOf(
+  moment: Moment,
+  counts: ReadonlyMap<string, number>,
+  upTo: number,
+): Promise<Map<string, Fill[]>> {
+  const ids = new Map<number, string[]>();
+  for (const id of counts.keys()) {
+    const segment = moment.segmentOf(placedIn(id));
+    const own = ids.get(segment);
+    if (own === undefined) ids.set(segment, [id]);
+    else own.push(id);
+  }
+  const orders: FillsOfOrder[] = [];
+  for (const [placed, own] of ids) {
+    const { lines } = await moment.ask(FILLS, [placed], [own, own.map((id) => counts.get(id)), upTo]);
+    for (const [id, updated, ...fills] of rowsOf(lines))
+      orders.push({
+        id: id!,
+        share: counts.get(id!)!,
+        own: readFills(fills, 0),
+        placed,
+        changed: moment.segmentOf(Math.min(Number(updated), upTo)),
+        later: [],
+      });
+  }
+  const newest = Math.max(...orders.map(({ changed }) => changed));
+  const oldest = Math.min(...orders.map(({ placed }) => placed));
+  for (let segment = newest; segment > oldest; segment -= 1) {
+    const asked = orders.filter(
+      ({ placed, changed, share, later }) => placed < segment && segment <= changed && later.length < share,
+    );
+    if (asked.length === 0) continue;
+    const shares = asked.map(({ share, later }) => share - later.length);
+    const { lines } = await moment.ask(LATER_FILLS, [segment], [asked.map(({ id }) => id), shares, upTo]);
+    const found = new Map(rowsOf(lines).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
+    for (const order of asked) order.later = [...(found.get(order.id) ?? []), ...order.later];
+  }
+  return new Map(
+    orders.map(({ id, share, own, later }) => [
+      id,
+      later.length < share ? [...own, ...later].slice(-share) : later,
+    ]),
+  );
 }

@@ -7,7 +7,13 @@ import { DatabaseRefused } from './database-refused.ts';
 import type { Ask } from './queries.ts';
 
 /** Users that do not own the tables. All of them may read. */
-type LedgerUser = 'redbook_settlement' | 'redbook_api' | 'redbook_operator_api' | 'redbook_backup';
+export const LEDGER_USERS = [
+  'redbook_settlement',
+  'redbook_api',
+  'redbook_operator_api',
+  'redbook_backup',
+] as const;
+type LedgerUser = (typeof LEDGER_USERS)[number];
 
 interface Writes {
   readonly settlement: string;
@@ -31,7 +37,6 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   chain_links: { settlement: 'insert', api: '' },
   closing_balances: { settlement: 'insert', api: '', operators: 'insert' },
   closings: { settlement: 'insert', api: '', operators: 'insert' },
-  daily_balances: { settlement: 'insert delete', api: '', operators: 'delete' },
   ended_orders: { settlement: 'insert', api: '' },
   // Whichever process opens an engine notes its epoch.
   engine_copies: { settlement: 'insert update', api: 'update' },
@@ -40,6 +45,8 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   engine_lists: { settlement: 'insert delete', api: 'insert' },
   epoch_starts: { settlement: 'insert', api: '' },
   holds: { settlement: 'insert update delete', api: '' },
+  kept_balances: { settlement: 'insert', api: '' },
+  late_orders: { settlement: 'insert', api: '' },
   ledger_entries: { settlement: '', api: '' },
   live_orders: { settlement: 'insert update delete', api: '' },
   market_versions: { settlement: 'insert', api: '' },
@@ -52,6 +59,7 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   reconciliations: { settlement: 'insert', api: '' },
   announced_deposits: { settlement: 'insert delete', api: '' },
   pending_withdrawals: { settlement: 'insert delete', api: '' },
+  segments: { settlement: '', api: '' },
   setting_changes: { settlement: 'insert', api: '' },
   taken_withdrawals: { settlement: 'insert update delete', api: '' },
   trades: { settlement: 'insert', api: '' },
@@ -78,7 +86,8 @@ interface Granted {
 
 const rightsOf = (writes: string): string[] => ['select', ...writes.split(' ').filter(Boolean)];
 
-const GRANTED: readonly Granted[] = Object.entries(WRITES).flatMap(
+/** The rights of each user on each table. */
+export const GRANTED: readonly Granted[] = Object.entries(WRITES).flatMap(
   ([relation, { settlement, api, operators = api, backup = '' }]) => [
     { user: 'redbook_settlement', relation, rights: rightsOf(settlement) },
     { user: 'redbook_api', relation, rights: rightsOf(api) },
@@ -87,16 +96,35 @@ const GRANTED: readonly Granted[] = Object.entries(WRITES).flatMap(
   ],
 );
 
-/** Each right of a user that differs from $1, as the statement that mends it. Needs the owner of the table. */
+/** Makes what is missing ahead of settlement, with the rights of the owner. */
+const ADD_SEGMENTS = 'public.add_segments(bigint)';
+export const SETTLEMENT = 'redbook_settlement';
+
+/**
+ * Each right of a user that differs from $1, as the statement that mends it. Needs the owner of the table. Rows are
+ * written to segments through their parents, so users may only read a segment itself.
+ */
 const MEND = `
-  select format('%s %s on %I %s %I', case when is_granted then 'grant' else 'revoke' end, one, relname,
+  select format('%s %s on %s %s %I', case when is_granted then 'grant' else 'revoke' end, one, pg_class.oid::regclass,
     case when is_granted then 'to' else 'from' end, rolname) as statement
   from jsonb_to_recordset($1::jsonb) as granted ("user" text, relation text, rights text[])
   join pg_roles on rolname = "user"
-  join pg_class on pg_class.oid = to_regclass(format('public.%I', relation)) and pg_has_role(relowner, 'usage')
+  cross join lateral (select to_regclass(format('public.%I', relation))) as named (parent)
+  join pg_class on (pg_class.oid = parent or pg_class.oid in (select inhrelid from pg_inherits where inhparent = parent))
+    and pg_has_role(relowner, 'usage')
   cross join unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as one
-  cross join lateral (select one = any (rights) as is_granted) as wanted
+  cross join lateral (select one = any (rights) and (one = 'select' or not relispartition) as is_granted) as wanted
   where has_table_privilege(pg_roles.oid, pg_class.oid, one) <> is_granted
+  union all
+  select format('grant usage on schema segments to %I', rolname)
+  from pg_namespace join pg_roles on rolname in (select "user" from jsonb_to_recordset($1::jsonb) as granted ("user" text))
+  where nspname = 'segments' and pg_has_role(nspowner, 'usage')
+    and not has_schema_privilege(pg_roles.oid, pg_namespace.oid, 'usage')
+  union all
+  select format('grant execute on function ${ADD_SEGMENTS} to %I', rolname)
+  from pg_proc join pg_roles on rolname = '${SETTLEMENT}'
+  where pg_proc.oid = to_regprocedure('${ADD_SEGMENTS}') and pg_has_role(proowner, 'usage')
+    and not has_function_privilege(pg_roles.oid, pg_proc.oid, 'execute')
   union all
   -- The tables of knex have sequences, which a dump reads.
   select format('grant select on sequence %s to %I', pg_class.oid::regclass, rolname)
@@ -110,18 +138,28 @@ export async function grantRights(ask: Ask): Promise<void> {
     await ask(statement);
 }
 
+/** Rights of $1 that the connection lacks, and the function that a user of the name $2 calls. */
 const MISSING = `
-  select current_user as "user", array_agg(format('%s %s', one, relation)) as missing
-  from jsonb_to_recordset($1::jsonb) as granted (relation text, rights text[]) cross join unnest(rights) as one
-  where not has_table_privilege(to_regclass(format('public.%I', relation)), one)`;
+  select current_user as "user", array_agg(missing) as missing
+  from (
+    select format('%s %s', one, relation) as missing
+    from jsonb_to_recordset($1::jsonb) as granted (relation text, rights text[]) cross join unnest(rights) as one
+    where not has_table_privilege(to_regclass(format('public.%I', relation)), one)
+    union all
+    select 'execute add_segments'
+    where $2 = '${SETTLEMENT}' and not has_function_privilege(to_regprocedure('${ADD_SEGMENTS}'), 'execute')
+  ) as lacking`;
 
 const MAX_NAMED = 3;
 
 /** @throws DatabaseRefused unless the connection may do what the role does on the tables that are there */
 export async function checkRights(ask: Ask, role: string): Promise<void> {
-  const user = USERS[role] ?? 'redbook_settlement';
+  const user = USERS[role] ?? SETTLEMENT;
   const needed = GRANTED.filter((one) => one.user === user);
-  const [found] = await ask<{ user: string; missing: string[] | null }>(MISSING, [JSON.stringify(needed)]);
+  const [found] = await ask<{ user: string; missing: string[] | null }>(MISSING, [
+    JSON.stringify(needed),
+    user,
+  ]);
   const missing = found?.missing ?? [];
   if (missing.length === 0) return;
   const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : '';

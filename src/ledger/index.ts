@@ -11,6 +11,7 @@ import { type BalanceQueries, balanceQueries } from './balances.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
 import { type ChangeQueries, changeQueries } from './changes.ts';
 import { type Checks, checks } from './checks/index.ts';
+import { type ClosingQueries, closingQueries } from './closings.ts';
 import { type CopyRegister, copyRegister } from './copies.ts';
 import { type DepositQueries, depositQueries } from './deposits.ts';
 import { checkDurability } from './durability.ts';
@@ -18,6 +19,7 @@ import { type EpochRegister, epochRegister } from './epochs.ts';
 import { checkRights } from './grants.ts';
 import { type Journal, journal } from './journal.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
+import { Moments } from './moment.ts';
 import { type CapRegister, capRegister, type KeyRegister, keyRegister } from './operator-keys.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
 import { type LedgerOptions, openPools } from './pools.ts';
@@ -42,14 +44,17 @@ export {
   type AuditSummary,
   isLost,
 } from './audit.ts';
-export type { AccountFigures, BalancesFilter, Closing } from './balances.ts';
+export type { AccountFigures, BalancesFilter } from './balances.ts';
 export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { Check } from './checks/query.ts';
+export { CLOSE_ACT, REOPEN_ACT } from './closing-acts.ts';
+export type { Closing } from './closings.ts';
 export { type CopiesRow, type CopyRegister, isAheadOf, type ReadCopiesRow } from './copies.ts';
 export type { SettledCursor, SettledPlace } from './cursor.ts';
 export { DatabaseRefused, NO_RIGHT } from './database-refused.ts';
+export type { AnnouncedCounts } from './deposits.ts';
 export { LedgerDiverged } from './diverged.ts';
 export {
   CHANGE_NAMES,
@@ -66,13 +71,14 @@ export type { MigrateOptions } from './migrate.ts';
 export type { CappedAmount } from './operator-keys.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export type { PreparedBatch } from './prepared-batch.ts';
+export { isDamage } from './queries.ts';
 export type { PostgresFigures } from './server-figures.ts';
 export type { SettledTo } from './settlement.ts';
 export type { Stated, StatementPage, StatementPosition, StatementSpan } from './statement.ts';
 export { storable } from './text.ts';
 export type { TimeSpan } from './time-span.ts';
 export { type Dimension, TURNOVER_DIMENSIONS, type TurnoverSpan } from './turnover.ts';
-export type { MovementSide, WaitingMovement } from './waiting-movements.ts';
+export type { WaitingMovement } from './waiting-movements.ts';
 export type { Direction } from './walk.ts';
 
 /**
@@ -94,6 +100,7 @@ export interface Ledger {
   readonly acts: ActQueries;
   readonly journal: Journal;
   readonly balances: BalanceQueries;
+  readonly closings: ClosingQueries;
   readonly statements: StatementQueries;
   readonly turnover: TurnoverQueries;
   readonly deposits: DepositQueries;
@@ -125,6 +132,7 @@ export interface Ledger {
 /** Opens the ledger. It connects on first use; Postgres may be unavailable then and at any later time. */
 export function openLedger(options: LedgerOptions): Ledger {
   const pools = openPools(options);
+  const moments = new Moments();
   return {
     settlement: settlement(pools),
     epochs: epochRegister(pools),
@@ -132,13 +140,14 @@ export function openLedger(options: LedgerOptions): Ledger {
     keys: keyRegister(pools),
     caps: capRegister(pools),
     waiting: waitingRegister(pools),
-    orders: orderQueries(pools),
+    orders: orderQueries(pools, moments),
     changes: changeQueries(pools),
-    trades: tradeQueries(pools),
-    candles: candleQueries(pools),
+    trades: tradeQueries(pools, moments),
+    candles: candleQueries(pools, moments),
     acts: actQueries(pools),
     journal: journal(pools),
     balances: balanceQueries(pools),
+    closings: closingQueries(pools),
     statements: statementQueries(pools),
     turnover: turnoverQueries(pools),
     deposits: depositQueries(pools),

@@ -1,6 +1,6 @@
 /** Reads the books of account: ledger entries of a span of time, and deposits and withdrawals by their reference. */
 
-import type { AccountMoved, MovementKind } from '../domain/event.ts';
+import type { AccountMoved, MovementKind, MovementSide } from '../domain/event.ts';
 import type { Side } from '../domain/order.ts';
 import { readTake } from '../domain/withdrawal-states.ts';
 import { CHANGE_NAMES, type EntryKind, MOVEMENT_NAMES, type MovementName, PAID_BY } from './entries.ts';
@@ -62,7 +62,7 @@ interface EntryRow extends Partial<PricedTradeRow> {
   side: Side | null;
 }
 
-/** Most entries of a page, and most trades, movements and adopted balances that it is made of. */
+/** Maximum entries of a page, and maximum of trades, movements and adopted balances below it. */
 const PAGE_ROWS = 5_000;
 const PAGE_TRANSFERS = 1_000;
 const NO_LINE = -1;
@@ -126,10 +126,12 @@ export interface MovementsFilter {
   readonly toMs: number;
   readonly wallet?: string | undefined;
   readonly asset?: string | undefined;
+  /** Only deposits, or only withdrawals, with their steps. */
+  readonly side?: MovementSide | undefined;
   readonly direction?: Direction | undefined;
   /** Event after which the list begins. */
   readonly after?: number | undefined;
-  /** Most movements; all of them unless given. */
+  /** Maximum movements; all of them unless given. */
   readonly limit?: number | undefined;
 }
 
@@ -149,12 +151,18 @@ interface ReportedMovement extends BookedMovement {
   readonly reason: string | null;
 }
 
+const KINDS: Readonly<Record<MovementSide, readonly MovementKind[]>> = {
+  deposit: ['credited', 'announced', 'dropped'],
+  withdrawal: ['debited', 'requested', 'confirmed', 'returned'],
+};
+
 const movementsIn = (direction: Direction): string => `
   select movements.sequence, kind, movements.wallet, movements.asset, amount_atoms, reference, movements.time_ms,
     reverses, ${PAID_BY} as txid, owed_atoms, operator as by, reason
   from public.movements left join public.operator_acts using (sequence)
   where movements.sequence >= $1 and movements.sequence < $2 and ${follows(direction, 'movements.sequence', '$5')}
     and ($3::text is null or movements.wallet = $3) and ($4::text is null or movements.asset = $4)
+    and ($7::text[] is null or kind = any($7))
   ${inDirection(direction, 'movements.sequence')} limit $6`;
 
 /** A take has the wallet, asset and amount of its request. */
@@ -294,9 +302,10 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
         await firstSequenceAt(ask, fromMs),
         await firstSequenceAt(ask, toMs),
       ]);
-      const { wallet = null, asset = null, direction = 'asc', limit = null } = filter;
+      const { wallet = null, asset = null, side, direction = 'asc', limit = null } = filter;
       const { after = beginningOf(direction) } = filter;
-      const parameters = [...bounds, wallet, asset, after, limit];
+      const kinds = side === undefined ? null : KINDS[side];
+      const parameters = [...bounds, wallet, asset, after, limit, kinds];
       const rows = streamRows<ReportedRow>(auditing, movementsIn(direction), parameters);
       for await (const row of rows) yield { ...bookedMovementOf(row), by: row.by, reason: row.reason };
     },

@@ -1,28 +1,38 @@
 /** SQL of the balances at a time: those that were kept nearest before it, and what was booked since. */
 
-/**
- * The kept balances from which those at `$1` follow, as the rows `point` and `kept`. Before the first there is the
- * beginning, when nobody had anything.
- */
-export const NEAREST_KEPT = nearestKept(
-  '(select end_ms, sequence, null from public.daily_balances where end_ms <= $1 order by end_ms desc limit 1) union all',
-);
+import { CLOSINGS_IN_FORCE } from './closing-acts.ts';
+import type { Ask } from './queries.ts';
 
-/** @param days SQL of further points; a closing follows from the closing before it and from entries alone */
-function nearestKept(days: string): string {
+/**
+ * Returns the kept balances from which those before an event follow, as the rows `point` and `kept`. Before the first
+ * there is the beginning, when nobody had anything. No clock takes part: where nothing was booked between an event and a
+ * time, the balances of both are the same.
+ * @param end parameter of the event
+ */
+export const keptBefore = (end: string): string =>
+  nearestKept(
+    `sequence < ${end}`,
+    `(select sequence, null from public.kept_balances where sequence < ${end} order by sequence desc limit 1) union all`,
+  );
+
+/**
+ * @param closed SQL of the closings from which to choose the last
+ * @param others SQL of further points; a closing follows from the closing before it and from entries alone
+ */
+function nearestKept(closed: string, others: string): string {
   return `
   point as materialized (
-    select end_ms, sequence, month from (
-      (select end_ms, sequence, month from public.closings where end_ms <= $1 order by end_ms desc limit 1)
+    select sequence, closing from (
+      (select sequence, id as closing from ${CLOSINGS_IN_FORCE} where ${closed} order by end_ms desc limit 1)
       union all
-      ${days}
-      select 0, 0, null
-    ) as points order by end_ms desc, month nulls last limit 1),
+      ${others}
+      select 0, null
+    ) as points order by sequence desc, closing nulls last limit 1),
   kept as (
-    select account, asset, total_atoms from public.closing_balances where month = (select month from point)
+    select account, asset, total_atoms from public.closing_balances where closing = (select closing from point)
     union all
-    select account, asset, total_atoms from public.daily_balances
-    where end_ms = (select end_ms from point) and (select month from point) is null)`;
+    select account, asset, total_atoms from public.kept_balances
+    where sequence = (select sequence from point) and (select closing from point) is null)`;
 }
 
 /** The events with ledger entries, once for each row that these follow from, as a relation that indexes put in order. */
@@ -30,6 +40,15 @@ export const BOOKED_EVENTS = `(
   select sequence, time_ms from public.trades
   union all select sequence, time_ms from public.movements
   union all select sequence, time_ms from public.adopted_balances) as booked_events`;
+
+/** Returns the last booked event before a sequence; 0: none. */
+export async function lastBookedBefore(ask: Ask, end: bigint): Promise<bigint> {
+  const [last] = await ask<{ sequence: bigint }>(
+    `select sequence from ${BOOKED_EVENTS} where sequence < $1 order by sequence desc limit 1`,
+    [end],
+  );
+  return last?.sequence ?? 0n;
+}
 
 /** SQL of every asset that was ever booked. */
 export const BOOKED_ASSETS = `
@@ -86,7 +105,7 @@ const balancesFrom = (kept: string): string => `
   group by account, asset having sum(total) <> 0 or sum(reserved) <> 0
   order by account, asset`;
 
-export const BALANCES_AT = balancesFrom(NEAREST_KEPT);
+export const BALANCES_AT = balancesFrom(keptBefore('$2'));
 
-/** The same from the last closing: no kept day takes part in the next one. */
-export const BALANCES_SINCE_CLOSING = balancesFrom(nearestKept(''));
+/** The same from the closing before: neither balances after an event nor a closing of the same month take part. */
+export const BALANCES_SINCE_CLOSING = balancesFrom(nearestKept('end_ms < $1', ''));

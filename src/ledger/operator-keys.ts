@@ -1,10 +1,10 @@
 /** Keys of the routes for operators, and the amounts that they reserve under their caps. */
 
-import { Refusal } from '../domain/errors.ts';
 import type { OperatorKey, OperatorRight } from '../domain/operator-rights.ts';
 import type { Pools } from './pools.ts';
 import { type Ask, askOnce, inTransaction, prepared } from './queries.ts';
 import { storable } from './text.ts';
+import { inLine } from './turns.ts';
 
 interface KeyRow {
   name: string;
@@ -32,7 +32,7 @@ export interface CappedAmount {
   readonly reference: string;
   readonly asset: string;
   readonly atoms: bigint;
-  /** Most atoms of the asset that the key may move in a day. */
+  /** Maximum atoms of the asset that the key may move in a day. */
   readonly capAtoms: bigint;
 }
 
@@ -153,31 +153,12 @@ const lockDays = (ask: Ask, key: string, rows: readonly HeldRow[]) =>
     [...new Set(rows.map(({ asset }) => asset))],
   ]);
 
-/** Longest wait for the transactions of other requests, in milliseconds. Each takes some milliseconds. */
-const LINE_MS = 5_000;
-
-/**
- * Runs work one after the other. Transactions of a key lock the same row, so those that waited for it would hold every
- * connection.
- */
-function inLine(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const cameMs = performance.now();
-    const done = last.then(() => {
-      if (performance.now() - cameMs < LINE_MS) return work();
-      throw new Refusal('SERVICE_UNAVAILABLE', 'too many movements wait for the caps of keys');
-    });
-    last = done.catch(() => undefined);
-    return done;
-  };
-}
-
 export type CapRegister = ReturnType<typeof capRegister>;
 
 /** Amounts that keys with caps move. Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
 export function capRegister({ public: pool }: Pick<Pools, 'public'>) {
-  const line = inLine();
+  // Transactions of a key lock the same row.
+  const line = inLine('too many movements wait for the caps of keys');
   const transact = <T>(work: (ask: Ask) => Promise<T>): Promise<T> =>
     line(() => inTransaction(pool, 'begin', work));
   return {

@@ -17,6 +17,7 @@ import { NULL_FIELD, textField } from './copy.ts';
 import { lineOf, quoted } from './lines.ts';
 import { unitFields } from './market-units.ts';
 import { numberArray, type Statement, type TextRow, textArray } from './round-trip.ts';
+import { outlivesSegment } from './segments.ts';
 import { storable } from './text.ts';
 
 export interface NewOrderRow {
@@ -123,7 +124,19 @@ const columnsOf = (names: readonly FieldName[]): string => names.map(columnOf).j
  * SQL of the tables of orders with a condition that holds for all rows of each, and that the indexes of lists have.
  */
 export const LIVE_ORDERS = 'public.live_orders where closed_sequence is null';
-export const ENDED_ORDERS = 'public.ended_orders where closed_sequence is not null';
+export const ENDED_ORDERS = ['ended_orders', 'late_orders'].map(
+  (table) => `public.${table} where closed_sequence is not null`,
+);
+/** The orders that ended of those that were placed in the segment `{0}`, among all late ones. */
+export const ENDED_IN_SEGMENT = ['segments.ended_orders_{0}', 'public.late_orders'].map(
+  (table) => `${table} where closed_sequence is not null`,
+);
+
+/** SQL of one order by its id: `{0}` is the segment of the event that placed it. */
+export const orderById = (id: string): string =>
+  `(${['public.live_orders', 'segments.ended_orders_{0}', 'public.late_orders']
+    .map((orders) => `(select * from ${orders} where id = ${id} offset 0)`)
+    .join(' union all ')}) as found`;
 
 /** Fields of a live order that change. */
 const CHANGING_WHILE_LIVE = CHANGING.filter((name) => name !== 'closedSequence' && name !== 'reason');
@@ -140,6 +153,7 @@ const CHANGE_ORDERS = `
   where live_orders.id = change.id`;
 
 const FIXED_COLUMNS = columnsOf(FIXED);
+const ALL_COLUMNS = `${FIXED_COLUMNS}, ${columnsOf(CHANGING)}`;
 
 const END_ORDERS = `
   with ended as (
@@ -147,8 +161,10 @@ const END_ORDERS = `
     where live_orders.id = change.id
     returning ${FIXED_COLUMNS.split(', ')
       .map((column) => `live_orders.${column}`)
-      .join(', ')}, ${CHANGING.map((name) => `change.${columnOf(name)}`).join(', ')})
-  insert into public.ended_orders (${FIXED_COLUMNS}, ${columnsOf(CHANGING)}) select * from ended`;
+      .join(', ')}, ${CHANGING.map((name) => `change.${columnOf(name)}`).join(', ')},
+      ${outlivesSegment('live_orders.sequence', 'change.closed_sequence')} as is_late),
+  late as (insert into public.late_orders (${ALL_COLUMNS}) select ${ALL_COLUMNS} from ended where is_late)
+  insert into public.ended_orders (${ALL_COLUMNS}) select ${ALL_COLUMNS} from ended where not is_late`;
 
 function arrayOf(name: (typeof CHANGING)[number], changes: readonly Progress[]): string {
   const values = changes.map((progress) => (name === 'reason' ? reasonOf(progress) : progress[name]));

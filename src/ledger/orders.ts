@@ -1,19 +1,19 @@
 /** Reads settled orders, with as many of their fills as requested. */
 
 import type { Cursor } from '../domain/event.ts';
-import { type Fill, type FillLimits, type ListedOrder, placedIn } from '../domain/order.ts';
+import { type Fill, type FillLimits, isLive, type ListedOrder, placedIn } from '../domain/order.ts';
 import { LISTED } from '../order/fields.ts';
 import { maker } from '../order/maker.ts';
 import { refusedWhileAway } from './away.ts';
-import { readCursorText, withCursor } from './cursor.ts';
-import { newestFills, readFills } from './fills.ts';
-import { firstOrderAt } from './first-after.ts';
+import { fillsOf, newestFills, readFills } from './fills.ts';
+import { firstOrderIn } from './first-after.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
-import { ENDED_ORDERS, LISTED_LINE, LISTED_MEMBERS, LIVE_ORDERS } from './order-rows.ts';
+import { type Moment, type Moments, ofSegments, rangeOf, type SegmentQuery } from './moment.ts';
+import { ENDED_IN_SEGMENT, LISTED_LINE, LISTED_MEMBERS, LIVE_ORDERS, orderById } from './order-rows.ts';
 import type { Pools } from './pools.ts';
-import { type Ask, askForTexts, askOnce, type PreparedQuery, prepared } from './queries.ts';
+import { askOnce } from './queries.ts';
 import { storable } from './text.ts';
-import { askWithin, type TimeSpan } from './time-span.ts';
+import { boundsWithin, isBounded, type TimeSpan } from './time-span.ts';
 import { type Direction, walkOf } from './walk.ts';
 
 /** `fills`: the newest ones, as many as requested, in the order of execution. */
@@ -46,14 +46,24 @@ interface OrdersPage {
 
 const readOrder = maker<[fields: readonly string[]], SettledOrder>('settledOrder', {
   ...LISTED_MEMBERS,
-  fills: (fields) => readFills(fields, LISTED.length),
+  fills: (fields) => readFills(fields, LISTED.length + 1),
 });
 
-const COLUMNS = `id, wallet, sequence, fill_count, ${LISTED_LINE} as head`;
+/** An order with its fills of the segment in which it was placed, and the event of its last change. */
+interface ReadOrder {
+  readonly order: SettledOrder;
+  readonly changed: number;
+}
+
+const readOrders = (lines: string | null): ReadOrder[] =>
+  rowsOf(lines).map((fields) => ({ order: readOrder(fields), changed: Number(fields[LISTED.length]) }));
+
+const COLUMNS = `id, wallet, sequence, updated_sequence, fill_count, ${lineOf(LISTED_LINE, 'updated_sequence')} as head`;
 
 /**
- * Returns SQL of pages of a wallet's orders by status, from the indexes on (wallet, sequence), or on (market, wallet,
- * sequence) for the orders of one market.
+ * Returns SQL of the orders of a wallet that were placed in the segment `{0}`, by status, from the indexes on (wallet,
+ * sequence), or on (market, wallet, sequence) for the orders of one market. $6 and $7 bound the touched orders, which
+ * may be of any segment.
  * @param market parameter of the market
  */
 function pagesOf(direction: Direction, market?: string): Record<'all' | 'live' | 'closed', string> {
@@ -67,19 +77,22 @@ function pagesOf(direction: Direction, market?: string): Record<'all' | 'live' |
   const first = (from: string): string =>
     `(select ${COLUMNS} from ${from}
       ${walkOf(direction, columns, 'sequence', values, { before: '$2', after: '$5' })} limit $3)`;
+  const firstOf = (tables: readonly string[]): string =>
+    `(select * from (${tables.map(first).join(' union all ')}) as each
+      order by wallet ${direction}, sequence ${direction} limit $3)`;
   // `offset 0` keeps Postgres from using an index other than that of the ids for the conditions after it.
   const touched = `(select ${COLUMNS} from unnest($4::text[]) as touched (touched_id)
     cross join lateral (select * from public.live_orders where id = touched_id offset 0) as found
     where wallet = $1 ${market === undefined ? '' : `and market = ${market}`}
-      and sequence < $2 and sequence > $5)`;
+      and sequence < $6 and sequence > $7)`;
   return {
-    // The first live and the first ended orders. Each statement has the same parameters, so this page must mention $4,
-    // too.
-    all: `(select * from (
-      ${first(`${LIVE_ORDERS} and $4::text[] is not null`)} union all ${first(ENDED_ORDERS)}
-      ) as either order by wallet ${direction}, sequence ${direction} limit $3)`,
+    // Each statement has the same parameters, so this page must mention those of touched orders, too.
+    all: firstOf([
+      `${LIVE_ORDERS} and $4::text[] is not null and $6::bigint + $7::bigint is not null`,
+      ...ENDED_IN_SEGMENT,
+    ]),
     live: `${first(`${LIVE_ORDERS} and id <> all($4)`)} union all ${touched}`,
-    closed: `${first(ENDED_ORDERS)} union all ${touched}`,
+    closed: `${firstOf(ENDED_IN_SEGMENT)} union all ${touched}`,
   };
 }
 
@@ -88,15 +101,18 @@ type WriteList = (page: string, direction: Direction) => string;
 const headsOf: WriteList = (page, direction) =>
   `select ${joinedLines('head', `sequence ${direction}`)} from (${page}) as page`;
 
+const OWN_FILLS = newestFills({ id: 'id', sequence: 'shared.sequence' }, 'share');
+
 /**
- * Returns SQL of orders with fills. $6 limits the fills of an order, $7 those of all orders, $8 the orders that carry
- * fills. The first order whose fills have no room, and all after it, carry none: the reply ends there.
+ * Returns SQL of orders with their fills of the segment. $8 limits the fills of an order, $9 those of all orders, without
+ * those of segments that were read before, and $10 the orders that carry fills. The first order whose fills have no room,
+ * and all after it, carry none: the reply ends there.
  */
 const wholeOrdersOf: WriteList = (page, direction) => `
-  select ${joinedLines(lineOf('head', newestFills({ id: 'id', sequence: 'shared.sequence' }, 'share')), `sequence ${direction}`)} from (
+  select ${joinedLines(lineOf('head', OWN_FILLS), `sequence ${direction}`)} from (
     select id, sequence, head,
-      case when row_number() over listed > $8 or sum(most) over listed > $7 then 0 else most end as share
-    from (select *, least(fill_count, $6, $7)::integer as most from (${page}) as page) as limited
+      case when row_number() over listed > $10 or sum(wanted) over listed > $9 then 0 else wanted end as share
+    from (select *, least(fill_count, $8)::integer as wanted from (${page}) as page) as limited
     window listed as (order by sequence ${direction} rows unbounded preceding)
   ) as shared`;
 
@@ -113,75 +129,183 @@ function prepareEach<Name extends string>(
   write: WriteList,
   direction: Direction,
   pages: Record<Name, string>,
-): Record<Name, PreparedQuery> {
+): Record<Name, SegmentQuery> {
   const written = Object.entries<string>(pages).map(([name, page]) => [
     name,
-    prepared(withCursor(write(page, direction))),
+    ofSegments(write(page, direction)),
   ]);
   return Object.fromEntries(written);
 }
 
-const LISTS = { heads: statementsOf(headsOf, '$6'), whole: statementsOf(wholeOrdersOf, '$9') };
+const LISTS = { heads: statementsOf(headsOf, '$8'), whole: statementsOf(wholeOrdersOf, '$11') };
 
-const BY_ID = prepared(
-  withCursor(`select ${lineOf(LISTED_LINE, newestFills({ id: 'id', sequence: 'found.sequence' }, '$3'))}
-    from (select * from public.orders where id = $1 offset 0) as found where wallet = $2`),
+const BY_ID = ofSegments(
+  `select ${lineOf(LISTED_LINE, 'updated_sequence', newestFills({ id: 'id', sequence: 'found.sequence' }, '$3'))}
+    from (select * from ${orderById('$1')}) as found where wallet = $2`,
 );
 
-const BY_CLIENT_ID = prepared(
-  'select id from public.orders where wallet = $1 and client_order_id = $2 and client_order_id is not null',
+/** The id of an order by its client order id, unless it ended in another segment. */
+const BY_CLIENT_ID = ofSegments(
+  `${['public.live_orders', 'public.late_orders', 'segments.ended_orders_{0}']
+    .map(
+      (orders) =>
+        `select id from ${orders} where wallet = $1 and client_order_id = $2 and client_order_id is not null`,
+    )
+    .join(' union all ')} limit 1`,
 );
 
-const FILLS = prepared(`
-  select ${joinedLines(lineOf('id', 'fills'), 'id')} from (
-    select id, ${newestFills({ id: 'id', sequence: 'asked.sequence' }, 'share', '$3')} as fills
-    from unnest($1::text[], $2::bigint[], $4::bigint[]) as asked (id, share, sequence)
-  ) as found`);
+/** Orders between two events, both exclusive. */
+interface PlacedBetween {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Reads a page, segment after segment. */
+async function readPage(
+  moment: Moment,
+  wallet: string,
+  { status, market, direction = 'desc', limit, touchedIds = [], fills }: OrdersPage,
+  bounds: PlacedBetween,
+): Promise<{ cursor: Cursor; orders: ReadOrder[] }> {
+  const statements = (fills === undefined ? LISTS.heads : LISTS.whole)[direction];
+  const query = statements[market === undefined ? 'ofAll' : 'ofMarket'][status ?? 'all'];
+  const touched = new Set(touchedIds);
+  // A page of live or of closed orders carries touched orders that are live, beyond its limit.
+  const isListed = ({ order }: ReadOrder): boolean =>
+    status === undefined || !(touched.has(order.id) && isLive(order.status));
+  const orders: ReadOrder[] = [];
+  const lowest = moment.segmentOf(bounds.after + 1);
+  const highest = moment.segmentOf(bounds.before - 1);
+  const { from, to } = rangeOf(direction, lowest, highest);
+  let left = limit;
+  for (let segment = from; ; segment += from <= to ? 1 : -1) {
+    const own = moment.eventsOf(segment);
+    const carried = segment === from ? bounds : { before: 0, after: 0 };
+    const values: unknown[] = [
+      wallet,
+      Math.min(own.before, bounds.before),
+      left,
+      touchedIds,
+      Math.max(own.after, bounds.after),
+      carried.before,
+      carried.after,
+    ];
+    if (fills !== undefined) {
+      const wanted = orders.reduce((sum, { order }) => sum + shareOf(order, fills), 0);
+      values.push(
+        Math.min(fills.maxFillsPerOrder, fills.maxFillsPerReply),
+        Math.max(0, fills.maxFillsPerReply - wanted),
+        Math.max(0, fills.orders - orders.length),
+      );
+    }
+    if (market !== undefined) values.push(market);
+    const { cursor, lines } = await moment.ask(query, [segment], values);
+    const found = readOrders(lines);
+    orders.push(...found);
+    left -= found.filter(isListed).length;
+    if (left > 0 && segment !== to) continue;
+    const sign = direction === 'asc' ? 1 : -1;
+    if (touched.size > 0)
+      orders.sort(({ order: one }, { order: other }) => sign * (one.sequence - other.sequence));
+    return { cursor, orders };
+  }
+}
+
+const shareOf = ({ fillCount }: ListedOrder, { maxFillsPerOrder, maxFillsPerReply }: FillLimits): number =>
+  Math.min(fillCount, maxFillsPerOrder, maxFillsPerReply);
+
+/** Returns the number of fills that each order of a page carries, by id. */
+function sharesOf(
+  orders: readonly ReadOrder[],
+  fills: NonNullable<OrdersPage['fills']>,
+): Map<string, number> {
+  let left = fills.maxFillsPerReply;
+  return new Map(
+    orders.map(({ order }, at) => {
+      const share = shareOf(order, fills);
+      left -= share;
+      return [order.id, at < fills.orders && left >= 0 ? share : 0];
+    }),
+  );
+}
+
+/** Reads the fills of orders that have some in other segments than that in which they were placed. */
+async function completed(
+  moment: Moment,
+  orders: readonly ReadOrder[],
+  shares: ReadonlyMap<string, number>,
+): Promise<SettledOrder[]> {
+  const counts = new Map<string, number>();
+  for (const { order, changed } of orders) {
+    const share = shares.get(order.id) ?? 0;
+    if (share > 0 && moment.segmentOf(changed) !== moment.segmentOf(order.sequence))
+      counts.set(order.id, share);
+  }
+  if (counts.size === 0) return orders.map(({ order }) => order);
+  const found = await fillsOf(moment, counts, Number.MAX_SAFE_INTEGER);
+  return orders.map(({ order }) => ({ ...order, fills: found.get(order.id) ?? order.fills }));
+}
+
+/** Looks for an order, from the newest segment down. */
+async function findByClientId(moment: Moment, wallet: string, clientOrderId: string): Promise<string | null> {
+  for (let segment = moment.newest; ; segment -= 1) {
+    const { lines } = await moment.ask(BY_CLIENT_ID, [segment], [wallet, clientOrderId]);
+    if (lines !== null || segment === 0) return lines;
+  }
+}
+
+/** Reads an order of a wallet by its id. */
+async function readById(
+  moment: Moment,
+  wallet: string,
+  id: string,
+  maxFills: number,
+): Promise<{ cursor: Cursor; order: SettledOrder | null }> {
+  const { cursor, lines } = await moment.ask(BY_ID, [moment.segmentOf(placedIn(id))], [id, wallet, maxFills]);
+  const found = readOrders(lines);
+  const shares = new Map(found.map(({ order }) => [order.id, Math.min(order.fillCount, maxFills)]));
+  const [order = null] = await completed(moment, found, shares);
+  return { cursor, order };
+}
 
 export type OrderQueries = ReturnType<typeof orderQueries>;
 
 /** Reads of settled orders. */
-export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | 'orders' | 'placing'>) {
-  /** Reads one row by one index. */
+export function orderQueries(
+  { lists, orders, placing }: Pick<Pools, 'lists' | 'orders' | 'placing'>,
+  moments: Moments,
+) {
   const idByClientId =
     (pool: typeof orders) =>
-    async (wallet: string, clientOrderId: string): Promise<string | null> => {
-      const [id] = await askForTexts(pool, BY_CLIENT_ID, [wallet, storable(clientOrderId)]);
-      return id;
-    };
+    (wallet: string, clientOrderId: string): Promise<string | null> =>
+      moments.read(pool, (moment) => findByClientId(moment, wallet, storable(clientOrderId)));
   return {
     /** Returns a page of the wallet's orders in its direction, with the fills that the page asks for. */
-    async ofWallet(
-      wallet: string,
-      { status, market, direction = 'desc', limit, touchedIds = [], fills, ...bounds }: OrdersPage,
-    ): Promise<{ cursor: Cursor; orders: SettledOrder[] }> {
-      const further: unknown[] = [];
-      if (fills !== undefined) further.push(fills.maxFillsPerOrder, fills.maxFillsPerReply, fills.orders);
-      if (market !== undefined) further.push(market);
-      const statements = (fills === undefined ? LISTS.heads : LISTS.whole)[direction];
-      const list = statements[market === undefined ? 'ofAll' : 'ofMarket'][status ?? 'all'];
-      const { beforeSequence: before = Number.MAX_SAFE_INTEGER, afterSequence: after = 0, span } = bounds;
-      const firstAt = (ask: Ask, timeMs: number) => firstOrderAt(ask, wallet, timeMs);
-      const [cursor, lines] = await askWithin(lists, list, { before, after, span, firstAt }, (bound) => [
-        wallet,
-        bound.before,
-        limit,
-        touchedIds,
-        bound.after,
-        ...further,
-      ]);
-      return { cursor: readCursorText(cursor), orders: rowsOf(lines).map(readOrder) };
+    ofWallet(wallet: string, page: OrdersPage): Promise<{ cursor: Cursor; orders: SettledOrder[] }> {
+      const { beforeSequence = Number.MAX_SAFE_INTEGER, afterSequence = 0, span, fills } = page;
+      return moments.read(
+        lists,
+        async (moment) => {
+          const bounds = await boundsWithin(
+            { before: beforeSequence, after: afterSequence },
+            span,
+            (timeMs) => firstOrderIn(moment, wallet, timeMs),
+          );
+          const read = await readPage(moment, wallet, page, bounds);
+          const shares = fills === undefined ? new Map() : sharesOf(read.orders, fills);
+          return { ...read, orders: await completed(moment, read.orders, shares) };
+        },
+        isBounded(span),
+      );
     },
 
     /** Returns an order of the wallet, with its newest fills up to a number. */
-    async byId(
+    byId(
       wallet: string,
       id: string,
       maxFills: number,
     ): Promise<{ cursor: Cursor; order: SettledOrder | null }> {
-      const [cursor, line] = await askForTexts(orders, BY_ID, [id, wallet, maxFills]);
-      const [fields] = rowsOf(line);
-      return { cursor: readCursorText(cursor), order: fields === undefined ? null : readOrder(fields) };
+      return moments.read(orders, (moment) => readById(moment, wallet, id, maxFills));
     },
 
     /**
@@ -191,13 +315,9 @@ export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | '
      *   held.
      */
     async fills(counts: ReadonlyMap<string, number>, cursor: Cursor): Promise<Map<string, Fill[]>> {
-      const asked = [...counts].filter(([, count]) => count > 0);
-      if (asked.length === 0) return new Map();
-      const ids = asked.map(([id]) => id);
-      const shares = asked.map(([, count]) => count);
-      const places = ids.map(placedIn);
-      const [text] = await askForTexts(lists, FILLS, [ids, shares, cursor.sequence, places]);
-      return new Map(rowsOf(text).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
+      const asked = new Map([...counts].filter(([, count]) => count > 0));
+      if (asked.size === 0) return new Map();
+      return moments.read(lists, (moment) => fillsOf(moment, asked, cursor.sequence));
     },
 
     /** Returns the id of the wallet's order with this client order id, or null; for callers that read an order. */

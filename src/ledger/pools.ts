@@ -103,24 +103,25 @@ const SETTLING_PAUSE_MS = 5_000;
 const CONNECT_MS = { serving: 2_100, auditing: 30_000 };
 
 /**
- * Most connections of each kind of work. Every kind has a pool of its own, so that none can block another: `lists` and
- * `orders` serve wallets that read, `placing` looks up client order ids, `public` serves market data and other short
- * reads.
+ * Maximum connections of each kind of work. Every kind has a pool of its own, so that none can block another: `lists`
+ * and `orders` serve wallets that read, `placing` looks up client order ids, `public` serves market data and other
+ * short reads. `deciding` keeps a movement locked while the engine notes who decided it, or a bound while it notes what
+ * there was room for.
  */
-const POOL_SIZES = { lists: 3, orders: 2, placing: 2, public: 3, settling: 1, auditing: 4 };
+const POOL_SIZES = { lists: 3, orders: 2, placing: 2, public: 3, deciding: 2, settling: 1, auditing: 4 };
 
 type Work = keyof typeof POOL_SIZES;
 
 export type Pools = Readonly<Record<Work, pg.Pool>>;
 
-/** Most concurrent reads of wallet lists in one process; more would wait for a connection. */
+/** Maximum concurrent reads of wallet lists in one process; more would wait for a connection. */
 export const LISTS_AT_ONCE = POOL_SIZES.lists;
-/** Most concurrent reads of single orders in one process. */
+/** Maximum concurrent reads of single orders in one process. */
 export const ORDERS_AT_ONCE = POOL_SIZES.orders;
 
 export interface LedgerOptions {
   readonly databaseUrl: string;
-  /** Most connections of each kind of reading; for tests. */
+  /** Maximum connections of each kind of reading; for tests. */
   readonly poolSize?: number;
   /** Makes the pools; for tests. */
   readonly makePool?: MakePool;
@@ -145,6 +146,7 @@ export function openPools({ databaseUrl, poolSize, makePool }: LedgerOptions): P
     orders: openForReads('orders'),
     placing: openForReads('placing'),
     public: openForReads('public'),
+    deciding: open('deciding', CONNECT_MS.serving, PATIENCE_MS.reading, SETTLING_PAUSE_MS),
     settling: open('settling', CONNECT_MS.serving, PATIENCE_MS.settling, SETTLING_PAUSE_MS),
     auditing: open('auditing', CONNECT_MS.auditing, PATIENCE_MS.auditing),
   };

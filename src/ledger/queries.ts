@@ -22,10 +22,20 @@ const readerError = (error: unknown): unknown =>
     : new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
 
 /**
+ * True for an error of a statement, or of the code that decodes its rows: a value, or the type of a column, is not what the
+ * release makes it. Never true while Postgres is unavailable.
+ */
+export const isDamage = (error: unknown): error is Error =>
+  error instanceof pg.DatabaseError ||
+  error instanceof TypeError ||
+  error instanceof SyntaxError ||
+  error instanceof RangeError;
+
+/**
  * Limits a reader's wait to the time limit of one statement, even when it runs several statements, waits for a free
  * connection or asks a server that hangs. The statement itself continues until its own limit.
  */
-async function inTime<Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> {
+export async function inTime<Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> {
   const limitMs = pool.options.query_timeout;
   if (limitMs === undefined) return reading;
   return withTimeLimit(limitMs, reading, () => {
@@ -33,9 +43,19 @@ async function inTime<Result>(pool: pg.Pool, reading: Promise<Result>): Promise<
   });
 }
 
+/** True for the error that a table is not there. */
+export const isUndefinedTable = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === '42P01';
+
 /** Runs one statement and returns its rows. */
 export type Ask = <Row extends pg.QueryResultRow>(
   sql: string,
+  parameters?: readonly unknown[],
+) => Promise<Row[]>;
+
+/** Runs one statement, which its connection may keep prepared. */
+export type AskPrepared = <Row extends pg.QueryResultRow>(
+  sql: string | PreparedQuery,
   parameters?: readonly unknown[],
 ) => Promise<Row[]>;
 
@@ -49,8 +69,10 @@ export const BY_INDEX = `select set_config(name, 'off', true)
  * Runs `read` in one read-only snapshot: everything it asks is as of the same moment.
  * Throws `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable.
  */
-export const inSnapshot = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
-  inTime(pool, inTransaction(pool, SNAPSHOT, read));
+export const inSnapshot = <Result>(
+  pool: pg.Pool,
+  read: (ask: AskPrepared) => Promise<Result>,
+): Promise<Result> => inTime(pool, inTransaction(pool, SNAPSHOT, read));
 
 /** @throws Refusal SERVICE_UNAVAILABLE when no connection can be made, for any reason */
 export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
@@ -60,10 +82,11 @@ export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
 
 /** Returns a function that asks on one connection. Errors as in `inSnapshot`. */
 export const asking =
-  (client: pg.PoolClient): Ask =>
+  (client: pg.PoolClient | pg.Pool): AskPrepared =>
   async (sql, parameters) => {
+    const query = typeof sql === 'string' ? sql : { ...sql };
     try {
-      return (await client.query(sql, parameters as unknown[])).rows;
+      return (await client.query(query as string, parameters as unknown[])).rows;
     } catch (error) {
       throw readerError(error);
     }
@@ -73,7 +96,7 @@ export const asking =
 export async function inTransaction<Result>(
   pool: pg.Pool,
   begin: string,
-  work: (ask: Ask) => Promise<Result>,
+  work: (ask: AskPrepared) => Promise<Result>,
 ): Promise<Result> {
   const client = await takeClient(pool);
   const ask = asking(client);
@@ -95,20 +118,7 @@ export const askOnce = <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   sql: string | PreparedQuery,
   parameters: readonly unknown[] = [],
-): Promise<Row[]> => inTime(pool, statement<Row>(pool, sql, parameters));
-
-async function statement<Row extends pg.QueryResultRow>(
-  pool: pg.Pool,
-  sql: string | PreparedQuery,
-  parameters: readonly unknown[],
-): Promise<Row[]> {
-  const query = typeof sql === 'string' ? { text: sql } : sql;
-  try {
-    return (await pool.query<Row>({ ...query, values: parameters as unknown[] })).rows;
-  } catch (error) {
-    throw readerError(error);
-  }
-}
+): Promise<Row[]> => inTime(pool, asking(pool)<Row>(sql, parameters));
 
 /** A statement that each connection plans on first use. */
 export interface PreparedQuery {
@@ -131,19 +141,6 @@ export const askForTexts = (
 ): Promise<TwoTexts> => inTime(pool, texts(pool, statement, parameters));
 
 const NO_TEXTS: TwoTexts = [null, null];
-
-/** Asks for the same in a snapshot. */
-export async function askForTextsIn(
-  ask: Ask,
-  { text }: PreparedQuery,
-  parameters: readonly unknown[],
-): Promise<TwoTexts> {
-  const rows = await ask<{ first: string | null; second: string | null }>(
-    `select * from (${text}) as answer (first, second)`,
-    parameters,
-  );
-  return rows[0] === undefined ? NO_TEXTS : [rows[0].first, rows[0].second];
-}
 
 async function texts(pool: pg.Pool, statement: PreparedQuery, values: unknown[]): Promise<TwoTexts> {
   try {

@@ -14,6 +14,8 @@ export interface PostgresFigures {
   readonly backupAges: Readonly<Record<string, number>>;
   /** Seconds since the first attempt of each kind that came after it; 0 if there was none. */
   readonly backupsUnfinished: Readonly<Record<string, number>>;
+  /** Segments that begin after the last settled event. */
+  readonly segmentsAhead: number;
 }
 
 const READ = prepared(`
@@ -31,7 +33,9 @@ const READ = prepared(`
       from public.backups where at is not null) as "backupAges",
     (select coalesce(jsonb_object_agg(kind,
         case when at >= begun_at then 0 else extract(epoch from clock_timestamp() - begun_at) end), '{}')
-      from public.backups) as "backupsUnfinished"
+      from public.backups) as "backupsUnfinished",
+    (select count(*) from public.segments join public.engine_cursor on from_sequence > sequence)::integer
+      as "segmentsAhead"
   from pg_stat_archiver`);
 
 /** Errors as in `askOnce`. */

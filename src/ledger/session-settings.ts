@@ -12,6 +12,7 @@ const MIGRATING_PATH = 'public, pg_temp';
 const MEANING = {
   standard_conforming_strings: 'on',
   backslash_quote: 'safe_encoding',
+  escape_string_warning: 'on',
   transform_null_equals: 'off',
   array_nulls: 'on',
   quote_all_identifiers: 'off',
@@ -19,16 +20,27 @@ const MEANING = {
   datestyle: 'ISO, MDY',
   intervalstyle: 'postgres',
   timezone: 'UTC',
+  timezone_abbreviations: 'Default',
+  lc_monetary: 'C',
+  lc_numeric: 'C',
+  lc_time: 'C',
+  default_text_search_config: 'pg_catalog.simple',
   extra_float_digits: '1',
   bytea_output: 'hex',
+  xmlbinary: 'base64',
+  xmloption: 'content',
   // A policy that hides rows makes a statement fail.
   row_security: 'off',
   default_transaction_isolation: 'read committed',
   default_transaction_read_only: 'off',
   default_transaction_deferrable: 'off',
+  default_table_access_method: 'heap',
+  check_function_bodies: 'on',
+  // A limit on the rows that an index returns.
+  gin_fuzzy_search_limit: '0',
 } as const;
 
-/** Settings that end a session or a statement, or make its plan worse. The last two are of later versions of Postgres. */
+/** Settings that end a session or a statement, or make its plan worse. The last three are of later versions of Postgres. */
 const LIFE = {
   lock_timeout: '0',
   exit_on_error: 'off',
@@ -36,6 +48,7 @@ const LIFE = {
   plan_cache_mode: 'auto',
   idle_session_timeout: '0',
   transaction_timeout: '0',
+  restrict_nonsystem_relation_kind: '',
 } as const;
 
 interface SessionLimits {
@@ -58,7 +71,7 @@ export function sessionSettings({ patienceMs, pauseMs, isMigrating = false }: Se
     set statement_timeout = ${patienceMs};
     set search_path = ${OWN_PATH};
     select set_config(wanted.name, wanted.value, false)
-    from (values ${values.join(', ')}) as wanted (name, value) join pg_settings on pg_settings.name = lower(wanted.name);
+    from (values ${values.join(', ')}) as wanted (name, value) join pg_settings on lower(pg_settings.name) = wanted.name;
     select set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false);
     select set_config('session_replication_role', 'origin', false) from pg_roles
     where rolname = current_user and rolsuper and current_setting('session_replication_role') <> 'origin';

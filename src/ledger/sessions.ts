@@ -7,8 +7,8 @@ import { sessionSettings } from './session-settings.ts';
 const CONNECT_WITHIN_MS = 5_000;
 
 /**
- * Most connections that hold a session of their own while the first one is asked again. A pooler that shares sessions
- * may by chance have another one free for some of them.
+ * Maximum connections that hold a session of their own while the first one is asked again. A pooler that shares
+ * sessions may by chance have another one free for some of them.
  */
 const MAX_HOLDERS = 4;
 

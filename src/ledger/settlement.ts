@@ -20,6 +20,7 @@ import type { Pools } from './pools.ts';
 import { type PreparedBatch, prepareBatch } from './prepared-batch.ts';
 import { takeClient } from './queries.ts';
 import { roundTrip, type Statement, type TextRow } from './round-trip.ts';
+import { endsAfter, readEnds, SegmentsAhead } from './segments.ts';
 import { type BatchStatements, writeBatch } from './write-batch.ts';
 
 /** The new cursor. */
@@ -61,7 +62,7 @@ const UNFLUSHED: Statement = { name: 'unflushed', text: 'set local synchronous_c
 const LOCK: Statement = {
   name: 'lock',
   text: `
-    select epoch, sequence, digest, head, set_config('enable_seqscan', 'off', true),
+    select epoch, sequence, digest, head, ${endsAfter('engine_cursor.sequence')}, set_config('enable_seqscan', 'off', true),
       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
     from public.engine_cursor for update skip locked`,
 };
@@ -96,7 +97,7 @@ async function settleOn(
   }
   const isAsExpected = prepared === undefined && fresh.length === events.length - 1;
   const writing = prepared?.statementsAfter(settled) ?? (await foldNow(client, fresh, isAsExpected && found));
-  const statements = writing.after(settled, row[3] ?? '');
+  const statements = writing.after(settled, row[3] ?? '', readEnds(row[4]));
   await roundTrip(client, [...statements, ...(flush ? [COMMIT] : [UNFLUSHED, COMMIT])]);
   prepared?.written(writing);
   return { epoch: last.epoch, sequence: last.sequence, isFlushed: flush };
@@ -167,6 +168,7 @@ export function settlement({
   settling,
   auditing,
 }: Pick<Pools, 'public' | 'settling' | 'auditing'>) {
+  const segments = new SegmentsAhead();
   return {
     /** Returns the last settled event; `{ epoch: 0, sequence: 0, digest: null, … }` while nothing is settled. */
     cursor(): Promise<SettledCursor> {
@@ -190,17 +192,19 @@ export function settlement({
     /**
      * Settles the events that follow the cursor in one transaction, and skips events at or before it. Returns the new
      * cursor. The cursor is short of the last event only when another process is settling right now; nothing was done
-     * then.
+     * then. Rejects with an error that a later try may not meet while a segment is missing.
      * @throws LedgerDiverged when the events do not follow from what is settled
      */
     async settle(events: readonly EngineEvent[], options: SettleOptions = {}): Promise<SettledTo> {
       const client = await settling.connect();
       let sound = false;
       try {
+        await segments.reach(client, events.at(-1)?.sequence ?? 0);
         const cursor = await settleOn(client, events, options);
         sound = true;
         return cursor;
-      } catch (error) {
+      } catch (thrown) {
+        const error = segments.errorOf(thrown);
         throw isContradiction(error)
           ? new LedgerDiverged(`the events contradict the ledger: ${error.message}`, { cause: error })
           : error;

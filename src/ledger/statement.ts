@@ -7,8 +7,8 @@ import { greatest } from '../domain/units.ts';
 import { ADOPTION_NAME } from './adoption.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { MOVEMENT_NAMES, type MovementName, PAID_BY, WALLET_CHANGE } from './entries.ts';
-import { firstSequenceAt, firstTradeAt } from './first-after.ts';
-import { NEAREST_KEPT } from './kept-balances.ts';
+import { firstSequenceAt, firstTradeAfter, firstTradeAt } from './first-after.ts';
+import { keptBefore } from './kept-balances.ts';
 import type { Pools } from './pools.ts';
 import {
   isPriced,
@@ -106,34 +106,41 @@ const boundsAt = async (ask: Ask, timeMs: number): Promise<Bounds> => ({
 const ADOPTED = 'adopted';
 
 /** The trades of a role in [from, to), by the index of the wallet and the market; to be read in the order of the ids. */
-const walk = (role: FillRole, from: string, to: string, limit = ''): string => `
+const walk = (role: FillRole, from: string, to: string, limit = '', down = ''): string => `
   (select trade_id, '${role}' as role from public.trades
    where (${role}_wallet, market, trade_id) >= ($1, symbol, ${from})
      and (${role}_wallet, market, trade_id) < ($1, symbol, ${to})
-   order by ${role}_wallet, market, trade_id ${limit})`;
+   order by ${role}_wallet ${down}, market ${down}, trade_id ${down} ${limit})`;
+
+/** The trades of the wallet in the range of the parameters. */
+const ownTrades = (down: string): string =>
+  (['taker', 'maker'] as const).map((role) => walk(role, '$4', '$5', 'limit $6', down)).join(' union all ');
 
 /** Columns of a trade in the lines of other changes. */
 const NO_TRADE = Array(15).fill('null').join(', ');
 
-const LINES = `
+const linesIn = (down: '' | 'desc'): string => `
   select trades.sequence, trades.time_ms, own.role, taker_side, ${PRICED_TRADE_COLUMNS}, base, quote, base_atoms,
     notional_atoms, fee_atoms, case own.role when 'taker' then taker_order_id else maker_order_id end as order_id,
     null as kind, null as asset, null::bigint as amount_atoms, null as reference, null as txid, null::bigint as owed_atoms
   from (
     select own.* from public.markets
-    cross join lateral (${walk('taker', '$4', '$5', 'limit $6')} union all ${walk('maker', '$4', '$5', 'limit $6')}) as own
-    order by own.trade_id limit $6
+    cross join lateral (${ownTrades(down)}) as own
+    order by own.trade_id ${down} limit $6
   ) as own
   join public.trades using (trade_id) join public.markets on markets.symbol = trades.market
   union all
   (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, ${PAID_BY}, owed_atoms
    from public.movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
      and kind not in ('announced', 'dropped')
-   order by wallet, sequence limit $6)
+   order by wallet ${down}, sequence ${down} limit $6)
   union all
   (select sequence, time_ms, ${NO_TRADE}, '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null, 0
    from public.adopted_balances where (account, sequence) >= ($1, $2) and (account, sequence) < ($1, $3))
-  order by sequence, trade_id limit $6 + (select count(*) from public.adopted_balances where account = $1)`;
+  order by sequence ${down}, trade_id ${down} limit $6 + (select count(*) from public.adopted_balances where account = $1)`;
+
+const LINES = linesIn('');
+const NEWEST_LINES = linesIn('desc');
 
 interface LineRow extends Happening, Partial<PricedTradeRow> {
   role: FillRole;
@@ -181,20 +188,20 @@ function statedOf(row: LineRow): Stated {
   };
 }
 
-/** Trades that were booked when the kept balances were taken lie before this time. */
-const POINT_END = `with ${NEAREST_KEPT} select end_ms, sequence from point`;
+const POINT = `with ${keptBefore('$1')} select sequence from point`;
+const FIRST_TRADE_AFTER = `select ${firstTradeAfter('$1')} as id`;
 
 /** The wallet's atoms of each asset without its trades since the kept balances. */
 const WITHOUT_TRADES = `
-  with ${NEAREST_KEPT}
+  with ${keptBefore('$2')}
   select asset, sum(atoms)::text as atoms from (
-    select asset, total_atoms as atoms from kept where account = $2
+    select asset, total_atoms as atoms from kept where account = $1
     union all
     select asset, ${WALLET_CHANGE} from public.movements
-    where (wallet, sequence) > ($2, (select sequence from point)) and (wallet, sequence) < ($2, $3)
+    where (wallet, sequence) > ($1, (select sequence from point)) and (wallet, sequence) < ($1, $2)
     union all
     select asset, amount_atoms from public.adopted_balances
-    where (account, sequence) > ($2, (select sequence from point)) and (account, sequence) < ($2, $3)
+    where (account, sequence) > ($1, (select sequence from point)) and (account, sequence) < ($1, $2)
   ) as changes
   group by asset`;
 
@@ -225,10 +232,10 @@ interface SumRow {
   last: bigint;
 }
 
-/** Most trades that a page sums before the span. */
+/** Maximum trades that a page sums before the span. */
 const SUMMED_TRADES = 10_000;
 const ALL_TRADES = 2 ** 31;
-/** Most assets whose sums a place carries. */
+/** Maximum assets whose sums a place carries. */
 const MAX_CARRIED = 64;
 
 function add(sums: Map<string, bigint>, asset: string, atoms: bigint): void {
@@ -254,28 +261,28 @@ interface Opening {
 /**
  * Sums the wallet's changes before a time.
  * @param before what was summed by the pages before; null to begin with the kept balances
- * @param most trades that are summed
+ * @param maxTrades maximum of trades that are summed
  */
 async function sumBefore(
   ask: Ask,
   wallet: string,
-  timeMs: number,
   end: Bounds,
   before: { readonly sums: Sums; readonly tradeId: number } | null,
-  most: number,
+  maxTrades: number,
 ): Promise<Opening> {
   const sums = new Map(before?.sums);
   let first = BigInt((before?.tradeId ?? 0) + 1);
   if (before === null) {
-    const [point] = await ask<{ end_ms: bigint }>(POINT_END, [timeMs]);
-    first = await firstTradeAt(ask, Number(point!.end_ms));
-    const rows = await ask<{ asset: string; atoms: string }>(WITHOUT_TRADES, [timeMs, wallet, end.sequence]);
+    const [point] = await ask<{ sequence: bigint }>(POINT, [end.sequence]);
+    const [after] = await ask<{ id: bigint | null }>(FIRST_TRADE_AFTER, [point!.sequence]);
+    first = after!.id ?? end.tradeId;
+    const rows = await ask<{ asset: string; atoms: string }>(WITHOUT_TRADES, [wallet, end.sequence]);
     for (const { asset, atoms } of rows) add(sums, asset, BigInt(atoms));
   }
   let last: number | null = null;
-  for (const row of await ask<SumRow>(OF_TRADES, [wallet, first, end.tradeId, most])) {
+  for (const row of await ask<SumRow>(OF_TRADES, [wallet, first, end.tradeId, maxTrades])) {
     if (row.asset !== null) add(sums, row.asset, BigInt(row.atoms));
-    else if (Number(row.trades) === most) last = Number(row.last);
+    else if (Number(row.trades) === maxTrades) last = Number(row.last);
   }
   return { sums, last };
 }
@@ -308,6 +315,9 @@ const ONE_BY_ONE = `select set_config(name, 'off', true)
 
 const SCALES = 'select symbol, scale from public.assets';
 
+const readScales = async (ask: Ask): Promise<Map<string, number>> =>
+  new Map((await ask<{ symbol: string; scale: number }>(SCALES)).map(({ symbol, scale }) => [symbol, scale]));
+
 async function readPage(
   ask: Ask,
   span: StatementSpan,
@@ -318,13 +328,12 @@ async function readPage(
   await ask(ONE_BY_ONE);
   const settled = await readCursor(ask);
   const start = await boundsAt(ask, span.fromMs);
-  const rows = await ask<{ symbol: string; scale: number }>(SCALES);
-  const scales = new Map(rows.map(({ symbol, scale }) => [symbol, scale]));
+  const scales = await readScales(ask);
   if (after !== null && !after.isOpening)
     return readLines(ask, span, start, after, limit, { settled, opening: null, scales });
   const known = [...(after?.sums ?? [])].filter(([asset]) => scales.has(asset));
   const summed = after && { sums: new Map(known), tradeId: after.tradeId };
-  const { sums, last } = await sumBefore(ask, span.wallet, span.fromMs, start, summed, SUMMED_TRADES);
+  const { sums, last } = await sumBefore(ask, span.wallet, start, summed, SUMMED_TRADES);
   if (last !== null && sums.size <= MAX_CARRIED) {
     const next = { sequence: 0, tradeId: last, isOpening: true, sums };
     return { settled, opening: null, stated: [], closing: null, next, scales };
@@ -332,7 +341,7 @@ async function readPage(
   const whole =
     last === null && arePossible(sums)
       ? sums
-      : (await sumBefore(ask, span.wallet, span.fromMs, start, null, ALL_TRADES)).sums;
+      : (await sumBefore(ask, span.wallet, start, null, ALL_TRADES)).sums;
   const place = { sequence: 0, tradeId: 0, isOpening: false, sums: whole };
   return readLines(ask, span, start, place, limit, { settled, opening: shownSums(whole), scales });
 }
@@ -351,17 +360,45 @@ async function readLines(
   // One line more than the page tells whether another page follows.
   const parameters = [wallet, sequence, end.sequence, tradeId, end.tradeId, limit + 1];
   const rows = (await ask<LineRow>(LINES, parameters)).map(statedOf);
-  let shown = limit;
-  // The next page begins after an event, and an adoption has a line for each asset.
-  while (rows[shown]?.kind === 'adoption' && rows[shown]!.sequence === rows[shown - 1]?.sequence) shown += 1;
-  const stated = rows.slice(0, shown);
+  const stated = rows.slice(0, shownOf(rows, limit));
   // A place that a caller made up may name assets that do not exist.
   const sums = after.sums && new Map([...after.sums].filter(([asset]) => page.scales.has(asset)));
   if (sums !== null) for (const line of stated) addLine(sums, line);
-  if (rows.length > shown)
+  if (rows.length > stated.length)
     return { ...page, stated, closing: null, next: positionAfter(stated, after, sums) };
-  const closing = arePossible(sums) ? sums : (await sumBefore(ask, wallet, toMs, end, null, ALL_TRADES)).sums;
+  const closing = arePossible(sums) ? sums : (await sumBefore(ask, wallet, end, null, ALL_TRADES)).sums;
   return { ...page, stated, closing: shownSums(closing), next: null };
+}
+
+/** Returns how many lines a page shows. The next page begins after an event, and an adoption has a line for each asset. */
+function shownOf(rows: readonly Stated[], limit: number): number {
+  let shown = limit;
+  while (rows[shown]?.kind === 'adoption' && rows[shown]!.sequence === rows[shown - 1]?.sequence) shown += 1;
+  return shown;
+}
+
+/** Reads the newest lines before a place, without balances. */
+async function readNewest(
+  ask: Ask,
+  { wallet, fromMs, toMs }: StatementSpan,
+  before: StatementPosition | null,
+  limit: number,
+): Promise<StatementPage> {
+  await ask(BY_INDEX);
+  await ask(ONE_BY_ONE);
+  const settled = await readCursor(ask);
+  const start = await boundsAt(ask, fromMs);
+  const end =
+    before === null
+      ? await boundsAt(ask, toMs)
+      : { sequence: BigInt(before.sequence), tradeId: BigInt(before.tradeId) };
+  // One line more than the page tells whether another page follows.
+  const parameters = [wallet, start.sequence, end.sequence, start.tradeId, end.tradeId, limit + 1];
+  const rows = (await ask<LineRow>(NEWEST_LINES, parameters)).map(statedOf);
+  const stated = rows.slice(0, shownOf(rows, limit));
+  const place = { sequence: 0, tradeId: Number(end.tradeId), isOpening: false, sums: null };
+  const next = rows.length > stated.length ? positionAfter(stated, place, null) : null;
+  return { settled, opening: null, stated, closing: null, next, scales: await readScales(ask) };
 }
 
 function positionAfter(
@@ -389,6 +426,12 @@ export function statementQueries({ lists, auditing }: Pick<Pools, 'lists' | 'aud
   return {
     /** Returns a page of trades, deposits and withdrawals; null begins the statement. */
     page: pageOn(lists),
+    /** As `page`, newest first, without balances. */
+    newestPage: (
+      span: StatementSpan,
+      before: StatementPosition | null,
+      limit: number,
+    ): Promise<StatementPage> => inSnapshot(lists, (ask) => readNewest(ask, span, before, limit)),
     /** As `page`, with the patience of a long command. */
     longPage: pageOn(auditing),
   };

@@ -1,24 +1,39 @@
 /** Reads settled trades. */
 
 import type { Cursor } from '../domain/event.ts';
-import type { FillRole, PublicTrade, Side, Trade, WalletTrade } from '../domain/order.ts';
+import {
+  type FillRole,
+  type PublicTrade,
+  placedIn,
+  type Side,
+  type Trade,
+  type WalletTrade,
+} from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
 import {
   placeParameters,
   type ReadOn,
-  readCursorText,
-  readPlaceText,
+  readOn,
   type SettledPlace,
-  withCursor,
+  segmentsOfPlace,
   withPlace,
 } from './cursor.ts';
 import { FILL_FIELDS, fillFields, fillsIndex, readFill, walkTrades } from './fills.ts';
-import { firstTradeAt } from './first-after.ts';
+import { firstTradeIn } from './first-after.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
+import {
+  type Moment,
+  type Moments,
+  ofSegments,
+  rangeOf,
+  type SegmentQuery,
+  segmentsBetween,
+} from './moment.ts';
+import { orderById } from './order-rows.ts';
 import type { Pools } from './pools.ts';
-import { askForTexts, inSnapshot, type PreparedQuery, prepared } from './queries.ts';
-import { askWithin, type TimeSpan } from './time-span.ts';
+import { prepared } from './queries.ts';
+import { type Bounds, boundsWithin, isBounded, type TimeSpan } from './time-span.ts';
 import type { Direction } from './walk.ts';
 
 interface TradeRow extends MarketUnitsRow {
@@ -95,59 +110,85 @@ const readWalletTrade = (fields: readonly string[]): WalletTrade => ({
 
 const lineOfRole = (role: FillRole): string => lineOf(...fillFields(role), ...FURTHER[role]);
 
+/** The trades of one segment. */
+const TRADES = 'segments.trades_{0}';
+
 /**
- * Returns SQL of the first trades of both roles in a direction. Each market and role is one short walk of an index from
- * one end: a wallet with millions of trades in one market costs no more than one with ten. The walks find ids alone,
- * which the indexes hold; only the listed trades are read from the table.
+ * Returns SQL of the first trades of a segment in a direction, of several roles. Each market and role is one short walk
+ * of an index from one end: a wallet with millions of trades in one market costs no more than one with ten. The walks
+ * find ids alone, which the indexes hold; only the listed trades are read from the table.
  * @param listed names what each walk is of
  * @param indexOf columns of the index of a role, and the values that it is walked with
  */
 function firstTrades(
   direction: Direction,
   listed: string,
+  roles: readonly FillRole[],
   indexOf: (role: FillRole) => { readonly columns: readonly string[]; readonly values: readonly string[] },
-): PreparedQuery {
+): string {
   const walk = (role: FillRole): string =>
     walkTrades(`trade_id, '${role}' as role`, {
       ...indexOf(role),
+      from: TRADES,
       direction,
       before: '$3',
       limit: '$4',
       after: '$5',
     });
   const order = `trade_id ${direction}`;
-  return prepared(
-    withCursor(`select ${joinedLines('line', order)} from (
-      select trade_id, case role when 'taker' then ${lineOfRole('taker')} else ${lineOfRole('maker')} end as line
-      from (
-        select own.trade_id as id, own.role from (${listed}) as listed
-        cross join lateral (${walk('taker')} union all ${walk('maker')}) as own
-        order by own.${order} limit $4
-      ) as newest
-      cross join lateral (select * from public.trades where trade_id = newest.id offset 0) as found) as lines`),
-  );
+  return `select ${joinedLines('line', order)} from (
+    select trade_id, case role when 'taker' then ${lineOfRole('taker')} else ${lineOfRole('maker')} end as line
+    from (
+      select own.trade_id as id, own.role from (${listed}) as listed
+      cross join lateral (${roles.map(walk).join(' union all ')}) as own
+      order by own.${order} limit $4
+    ) as newest
+    cross join lateral (select * from ${TRADES} where trade_id = newest.id offset 0) as found) as lines`;
 }
 
-const ofWallet = (direction: Direction): PreparedQuery =>
-  firstTrades(
-    direction,
-    `select symbol from public.markets where $2::text is null or symbol = $2`,
-    (role) => ({
-      columns: [`${role}_wallet`, 'market'],
-      values: ['$1', 'listed.symbol'],
-    }),
+const ROLES = ['taker', 'maker'] as const;
+/** SQL: the wallet has trades in the segment. Without them no market is looked at. */
+const TRADES_AT_ALL = ROLES.map((role) => `exists (select from ${TRADES} where ${role}_wallet = $1)`);
+
+const ofWallet = (direction: Direction): SegmentQuery =>
+  ofSegments(
+    firstTrades(
+      direction,
+      `select symbol from public.markets
+       where ($2::text is null or symbol = $2) and (${TRADES_AT_ALL.join(' or ')})`,
+      ROLES,
+      (role) => ({ columns: [`${role}_wallet`, 'market'], values: ['$1', 'listed.symbol'] }),
+    ),
   );
 
-const ofOrder = (direction: Direction): PreparedQuery =>
-  firstTrades(
-    direction,
-    `select id, sequence from (select * from public.orders where id = $6 offset 0) as asked
-     where wallet = $1 and ($2::text is null or market = $2)`,
-    (role) => fillsIndex(role, { id: 'listed.id', sequence: 'listed.sequence' }),
+const tradesOfOrder = (direction: Direction, listed: string, roles: readonly FillRole[]): string =>
+  firstTrades(direction, listed, roles, (role) =>
+    fillsIndex(role, { id: 'listed.id', sequence: 'listed.sequence' }),
+  );
+
+/** Trades of an order in the segment in which it was placed, and the event of its last change. */
+const ofOrder = (direction: Direction): SegmentQuery =>
+  ofSegments(
+    tradesOfOrder(direction, 'select * from asked', ROLES),
+    ['(select updated_sequence from asked)'],
+    `with asked as materialized (
+      select id, sequence, updated_sequence from ${orderById('$6')}
+      where wallet = $1 and ($2::text is null or market = $2))`,
+  );
+
+/** Trades of the same order in a later segment, where it can only be a maker. */
+const ofOrderLater = (direction: Direction): SegmentQuery =>
+  ofSegments(
+    tradesOfOrder(
+      direction,
+      'select $6::text as id, 0 as sequence where $1::text is not null and ($2::text is null or true)',
+      ['maker'],
+    ),
   );
 
 const OF_WALLET = { desc: ofWallet('desc'), asc: ofWallet('asc') };
 const OF_ORDER = { desc: ofOrder('desc'), asc: ofOrder('asc') };
+const OF_ORDER_LATER = { desc: ofOrderLater('desc'), asc: ofOrderLater('asc') };
 
 interface MarketTradesFilter {
   /** The taker's side. */
@@ -164,34 +205,32 @@ interface MarketTradesFilter {
 }
 
 /**
- * Returns SQL of trades of a market, newest first. The index is in the order of time, as the ids are: the time of the
+ * Returns SQL of trades of a market in a segment. The index is in the order of time, as the ids are: the time of the
  * trade at a bound completes the bound.
  */
-const ofMarket = (direction: Direction, bound: string): PreparedQuery =>
-  prepared(
-    withCursor(`select ${joinedLines('line', 'trade_id desc')} from (
+const ofMarket = (direction: Direction, bound: string): SegmentQuery =>
+  ofSegments(`select ${joinedLines('line', `trade_id ${direction}`)} from (
     select trade_id,
       ${lineOf('trade_id', 'taker_side', 'price_ticks', 'size_steps', 'notional_atoms', 'time_ms')} as line
     from (
       select found.* from unnest($2::text[]) as asked (side)
       cross join lateral (
-        select trade_id, taker_side, price_ticks, size_steps, notional_atoms, time_ms from public.trades
+        select trade_id, taker_side, price_ticks, size_steps, notional_atoms, time_ms from ${TRADES}
         where market = $1 and taker_side = asked.side and time_ms >= $3 and time_ms < $4 ${bound}
         order by time_ms ${direction}, trade_id ${direction} limit $5
       ) as found
-      order by found.trade_id ${direction} limit $5) as listed) as lines`),
-  );
+      order by found.trade_id ${direction} limit $5) as listed) as lines`);
 
 const OF_MARKET = ofMarket('desc', '');
 const AFTER_ID = ofMarket(
   'asc',
   `and (time_ms, trade_id) > (
-    coalesce((select time_ms from public.trades where trade_id <= $6 order by trade_id desc limit 1), 0), $6::bigint)`,
+    coalesce((select time_ms from ${TRADES} where trade_id <= $6 order by trade_id desc limit 1), 0), $6::bigint)`,
 );
 const BEFORE_ID = ofMarket(
   'desc',
   `and (time_ms, trade_id) < (
-    coalesce((select time_ms from public.trades where trade_id >= $6 order by trade_id limit 1), ${Number.MAX_SAFE_INTEGER}),
+    coalesce((select time_ms from ${TRADES} where trade_id >= $6 order by trade_id limit 1), ${Number.MAX_SAFE_INTEGER}),
     $6::bigint)`,
 );
 
@@ -204,15 +243,20 @@ const readPublicTrade = (fields: readonly string[]): PublicTrade => ({
   timeMs: Number(fields[5]),
 });
 
-const LAST_TRADES = `
-  select distinct on (market) found.* from public.markets
+/** Markets that had trades before a time. */
+const TRADED_BEFORE = prepared(`
+  select symbol from public.markets
+  where exists (select from public.candles where market = symbol and timeframe = '1m' and open_ms < $1)`);
+
+const LAST_TRADES = prepared(`
+  select distinct on (market) found.* from unnest($2::text[]) as asked_market (symbol)
   cross join (values ('buy'), ('sell')) as asked (side)
   cross join lateral (
-    select ${TRADE_COLUMNS} from public.trades
-    where market = markets.symbol and taker_side = asked.side and time_ms < $1
+    select ${TRADE_COLUMNS} from ${TRADES}
+    where market = asked_market.symbol and taker_side = asked.side and time_ms < $1
     order by time_ms desc, trade_id desc limit 1
   ) as found
-  order by market, trade_id desc`;
+  order by market, trade_id desc`);
 
 /** The end of what was read of the trades. */
 interface ReadTrades {
@@ -248,14 +292,12 @@ const SECOND_FIELDS = [
   'max(trade_id)',
 ];
 
-const SECONDS = prepared(
-  withPlace(
-    `select ${joinedLines('line', 'second')} from (
+const SECONDS = withPlace(
+  `select ${joinedLines('line', 'second')} from (
     select time_ms / 1000 as second, ${lineOf(...SECOND_FIELDS)} as line
-    from (select * from public.trades where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
+    from (select * from segments.trades_{2} where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
     group by market, second) as seconds`,
-    4,
-  ),
+  4,
 );
 
 const readSecond = (fields: readonly string[]): SecondOfTrades => ({
@@ -270,51 +312,135 @@ const readSecond = (fields: readonly string[]): SecondOfTrades => ({
   trades: Number(fields[8]),
 });
 
+const countOf = (seconds: readonly string[][]): number =>
+  seconds.reduce((count, fields) => count + Number(fields[8]), 0);
+
+type Page = Awaited<ReturnType<Moment['page']>>;
+
+type ListOfWallet = Omit<WalletTradesFilter, 'beforeTradeId' | 'afterTradeId' | 'span'>;
+
+async function tradesOfWallet(
+  moment: Moment,
+  wallet: string,
+  { market, direction = 'desc', limit }: ListOfWallet,
+  bounds: Bounds,
+): Promise<Page> {
+  const range = await segmentsBetween(moment, direction, bounds);
+  return moment.page(OF_WALLET[direction], range, limit, (left) => [
+    wallet,
+    market ?? null,
+    bounds.before,
+    left,
+    bounds.after,
+  ]);
+}
+
+/** The trades of an order lie between the segment in which it was placed and that of its last change. */
+async function tradesOfOneOrder(
+  moment: Moment,
+  wallet: string,
+  { market, orderId, direction = 'desc', limit }: ListOfWallet & { readonly orderId: string },
+  { before, after }: Bounds,
+): Promise<Page> {
+  const valuesOf = (left: number): unknown[] => [wallet, market ?? null, before, left, after, orderId];
+  const own = moment.segmentOf(placedIn(orderId));
+  const { cursor, further, lines } = await moment.ask(OF_ORDER[direction], [own], valuesOf(limit));
+  const rows = rowsOf(lines);
+  const last = further[0] === undefined ? own : moment.segmentOf(Number(further[0]));
+  if (last === own || (direction === 'asc' && rows.length >= limit)) return { cursor, rows };
+  const between = await segmentsBetween(moment, 'asc', { after, before });
+  const lowest = Math.max(between.from, own + 1);
+  const highest = Math.min(between.to, last);
+  if (highest < lowest) return { cursor, rows };
+  const later = await moment.page(
+    OF_ORDER_LATER[direction],
+    rangeOf(direction, lowest, highest),
+    direction === 'asc' ? limit - rows.length : limit,
+    valuesOf,
+  );
+  const both = direction === 'asc' ? [...rows, ...later.rows] : [...later.rows, ...rows];
+  return { cursor, rows: both.slice(0, limit) };
+}
+
+async function tradesOfMarket(
+  moment: Moment,
+  market: string,
+  { side, limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, afterId, beforeId }: MarketTradesFilter,
+): Promise<Page> {
+  const query = afterId !== undefined ? AFTER_ID : beforeId !== undefined ? BEFORE_ID : OF_MARKET;
+  const bound = afterId ?? beforeId;
+  const direction = afterId === undefined ? 'desc' : 'asc';
+  const ids = await segmentsBetween(moment, 'asc', {
+    after: afterId ?? 0,
+    before: afterId === undefined ? (beforeId ?? Number.MAX_SAFE_INTEGER) : Number.MAX_SAFE_INTEGER,
+  });
+  const lowest = fromMs === 0 ? 0 : await moment.lastBefore(({ timeMs }) => timeMs < fromMs);
+  const highest =
+    toMs === Number.MAX_SAFE_INTEGER ? moment.newest : await moment.lastBefore(({ timeMs }) => timeMs < toMs);
+  const range = rangeOf(direction, Math.max(ids.from, lowest), Math.min(ids.to, highest));
+  return moment.page(query, range, limit, (left) => [
+    market,
+    side === undefined ? ['buy', 'sell'] : [side],
+    fromMs,
+    toMs,
+    left,
+    ...(bound === undefined ? [] : [bound]),
+  ]);
+}
+
+async function lastTradesBefore(moment: Moment, timeMs: number): Promise<Trade[]> {
+  const traded = await moment.rows<{ symbol: string }>(TRADED_BEFORE, [], [timeMs]);
+  const missing = new Set(traded.map(({ symbol }) => symbol));
+  const found: Trade[] = [];
+  let segment = await moment.lastBefore((first) => first.timeMs < timeMs);
+  for (; segment >= 0 && missing.size > 0; segment -= 1)
+    for (const row of await moment.rows<TradeRow>(LAST_TRADES, [segment], [timeMs, [...missing]])) {
+      missing.delete(row.market);
+      found.push(tradeOf(row));
+    }
+  return found;
+}
+
 export type TradeQueries = ReturnType<typeof tradeQueries>;
 
 /** Reads of settled trades. */
-export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | 'public'>) {
+export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | 'public'>, moments: Moments) {
   return {
     /** Returns the wallet's latest trades, as maker or taker, newest first; or its first ones, oldest first. */
     async ofWallet(
       wallet: string,
-      { market, orderId, direction = 'desc', limit, ...bounds }: WalletTradesFilter,
+      { span, beforeTradeId = Number.MAX_SAFE_INTEGER, afterTradeId = 0, ...list }: WalletTradesFilter,
     ): Promise<{ cursor: Cursor; trades: WalletTrade[] }> {
-      const { beforeTradeId: before = Number.MAX_SAFE_INTEGER, afterTradeId: after = 0, span } = bounds;
-      const statement = (orderId === undefined ? OF_WALLET : OF_ORDER)[direction];
-      const further = orderId === undefined ? [] : [orderId];
-      const [cursor, lines] = await askWithin(
+      const { cursor, rows } = await moments.read(
         lists,
-        statement,
-        { before, after, span, firstAt: firstTradeAt },
-        (bound) => [...[wallet, market ?? null, bound.before, limit, bound.after], ...further],
+        async (moment) => {
+          const bounds = await boundsWithin({ before: beforeTradeId, after: afterTradeId }, span, (timeMs) =>
+            firstTradeIn(moment, timeMs),
+          );
+          return list.orderId === undefined
+            ? tradesOfWallet(moment, wallet, list, bounds)
+            : tradesOfOneOrder(moment, wallet, { ...list, orderId: list.orderId }, bounds);
+        },
+        isBounded(span),
       );
-      return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readWalletTrade) };
+      return { cursor, trades: rows.map(readWalletTrade) };
     },
 
     /** Returns a market's trades, newest first, read from one place of the index for each side. */
     async ofMarket(
       market: string,
-      { side, limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, afterId, beforeId }: MarketTradesFilter,
+      filter: MarketTradesFilter,
     ): Promise<{ cursor: Cursor; trades: PublicTrade[] }> {
-      const parameters: unknown[] = [
-        market,
-        side === undefined ? ['buy', 'sell'] : [side],
-        fromMs,
-        toMs,
-        limit,
-      ];
-      const bound = afterId ?? beforeId;
-      if (bound !== undefined) parameters.push(bound);
-      const statement = afterId !== undefined ? AFTER_ID : beforeId !== undefined ? BEFORE_ID : OF_MARKET;
-      const [cursor, lines] = await askForTexts(reading, statement, parameters);
-      return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readPublicTrade) };
+      const { cursor, rows } = await moments.read(reading, (moment) =>
+        tradesOfMarket(moment, market, filter),
+      );
+      const trades = rows.map(readPublicTrade);
+      return { cursor, trades: filter.afterId === undefined ? trades : trades.toReversed() };
     },
 
     /** Returns the last trade before a time (Unix milliseconds) of each market that has one. */
     async lastBefore(timeMs: number): Promise<Trade[]> {
-      const rows = await inSnapshot(reading, (ask) => ask<TradeRow>(LAST_TRADES, [timeMs]));
-      return rows.map(tradeOf);
+      return moments.read(reading, (moment) => lastTradesBefore(moment, timeMs), true);
     },
 
     /**
@@ -326,15 +452,24 @@ export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | '
       beforeMs: number,
       limit: number,
     ): Promise<SettledSeconds> {
-      const parameters = [tradeId, beforeMs, limit, ...placeParameters(place)];
-      const [cursor, lines] = await askForTexts(reading, SECONDS, parameters);
-      const rows = rowsOf(lines);
-      const seconds = rows.map(readSecond);
+      const { read, rows } = await moments.read(reading, async (moment) => {
+        const { from, to } = await segmentsBetween(moment, 'asc', {
+          after: tradeId,
+          before: Number.MAX_SAFE_INTEGER,
+        });
+        const rows: string[][] = [];
+        for (let segment = from; ; segment += 1) {
+          const parameters = [tradeId, beforeMs, limit - countOf(rows), ...placeParameters(place)];
+          const read = await moment.ask(SECONDS, [...segmentsOfPlace(moment, place), segment], parameters);
+          rows.push(...rowsOf(read.lines));
+          if (segment === to || countOf(rows) === limit) return { read: readOn(read), rows };
+        }
+      });
       return {
-        ...readPlaceText(cursor),
-        seconds,
+        ...read,
+        seconds: rows.map(readSecond),
         lastTradeId: rows.reduce((last, fields) => Math.max(last, Number(fields[9])), tradeId),
-        isPart: seconds.reduce((count, { trades }) => count + trades, 0) === limit,
+        isPart: countOf(rows) === limit,
       };
     },
   };

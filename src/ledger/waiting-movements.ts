@@ -1,14 +1,15 @@
 /** The register of movements that a key asked for and another key has to approve. */
 
-import type { AccountMoved, MovementKind } from '../domain/event.ts';
+import type { AccountMoved, MovementKind, MovementSide } from '../domain/event.ts';
 import type { Pools } from './pools.ts';
 import { type Ask, askOnce, inTransaction } from './queries.ts';
 import { storable } from './text.ts';
-
-export type MovementSide = 'deposit' | 'withdrawal';
+import { beginningOf, type Direction, follows, inDirection } from './walk.ts';
 
 /** A movement that waits, or was decided. */
 export interface WaitingMovement {
+  /** Place in the list, new with each request for the reference. */
+  readonly number: number;
   readonly side: MovementSide;
   readonly movement: AccountMoved;
   /** Decimals of the asset that its atoms were made with. */
@@ -23,6 +24,7 @@ export interface WaitingMovement {
 }
 
 interface WaitingRow {
+  number: bigint;
   side: MovementSide;
   reference: string;
   kind: MovementKind;
@@ -43,27 +45,34 @@ interface WaitingRow {
 const MAX_WAITING = 1_000;
 
 const COLUMNS =
-  'side, reference, kind, wallet, asset, amount_atoms, scale, reverses, key, reason, state, asked_at, expires_at, expires_at <= clock_timestamp() as is_expired';
+  'number, side, reference, kind, wallet, asset, amount_atoms, scale, reverses, key, reason, state, asked_at, expires_at, expires_at <= clock_timestamp() as is_expired';
 
-/** A new request takes the place of one of its reference that waited, or was approved, for too long. */
+/**
+ * A new request takes the place of one of its reference that waited, or was approved, for too long, and of a refused one
+ * that would have moved something else.
+ */
 const ADD = `
   insert into public.waiting_movements (side, reference, kind, wallet, asset, amount_atoms, reverses, key, reason, scale, state, expires_at)
   select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting', clock_timestamp() + interval '1 day'
   where (select count(*) from public.waiting_movements where key = $8 and state = 'waiting') < ${MAX_WAITING}
-  on conflict (side, reference) do update set (kind, wallet, asset, amount_atoms, reverses, key, reason, scale, state, asked_at, expires_at)
-    = (excluded.kind, excluded.wallet, excluded.asset, excluded.amount_atoms, excluded.reverses, excluded.key, excluded.reason,
+  on conflict (side, reference) do update set (number, kind, wallet, asset, amount_atoms, reverses, key, reason, scale, state, asked_at, expires_at)
+    = (excluded.number, excluded.kind, excluded.wallet, excluded.asset, excluded.amount_atoms, excluded.reverses, excluded.key, excluded.reason,
       excluded.scale, excluded.state, excluded.asked_at, excluded.expires_at)
-  where waiting_movements.expires_at <= clock_timestamp() and waiting_movements.state <> 'refused'`;
+  where case waiting_movements.state
+    when 'refused' then (waiting_movements.wallet, waiting_movements.asset, waiting_movements.amount_atoms, waiting_movements.reverses)
+      is distinct from (excluded.wallet, excluded.asset, excluded.amount_atoms, excluded.reverses)
+    else waiting_movements.expires_at <= clock_timestamp() end`;
 
 const FORGET = `delete from public.waiting_movements where key = $1 and state <> 'refused' and expires_at <= clock_timestamp()`;
 
 const FIND = `select ${COLUMNS} from public.waiting_movements where side = $1 and reference = $2`;
 
-const LIST = `
+const listIn = (direction: Direction): string => `
   select ${COLUMNS} from public.waiting_movements where state = 'waiting' and expires_at > clock_timestamp()
-  order by asked_at, side, reference limit $1`;
+    and ${follows(direction, 'number', '$1')} ${inDirection(direction, 'number')} limit $2`;
 
 const waitingOf = ({ side, reference, kind, wallet, asset, ...row }: WaitingRow): WaitingMovement => ({
+  number: Number(row.number),
   side,
   movement: {
     kind,
@@ -92,7 +101,7 @@ async function find(ask: Ask, sql: string, side: MovementSide, reference: string
 export type WaitingRegister = ReturnType<typeof waitingRegister>;
 
 /** Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
-export function waitingRegister({ public: pool }: Pick<Pools, 'public'>) {
+export function waitingRegister({ public: pool, deciding }: Pick<Pools, 'public' | 'deciding'>) {
   return {
     /**
      * Keeps a movement that a key asks for, for a day.
@@ -115,9 +124,13 @@ export function waitingRegister({ public: pool }: Pick<Pools, 'public'>) {
       });
     },
 
-    /** Returns the oldest ones that wait. */
-    async list(limit: number): Promise<WaitingMovement[]> {
-      return (await askOnce<WaitingRow>(pool, LIST, [limit])).map(waitingOf);
+    /** Returns those that wait, after a number. */
+    async list(
+      limit: number,
+      direction: Direction = 'asc',
+      after = beginningOf(direction),
+    ): Promise<WaitingMovement[]> {
+      return (await askOnce<WaitingRow>(pool, listIn(direction), [after, limit])).map(waitingOf);
     },
 
     /**
@@ -129,7 +142,7 @@ export function waitingRegister({ public: pool }: Pick<Pools, 'public'>) {
       reference: string,
       decide: (found: WaitingMovement | undefined) => Promise<WaitingMovement['state']>,
     ): Promise<void> {
-      return inTransaction(pool, 'begin', async (ask) => {
+      return inTransaction(deciding, 'begin', async (ask) => {
         const found = await find(ask, `${FIND} for update`, side, reference);
         const state = await decide(found);
         if (state !== found?.state)

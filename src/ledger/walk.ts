@@ -5,8 +5,8 @@
  * below `before` downwards, to the lowest above `after`. `columns` and `number` together must be the columns of an index.
  *
  * Plain equalities would select the same rows, but Postgres could then walk an index of the numbers alone and skip the
- * rows of everybody else: hundreds of thousands, for a wallet that is rare among the newest rows. With comparison and
- * order by whole rows of columns, only the one index fits.
+ * rows of everybody else. Those are hundreds of thousands, for a wallet that is rare among the newest rows. With
+ * comparison and order by whole rows of columns, only the one index fits.
  */
 export function endOf(
   columns: readonly string[],

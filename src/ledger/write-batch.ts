@@ -10,6 +10,7 @@ import { CopyRows } from './copy.ts';
 import type { FoldedBatch } from './fold.ts';
 import { changeOrders, type NewOrderRow, orderRow } from './order-rows.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
+import type { SegmentEnds } from './segments.ts';
 import {
   type Columns,
   MARKET_VERSIONS,
@@ -27,8 +28,9 @@ export interface BatchStatements {
   /**
    * @param settled the event before the first one
    * @param head of the chain after that event
+   * @param ends of the segments that hold the events after that event
    */
-  after(settled: Cursor, head: string): readonly Statement[];
+  after(settled: Cursor, head: string, ends: SegmentEnds): readonly Statement[];
 }
 
 /**
@@ -39,31 +41,45 @@ export function writeBatch(batch: FoldedBatch, first: number, last: EngineEvent)
   const rows = rowsOf(batch);
   const partAfter = batch.texts.part(batch.traded.trades.buffers(), first);
   return {
-    after: ({ epoch }, head) => {
+    after: ({ epoch }, head, ends) => {
       const part = partAfter(head);
-      return [...rows, ...noteStarts(batch, epoch), ...keepHead(part, last), moveCursor(batch, last, part)];
+      return [
+        ...rows(ends),
+        ...noteStarts(batch, epoch),
+        ...keepHead(part, last),
+        moveCursor(batch, last, part),
+      ];
     },
   };
 }
 
-/** Returns the statements that write the rows of a batch, without its part of the chain. */
-export const rowsOf = (batch: FoldedBatch): readonly Statement[] => [
-  ...writeNewOrders(batch),
-  ...changeOrders(batch.changedOrders),
-  ...copy('trades', TRADES, batch.traded.trades),
-  ...writeCandles(batch.traded.candles),
-  ...copy('movements', MOVEMENTS, batch.movements),
-  ...writePending(batch),
-  ...writeAssets(batch),
-  ...writeMarkets(batch),
-  ...writeTerms(batch.switches),
-  ...writeHolds(batch.switches),
-  ...writeTakes(batch.switches),
-  ...writeSwitches(batch.switches),
-  ...copy('market_versions', MARKET_VERSIONS, batch.marketVersions),
-  ...copy('setting_changes', SETTING_CHANGES, batch.settingChanges),
-  ...copy('operator_acts', OPERATOR_ACTS, batch.acts),
-];
+/** Returns the statements of some rows, from the ends of the segments that hold the events after the cursor. */
+type WriteRows = (ends: SegmentEnds) => readonly Statement[];
+
+/**
+ * Returns the statements that write the rows of a batch, without its part of the chain. Their texts are made at once:
+ * later batches change the orders that this one leaves live.
+ */
+export function rowsOf(batch: FoldedBatch): WriteRows {
+  const newOrders = writeNewOrders(batch);
+  const others = [
+    ...changeOrders(batch.changedOrders),
+    ...copy('trades', TRADES, batch.traded.trades),
+    ...writeCandles(batch.traded.candles),
+    ...copy('movements', MOVEMENTS, batch.movements),
+    ...writePending(batch),
+    ...writeAssets(batch),
+    ...writeMarkets(batch),
+    ...writeTerms(batch.switches),
+    ...writeHolds(batch.switches),
+    ...writeTakes(batch.switches),
+    ...writeSwitches(batch.switches),
+    ...copy('market_versions', MARKET_VERSIONS, batch.marketVersions),
+    ...copy('setting_changes', SETTING_CHANGES, batch.settingChanges),
+    ...copy('operator_acts', OPERATOR_ACTS, batch.acts),
+  ];
+  return (ends) => [...newOrders(ends), ...others];
+}
 
 /** @param epoch of the event before the batch */
 function noteStarts({ epochStarts }: FoldedBatch, epoch: number): Statement[] {
@@ -105,15 +121,31 @@ export const copy = (table: string, columns: Columns, rows: CopyRows): Statement
         },
       ];
 
+const isLive = ({ progress }: NewOrderRow): boolean => progress.closedSequence === null;
+const hasEnded = (order: NewOrderRow): boolean => !isLive(order);
+
 /** Writes each new order to the table in which the batch leaves it. */
-function writeNewOrders({ newOrders }: FoldedBatch): Statement[] {
-  const live = newOrders.filter(({ progress }) => progress.closedSequence === null);
-  const ended = newOrders.filter(({ progress }) => progress.closedSequence !== null);
-  return [
-    ...copy('live_orders', ORDERS, orderRows(live)),
-    ...copy('ended_orders', ORDERS, orderRows(ended)),
-    ...refuseUsedIds(live, ended),
-  ];
+function writeNewOrders({ newOrders }: FoldedBatch): WriteRows {
+  const live = copy('live_orders', ORDERS, orderRows(newOrders.filter(isLive)));
+  const ended = writeEnded(newOrders.filter(hasEnded));
+  const used = refuseUsedIds(newOrders.filter(({ terms }) => terms.clientOrderId !== null));
+  return (ends) => [...live, ...ended(ends), ...used];
+}
+
+/** Hardly any batch has events of two segments, so the rows are made for one. */
+function writeEnded(orders: readonly NewOrderRow[]): WriteRows {
+  const together = copy('ended_orders', ORDERS, orderRows(orders));
+  return (ends) => {
+    const isLate = ({ terms, progress }: NewOrderRow): boolean =>
+      ends.some((end) => terms.sequence < end && end <= progress.closedSequence!);
+    const late = orders.filter(isLate);
+    if (late.length === 0) return together;
+    const inSegment = orders.filter((order) => !isLate(order));
+    return [
+      ...copy('ended_orders', ORDERS, orderRows(inSegment)),
+      ...copy('late_orders', ORDERS, orderRows(late)),
+    ];
+  };
 }
 
 function orderRows(orders: readonly NewOrderRow[]): CopyRows {
@@ -122,18 +154,24 @@ function orderRows(orders: readonly NewOrderRow[]): CopyRows {
   return rows;
 }
 
-/** Returns the statement that fails if an order has the client order id of another one. */
-function refuseUsedIds(...tables: readonly (readonly NewOrderRow[])[]): Statement[] {
-  const named = tables.map((orders) => orders.filter(({ terms }) => terms.clientOrderId !== null));
-  if (named.every(({ length }) => length === 0)) return [];
+/**
+ * Returns the statement that fails if an order has the client order id of another one.
+ * @param named new orders with ids, in the order of their events
+ */
+function refuseUsedIds(named: readonly NewOrderRow[]): Statement[] {
+  const last = named.at(-1);
+  if (last === undefined) return [];
+  const ended = named.filter(hasEnded);
+  const idsOf = (orders: readonly NewOrderRow[]): string[] => [
+    textArray(orders.map(({ terms }) => terms.wallet)),
+    textArray(orders.map(({ terms }) => storable(terms.clientOrderId!))),
+  ];
+  const sequences = numberArray(ended.map(({ terms }) => terms.sequence));
   return [
     {
       name: 'refuse used ids',
-      text: 'select public.refuse_used_ids($1, $2, $3, $4)',
-      values: named.flatMap((orders) => [
-        textArray(orders.map(({ terms }) => terms.wallet)),
-        textArray(orders.map(({ terms }) => storable(terms.clientOrderId!))),
-      ]),
+      text: 'select public.refuse_used_ids($1, $2, $3, $4, $5, $6)',
+      values: [...idsOf(named.filter(isLive)), ...idsOf(ended), sequences, `${last.terms.sequence}`],
     },
   ];
 }

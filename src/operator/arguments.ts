@@ -8,7 +8,7 @@ import { ADDRESS_PATTERN } from '../domain/address.ts';
 import { parseMoment } from '../domain/moment.ts';
 import { isMonth } from '../domain/months.ts';
 import { isTextUpTo } from '../domain/text.ts';
-import { type Decimal, isWhole, parseDecimal, toInteger } from '../domain/units.ts';
+import { type Decimal, isWhole, parseDecimal, parsePlainDecimal, toInteger } from '../domain/units.ts';
 import { type Dimension, TURNOVER_DIMENSIONS } from '../ledger/index.ts';
 
 /** An argument that is malformed. commander knows its own such errors by this code. */
@@ -19,7 +19,7 @@ class InvalidArgumentError extends Error {
 
 export const WALLET = 'address: 0x and 40 hex digits, in any case';
 export const ASSET = 'asset symbol, like USDC';
-export const AMOUNT = 'decimal amount, at most as fine as the atom of the asset';
+export const AMOUNT = 'decimal amount, at max as fine as the atom of the asset';
 
 /** Reads a wallet address in any case. The checksum is not enforced, as on the public routes. */
 export function readWallet(text: string): string {
@@ -28,8 +28,8 @@ export function readWallet(text: string): string {
 }
 
 export function readDecimal(text: string): Decimal {
-  const value = parseDecimal(text);
-  if (value === undefined) throw new InvalidArgumentError('It must be a decimal number.');
+  const value = parsePlainDecimal(text);
+  if (value === undefined) throw new InvalidArgumentError('It must be a plain decimal number like 0.5.');
   return value;
 }
 
@@ -65,10 +65,10 @@ export function readSwitch(text: string): boolean {
 }
 
 const readText =
-  (thing: string, most: number) =>
+  (thing: string, max: number) =>
   (text: string): string => {
-    if (!isTextUpTo(text, most))
-      throw new InvalidArgumentError(`${thing} is 1 to ${most} characters of valid text.`);
+    if (!isTextUpTo(text, max))
+      throw new InvalidArgumentError(`${thing} is 1 to ${max} characters of valid text.`);
     return text;
   };
 

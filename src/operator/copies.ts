@@ -1,10 +1,12 @@
 /** Shows the copies of the engine, and changes which of them count and which one is the primary. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OperatorRefusal } from '../domain/errors.ts';
+import type { Act } from '../domain/act.ts';
+import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { compareHistory, type SeenServer } from '../engine/index.ts';
 import { type CopiesRow, isAheadOf, type ReadCopiesRow } from '../ledger/index.ts';
 import { column, formatCounted, renderFacts, renderTable } from '../terminal/table.ts';
+import { type ActOptions, actOf } from './act-options.ts';
 import type { Noun } from './operation.ts';
 import type { OperatorServices } from './services.ts';
 import { type CommandResult, shortResult, type Work, type WorkingVerb } from './verb.ts';
@@ -49,12 +51,14 @@ const VERBS: readonly WorkingVerb[] = [
   },
   {
     verb: 'force <server>',
+    isAct: true,
+    needsReason: true,
     describe: (command) =>
       command
         .description('make a server the only copy, although it may lack answered orders')
         .option('--confirm <server>', 'the name of the server again'),
-    work: (server: string, { confirm }: ConfirmOptions) =>
-      withRow((row, seen, services) => force(server, confirm, row, seen, services)),
+    work: (server: string, { confirm, ...options }: ConfirmOptions & ActOptions) =>
+      withRow((row, seen, services) => force({ server, confirm, act: actOf(options) }, row, seen, services)),
   },
   {
     verb: 'adopt',
@@ -204,13 +208,19 @@ async function drop(
   return shortResult(`${server} is no copy any more`, { members: left.members });
 }
 
+interface Forcing {
+  readonly server: string;
+  readonly confirm: string | undefined;
+  readonly act: Act;
+}
+
 async function force(
-  server: string,
-  confirm: string | undefined,
+  { server, confirm, act }: Forcing,
   row: CopiesRow,
   seen: Seen,
-  { ledger }: OperatorServices,
+  services: OperatorServices,
 ): Promise<CommandResult> {
+  const { ledger } = services;
   const found = seen.get(server);
   if (found === undefined || found.epoch === 0)
     throw refused('NO_COPY', `${server} does not answer, or has no engine`);
@@ -229,7 +239,39 @@ async function force(
   const answers = answersOf(seen);
   const version = latestVersion(row, answers);
   await ledger.copies.reset({ ...found, server, version }, [found, ...answers]);
-  return shortResult(`${server} is the only copy: ${loss}`, { primary: server, loss });
+  const isNoted = await noteForced(server, row.server, act, services);
+  const untold = isNoted
+    ? ''
+    : `. No engine leads on it yet, so no act tells that ${act.by} forced it: keep the reason`;
+  return shortResult(`${server} is the only copy: ${loss}${untold}`, { primary: server, loss, isNoted });
+}
+
+/**
+ * Notes that a server was forced once it leads alone: an earlier act could be among the events that are lost.
+ * @returns false if it does not lead in time
+ */
+async function noteForced(
+  server: string,
+  before: string,
+  act: Act,
+  services: OperatorServices,
+): Promise<boolean> {
+  const untilMs = Date.now() + CARRIED_OUT_WITHIN_MS;
+  while (Date.now() < untilMs) {
+    const primaries = answersOf(await look(services)).filter(({ isPrimary }) => isPrimary);
+    if (primaries.every((one) => one.server === server) && services.engine.lifecycle.isOpen())
+      try {
+        await services.engine.acts.note(
+          { name: 'copies force', subject: server, before, after: server },
+          act,
+        );
+        return true;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+      }
+    await sleep(LOOK_EVERY_MS);
+  }
+  return false;
 }
 
 /**

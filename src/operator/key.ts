@@ -8,6 +8,7 @@ import { column, renderTable } from '../terminal/table.ts';
 import { type ActOptions, actOf } from './act-options.ts';
 import { readDecimal } from './arguments.ts';
 import type { Noun } from './operation.ts';
+import { getOwnKey } from './operations/own-key.ts';
 import { shortResult, type WorkingVerb } from './verb.ts';
 
 function readRights(text: string): OperatorRight[] {
@@ -80,10 +81,10 @@ const createVerb: WorkingVerb = {
         `rights, with commas between: ${OPERATOR_RIGHTS.join(', ')}`,
         readRights,
       )
-      .option('--cap <limit>', 'most that the key may move in a day (UTC), like USDC=100000/day', readCap)
+      .option('--cap <limit>', 'maximum that the key may move in a day (UTC), like USDC=100000/day', readCap)
       .option(
         '--two-persons <limit>',
-        'most that the key may move without the approval of another one, like USDC=10000',
+        'maximum that the key may move without the approval of another one, like USDC=10000',
         readAlone,
       )
       .addHelpText(
@@ -125,5 +126,5 @@ const revokeVerb: WorkingVerb = {
 export const KEY: Noun = {
   name: 'key',
   description: 'manage keys of the routes on OPERATOR_PORT',
-  parts: [createVerb, listVerb, revokeVerb],
+  parts: [createVerb, listVerb, revokeVerb, getOwnKey],
 };

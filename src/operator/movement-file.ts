@@ -2,24 +2,24 @@
 
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { type BookedMovement, bookMovements } from '../books/movement-batch.ts';
+import { type BookedMovement, bookMovements } from '../books/book-movements.ts';
 import type { AskedMovement } from '../books/movements.ts';
 import type { Act } from '../domain/act.ts';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
-import { parseDecimal } from '../domain/units.ts';
+import { parsePlainDecimal } from '../domain/units.ts';
 import type { OperatorServices } from './services.ts';
 import { type Terminal, write } from './terminal.ts';
 
 /** Lines that are booked at once. */
-const BATCH = 64;
+const LINES_TOGETHER = 64;
 const MAX_LINE_CHARACTERS = 8 * 1024;
 const MEMBERS = ['reference', 'wallet', 'asset', 'amount', 'reason'];
 
 const malformed = (message: string): OperatorRefusal => new OperatorRefusal('INVALID_LINE', message);
 
-/** Yields the lines of a stream. Of a line that is too long, it yields only the beginning. */
+/** Yields the lines of a stream, and only the beginning of a line that is too long. */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   let line = '';
   for await (const chunk of input.setEncoding('utf8')) {
@@ -51,8 +51,8 @@ function readLine(
     throw malformed('wallet must be 0x and 40 hex digits');
   if (typeof asset !== 'string') throw malformed('asset must be a string');
   // A JSON number would come as a double, which may be another amount.
-  const decimal = typeof amount === 'string' ? parseDecimal(amount) : undefined;
-  if (decimal === undefined) throw malformed('amount must be a decimal as a string');
+  const decimal = typeof amount === 'string' ? parsePlainDecimal(amount) : undefined;
+  if (decimal === undefined) throw malformed('amount must be a plain decimal as a string');
   return {
     kind,
     wallet: wallet.toLowerCase(),
@@ -76,7 +76,7 @@ function fieldsOf(line: string): Record<string, unknown> {
 }
 
 /**
- * Books each line by itself, in order as far as batches go.
+ * Books each line by itself, in order as far as 64 of them go at once.
  * @param path of the file; `-` for the standard input
  * @throws OperatorRefusal FILE_NOT_READ; LINES_REFUSED at the end, if a line was refused
  */
@@ -87,18 +87,18 @@ export async function bookFile(
   act: Act,
   terminal: Terminal,
 ): Promise<void> {
-  let [batch, lines, refused]: [string[], number, number] = [[], 0, 0];
+  let [waiting, lines, refused]: [string[], number, number] = [[], 0, 0];
   const flush = async (): Promise<void> => {
-    const answers = await answersOf(services, kind, batch, act);
-    lines += batch.length;
+    const answers = await answersOf(services, kind, waiting, act);
+    lines += waiting.length;
     refused += answers.filter((answer) => 'code' in answer).length;
-    batch = [];
+    waiting = [];
     for (const answer of answers) await write(terminal.out, `${JSON.stringify(answer)}\n`);
   };
   try {
     for await (const line of linesOf(path === '-' ? process.stdin : createReadStream(path))) {
-      if (line.trim() !== '') batch.push(line);
-      if (batch.length === BATCH) await flush();
+      if (line.trim() !== '') waiting.push(line);
+      if (waiting.length === LINES_TOGETHER) await flush();
     }
   } catch (error) {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;

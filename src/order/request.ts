@@ -37,8 +37,8 @@ export const replacedOrder = z
     'give exactly one of orderId and replacesClientOrderId',
   );
 
-/** Most orders of one batch. */
-const MAX_BATCH = 50;
+/** Maximum orders of one order batch. */
+const MAX_ORDERS_OF_BATCH = 50;
 
 /** Names of the shapes of an order in the document. */
 const ORDER_JSON = {
@@ -50,7 +50,7 @@ export const orderBatchRequest = z.object({
   orders: z
     .array(z.unknown().meta(ORDER_JSON), 'must be a list')
     .min(1, 'must not be empty')
-    .max(MAX_BATCH, `must have at most ${MAX_BATCH} orders`),
+    .max(MAX_ORDERS_OF_BATCH, `must have at most ${MAX_ORDERS_OF_BATCH} orders`),
 });
 
 type Admitted = z.output<typeof orderRequestSchema>;

@@ -1,7 +1,7 @@
 /**
  * Wakes the snapshot workers. A job scheduler wakes one of them at every even second. Each worker also has a timer
- * shortly after, in case the job does not come: the queue was wiped, its Redis was unavailable, or a killed worker
- * holds the lock of the job for another half minute. If both wake a worker, the second one finds the beat taken.
+ * shortly after, in case the job does not come. Perhaps the queue was wiped, its Redis was unavailable, or a killed
+ * worker holds the lock of the job for another half minute. If both wake a worker, the second one finds the beat taken.
  */
 
 import { Queue } from 'bullmq';
@@ -10,11 +10,16 @@ import { at, closeAll, FORGET, type QueueOptions, SILENT } from './connection.ts
 import { PausingWorker } from './pausing-worker.ts';
 
 const QUEUE = 'snapshot';
-const TICKER = 'ticker';
+const TIMER = 'timer';
 /** Delay of the timers after the job: well above the duration of a job, well below a delay that clients notice. */
 const GRACE_MS = 100;
 /** Minimum time between two attempts to create the scheduler. */
-const TICKER_LOST_MS = 3 * BEAT_MS;
+const TIMER_LOST_MS = 3 * BEAT_MS;
+/**
+ * BullMQ adds the offset to the even second before the call, also when the call waited for Redis. A first time given as
+ * `startDate` may then have passed, and all later jobs would keep the wrong second. An offset of 0 means none.
+ */
+const EVEN_SECONDS = { every: BEAT_MS, offset: BEAT_MS } as const;
 
 interface BeatOutcome {
   /** True if the beat was free, so that this process took it. */
@@ -63,12 +68,11 @@ export function openBeatTimer(options: BeatTimerOptions): { close(): Promise<voi
   const queue = new Queue(QUEUE, at(connection));
   queue.on('error', SILENT); // a call that fails tells
   let setAtMs = 0;
-  const setTicker = async (): Promise<void> => {
-    if (Date.now() - setAtMs < TICKER_LOST_MS) return;
+  const setTimer = async (): Promise<void> => {
+    if (Date.now() - setAtMs < TIMER_LOST_MS) return;
     setAtMs = Date.now();
-    const startDate = Math.ceil(setAtMs / BEAT_MS) * BEAT_MS;
     await queue
-      .upsertJobScheduler(TICKER, { every: BEAT_MS, startDate }, { name: TICKER, opts: FORGET })
+      .upsertJobScheduler(TIMER, EVEN_SECONDS, { name: TIMER, opts: FORGET })
       .then(() => tell(null), tell);
   };
 
@@ -76,9 +80,9 @@ export function openBeatTimer(options: BeatTimerOptions): { close(): Promise<voi
   const onTimer = async (): Promise<void> => {
     if (running !== undefined) return;
     const { taken } = await wake();
-    if (taken && !closed) void setTicker();
+    if (taken && !closed) void setTimer();
   };
-  void setTicker();
+  void setTimer();
   void wake();
 
   return {

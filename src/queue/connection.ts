@@ -66,9 +66,10 @@ const answers = (queue: Queue): Promise<boolean> =>
 export async function closeAll(queue: Queue, worker?: Worker): Promise<void> {
   const isGraceful = await answers(queue);
   if (isGraceful && (await closesWhileRedisAnswers(queue, worker))) return;
-  // A worker that began to close gracefully cannot be closed by force.
+  // BullMQ's `disconnect` would first wait for a connection that was never made. A worker that began to close gracefully
+  // cannot be closed by force, and its timers end with the process.
+  await Promise.all([worker, queue].map((one) => one?.backend.close(true)));
   if (!isGraceful) await worker?.close(true);
-  for (const one of isGraceful ? [worker, queue] : [queue]) one?.disconnect().catch(() => {});
 }
 
 /** Returns false when Redis went away before both were closed. */

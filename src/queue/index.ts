@@ -1,6 +1,6 @@
 /**
  * Wakes settlement with BullMQ jobs. No other folder uses BullMQ. A job only says that there are new events, which are
- * in the engine's stream, and carries no data but a place in a trace. If jobs are lost, a ticker in Redis and a timer in
+ * in the engine's stream, and carries no data but a place in a trace. If jobs are lost, one timer in Redis and another in
  * each process wake settlement, so a wiped queue or an unavailable queue Redis costs a delay of one or two seconds.
  *
  * Uses: redis, domain; types of process.
@@ -16,14 +16,14 @@ import { PausingWorker } from './pausing-worker.ts';
 export { openBeatTimer } from './beat-timer.ts';
 
 const QUEUE = 'settlement';
-const TICKER = 'ticker';
+const TIMER = 'timer';
 const WAKE_UP = 'wake-up';
 
 const COALESCE_MS = 50;
 const WAKE_UP_MS = 1_000;
-const SLOW_TICK_MS = 2_000;
-/** Time without ticks after which the ticker is considered deleted and is created again. */
-const TICKER_LOST_MS = 3_000;
+const SLOW_TIMER_MS = 2_000;
+/** Time without its jobs after which the timer is considered deleted and is created again. */
+const TIMER_LOST_MS = 3_000;
 
 interface WakeUpOptions extends QueueOptions {
   /** Returns the present place in a trace; absent while nothing is traced. */
@@ -99,7 +99,7 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
   const { connection, run, tell = SILENT } = options;
   let running: Promise<void> | undefined;
   let lastRunMs = 0;
-  let lastTickMs = Date.now();
+  let lastTimerMs = Date.now();
 
   /** A wake-up during a run may be about an event that the run did not see, so it starts another run afterwards. */
   const runAlone = async (place: TracePlace = {}): Promise<void> => {
@@ -114,33 +114,33 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
   };
 
   const work = async (job: Job): Promise<void> => {
-    if (job.name === TICKER) lastTickMs = Date.now();
+    if (job.name === TIMER) lastTimerMs = Date.now();
     await runAlone(job.data as TracePlace);
   };
   const worker = new PausingWorker(QUEUE, work, { connection, tell });
 
   const queue = new Queue(QUEUE, at(connection));
   queue.on('error', SILENT);
-  let settingTicker = false;
-  const setTicker = async (): Promise<void> => {
-    if (settingTicker) return;
-    settingTicker = true;
-    lastTickMs = Date.now();
+  let settingTimer = false;
+  const setTimer = async (): Promise<void> => {
+    if (settingTimer) return;
+    settingTimer = true;
+    lastTimerMs = Date.now();
     await queue
-      .upsertJobScheduler(TICKER, { every: WAKE_UP_MS }, { name: TICKER, opts: FORGET })
+      .upsertJobScheduler(TIMER, { every: WAKE_UP_MS }, { name: TIMER, opts: FORGET })
       .then(() => tell(null), tell);
-    settingTicker = false;
+    settingTimer = false;
   };
-  void setTicker();
+  void setTimer();
 
-  const slowTicker = setInterval(() => {
-    if (!running && Date.now() - lastRunMs >= SLOW_TICK_MS) void runAlone();
-    if (Date.now() - lastTickMs >= TICKER_LOST_MS) void setTicker();
-  }, SLOW_TICK_MS);
+  const slowTimer = setInterval(() => {
+    if (!running && Date.now() - lastRunMs >= SLOW_TIMER_MS) void runAlone();
+    if (Date.now() - lastTimerMs >= TIMER_LOST_MS) void setTimer();
+  }, SLOW_TIMER_MS);
 
   return {
     close: async () => {
-      clearInterval(slowTicker);
+      clearInterval(slowTimer);
       await running;
       await closeAll(queue, worker);
     },

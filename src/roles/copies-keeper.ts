@@ -26,7 +26,7 @@ import { type Backends, engineAt } from './backends.ts';
 import { listOf } from './engine-copies.ts';
 import { isInStep, whyNotLead } from './leading.ts';
 
-const TICK_MS = 200;
+const LOOK_EVERY_MS = 200;
 /** A pause after which this process knows nothing of the silence of others. */
 const SLEPT_MS = 2_000;
 /** Clocks further apart would let event time stand still after a failover. */
@@ -67,7 +67,7 @@ export class CopiesKeeper {
   readonly #options: KeeperOptions;
   readonly #servers: readonly Server[];
   readonly #told = new Map<string, number>();
-  #lastTickAt = 0;
+  #lastLookAt = 0;
   /** Offset of the primary at the look before. */
   #before: { readonly runId: string; readonly offset: number } | undefined;
   #row: CopiesRow | undefined;
@@ -124,12 +124,12 @@ export class CopiesKeeper {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       // Whatever failed is tried again: every order and change may be repeated.
-      await this.#tick().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'copies'));
-      await sleep(TICK_MS);
+      await this.#keep().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'copies'));
+      await sleep(LOOK_EVERY_MS);
     }
   }
 
-  async #tick(): Promise<void> {
+  async #keep(): Promise<void> {
     // The row is read after the look, so it is never older than what is seen, unless Postgres was put back.
     await this.#look();
     const row = await this.#options.register.read(this.#servers.flatMap(({ seen }) => seen ?? []));
@@ -165,7 +165,7 @@ export class CopiesKeeper {
 
   async #look(): Promise<void> {
     const begun = performance.now();
-    const hasSlept = begun - this.#lastTickAt > SLEPT_MS;
+    const hasSlept = begun - this.#lastLookAt > SLEPT_MS;
     await Promise.all(
       this.#servers.map(async (server) => {
         const looked = Promise.all([lookAt(server.redis), isLeaving(server.redis)]);
@@ -183,7 +183,7 @@ export class CopiesKeeper {
         server.isSilent = now - server.heardAt > this.#options.downAfterMs;
       }),
     );
-    this.#lastTickAt = performance.now();
+    this.#lastLookAt = performance.now();
   }
 
   /** Returns true where a server has a list or an epoch that Postgres lacks, which was put back to an earlier moment. */

@@ -1,6 +1,6 @@
 /**
  * Which servers may lead the engine's copies. One predicate is asked before a server is named, before it is promoted and
- * before an epoch begins on it, because a name in the row says nothing of a server that was started again: its disk may
+ * before an epoch begins on it, because a name in the row says nothing of a server that was started again. Its disk may
  * be another one, or an older one.
  */
 

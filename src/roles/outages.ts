@@ -60,7 +60,7 @@ export function openOutages(
     outage.toldMs = now();
     log.error(sentenceOf(server, outage));
   };
-  const ticking = setInterval(() => {
+  const looking = setInterval(() => {
     for (const [server, outage] of outages) tell(server, outage);
   }, LOOK_EVERY_MS).unref();
   const forget = (key: string): void => {
@@ -105,7 +105,7 @@ export function openOutages(
     },
     sentences: () => [...outages].map(([server, outage]) => sentenceOf(server, outage)),
     close() {
-      clearInterval(ticking);
+      clearInterval(looking);
       for (const timer of expected.values()) clearTimeout(timer);
     },
   };

@@ -39,6 +39,11 @@ export function addServerMetrics({ metrics, engineRedis, queueRedis, names, ledg
     'Log that Postgres keeps for the replica that is furthest behind. Absent without replication slots.',
     ({ replicationLagBytes }) => replicationLagBytes,
   );
+  gauge(
+    'segments_ahead',
+    'Segments that begin after the last settled event. Settlement ends at the end of the last one.',
+    ({ segmentsAhead }) => segmentsAhead,
+  );
   metrics.gauge(
     'redbook_backup_age_seconds',
     'Time since the last backup of Postgres, copy of the engine, and rehearsal of a restore. Absent before the first.',

@@ -91,13 +91,22 @@ function keepFilterGrowing({ engine, logger }: Backends): NodeJS.Timeout {
   return setInterval(() => void grow(), GROWTH_EVERY_MS).unref();
 }
 
-/** Exports the withdrawals that somebody took and did not end in time. */
-const addCustodyMetrics = (metrics: Metrics, ledger: Ledger): void =>
+/** Exports the withdrawals and deposits that somebody began and did not end in time. */
+function addCustodyMetrics(metrics: Metrics, ledger: Ledger): void {
   metrics.gauge(
     'redbook_withdrawals_overdue',
     'Taken withdrawals that have not ended at the time that their takers gave.',
     () => ledger.withdrawals.overdue(Date.now()),
   );
+  metrics.gauge(
+    'redbook_deposits_announced_oldest_seconds',
+    'Age of the oldest announced deposit that was neither credited nor dropped; 0 when there is none.',
+    async () => {
+      const oldestMs = await ledger.deposits.oldestMs();
+      return oldestMs === null ? 0 : Math.max(0, Date.now() - oldestMs) / 1_000;
+    },
+  );
+}
 
 /** Exports the copies of the engine; without copies the gauges have no value. */
 function addCopiesMetrics(metrics: Metrics, keeper: CopiesKeeper | undefined): void {

@@ -12,7 +12,7 @@ export async function startSnapshot(backends: Backends): Promise<RunningRole> {
   await backends.migrated();
   const publisher = openPublisher({ redis: queueRedis, subscriber: backends.openSubscriber('wanted') });
   const snapshots = createSnapshots({ engine, ledger, marketData, publisher, log: logger });
-  const ticker = openBeatTimer({
+  const beatTimer = openBeatTimer({
     connection: queueOptions,
     beat: () => snapshots.beat(),
     tell: queueTrouble(backends, 'snapshot jobs'),
@@ -29,7 +29,7 @@ export async function startSnapshot(backends: Backends): Promise<RunningRole> {
   );
   return {
     async stop() {
-      await ticker.close();
+      await beatTimer.close();
       publisher.close();
     },
   };

@@ -217,7 +217,13 @@ export async function entriesReport(books: Books, filter: EntriesFilter): Promis
   };
 }
 
-export const closingDocument = ({ month, endMs, sequence, closedAtMs, digest, balances }: Closing) => ({
+export const closingDocument = ({
+  month,
+  endMs,
+  closedAtMs,
+  digest,
+  figures: { sequence, balances },
+}: Closing & { readonly figures: NonNullable<Closing['figures']> }) => ({
   month,
   end: isoTime(endMs),
   sequence,

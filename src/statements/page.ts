@@ -2,13 +2,14 @@
 
 import type { z } from 'zod';
 import { readSummedPlace, writeSummedPlace } from '../contract/list-cursor.ts';
-import type { statementRequest } from '../contract/requests.ts';
+import type { operatorStatementRequest } from '../contract/requests.ts';
 import type { statementSchema } from '../contract/statement.ts';
 import type { Amount } from '../contract/values.ts';
 import type { Written } from '../contract/written.ts';
 import { JsonText, writeJson } from '../domain/json.ts';
-import type { Ledger, StatementPage, StatementPosition, StatementSpan } from '../ledger/index.ts';
+import type { Direction, Ledger, StatementPage, StatementPosition, StatementSpan } from '../ledger/index.ts';
 import { decimalOf, isoTime } from './amounts.ts';
+import type { Cell } from './report.ts';
 import { rowsOfLine, STATEMENT_COLUMNS } from './statement.ts';
 import { pageText, type StatementAs, statementFile, TEXTS } from './statement-text.ts';
 
@@ -25,16 +26,22 @@ export interface WrittenPage {
   readonly file?: string;
 }
 
+/** A wallet's own statement has one order. */
+type AskedStatement = Omit<z.infer<typeof operatorStatementRequest>, 'order'> & {
+  readonly order?: Direction;
+};
+
 /** Returns a page of the statement of a wallet. */
 export async function statementPage(
   ledger: Pick<Ledger, 'statements'>,
   wallet: string,
-  { from: fromMs, to: toMs, format, bom, cursor }: z.infer<typeof statementRequest>,
+  { from: fromMs, to: toMs, format, bom, cursor, order = 'asc' }: AskedStatement,
 ): Promise<WrittenPage> {
   const span = { wallet, fromMs, toMs };
-  const scope = { list: 'statement', wallet, from: `${fromMs}`, to: `${toMs}` };
+  const scope = { list: 'statement', wallet, from: `${fromMs}`, to: `${toMs}`, order };
   const after = cursor === undefined ? null : positionOf(readSummedPlace(scope, cursor, 3));
-  const page = await ledger.statements.page(span, after, PAGE_LINES);
+  const { page: oldest, newestPage } = ledger.statements;
+  const page = await (order === 'desc' ? newestPage : oldest)(span, after, PAGE_LINES);
   const next = page.next && cursorOf(scope, page.next);
   if (format === 'json') return { format, text: writeJson(statementReply(span, page, next)) };
   return {
@@ -61,7 +68,25 @@ const nextQuery = ({ fromMs, toMs }: StatementSpan, format: StatementAs['format'
   String(new URLSearchParams({ from: isoTime(fromMs), to: isoTime(toMs), format, cursor }));
 
 type StatementReply = Written<typeof statementSchema>;
-type Line = Exclude<StatementReply, JsonText>['lines'] extends readonly (infer Item)[] ? Item : never;
+
+const COLUMNS = STATEMENT_COLUMNS.map(({ name, isAmount }, at) => ({
+  before: `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`,
+  isAmount,
+}));
+
+/**
+ * Writes a line. A page has 500 lines of 18 members: with an object for each line, a page held the event loop for 5 ms,
+ * and a text that grows by members is made of so many pieces that a collection takes 30 ms.
+ */
+function lineText(cells: readonly Cell[]): string {
+  const parts: string[] = [];
+  for (const [at, { before, isAmount }] of COLUMNS.entries()) {
+    const cell = cells[at] ?? null;
+    parts.push(before, isAmount && cell !== null ? String(cell) : JSON.stringify(cell));
+  }
+  parts.push('}');
+  return parts.join('');
+}
 
 function statementReply(
   { wallet, fromMs, toMs }: StatementSpan,
@@ -74,20 +99,18 @@ function statementReply(
       asset,
       amount: new JsonText<Amount>(decimalOf(scales, asset, atoms)),
     }));
-  const lineOf = (cells: ReturnType<typeof rowsOfLine>[number]): Line =>
-    Object.fromEntries(
-      STATEMENT_COLUMNS.map(({ name, isAmount }, at) => {
-        const cell = cells[at] ?? null;
-        return [name, isAmount && cell !== null ? new JsonText(String(cell)) : cell];
-      }),
-    ) as Line;
   return {
     wallet,
     from: isoTime(fromMs),
     to: isoTime(toMs),
     settledTo: settled.timeMs === null ? null : isoTime(settled.timeMs),
     opening: balances(opening),
-    lines: stated.flatMap((line) => rowsOfLine(line, scales)).map(lineOf),
+    lines: new JsonText(
+      `[${stated
+        .flatMap((line) => rowsOfLine(line, scales))
+        .map(lineText)
+        .join(',')}]`,
+    ),
     closing: balances(closing),
     nextCursor,
   };

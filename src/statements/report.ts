@@ -76,9 +76,9 @@ const isReadOtherwise = (text: string): boolean =>
  * Returns a cell quoted as in RFC 4180, except that lines end in LF, so that every tool of a shell can read them. A
  * semicolon and a TAB are quoted because spreadsheets in some languages split cells there.
  *
- * A text that a spreadsheet would run as a formula, or read as a number or a date, gets one leading apostrophe: references
- * may be payment memos that strangers chose, and some order ids look like 3.07E+93. So does a text that begins with an
- * apostrophe: to remove the first apostrophe of a cell restores every text.
+ * A text that a spreadsheet would run as a formula, or read as a number or a date, gets one leading apostrophe.
+ * References may be payment memos that strangers chose, and some order ids look like 3.07E+93. An apostrophe also
+ * stands before a text that begins with one: to remove the first apostrophe of a cell restores every text.
  */
 function csvCell({ isPlain }: ReportColumn, cell: Cell): string {
   if (cell === null) return '';

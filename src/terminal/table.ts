@@ -1,5 +1,6 @@
 /** Renders tables for people: aligned columns, exact numbers, and no characters that command a terminal. */
 
+import { shown } from '../domain/text.ts';
 import type { Paint } from './paint.ts';
 
 export interface Column {
@@ -11,16 +12,6 @@ export interface Column {
 export const column = (title: string, align: Column['align'] = 'left'): Column => ({ title, align });
 
 const GAP = '  ';
-/** Control characters, changes of direction, odd line breaks, lone surrogates. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
-/**
- * Returns outside text with unsafe characters made visible, so that no client order id can move the cursor or rewrite a
- * line.
- */
-export const shown = (text: string): string =>
-  text.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
-
 const width = (text: string): number => [...text].length;
 const pad = (text: string, to: number): string => ' '.repeat(Math.max(0, to - width(text)));
 

@@ -81,7 +81,7 @@ export function tickerFrame(
   });
 }
 
-/** Part of a market's frames that all timeframes share in a tick, so it is written once. */
+/** Part of a market's frames that all timeframes share at a beat, so it is written once. */
 export interface MarketPart {
   readonly ticker: WrittenText<typeof tickerFrameSchema>;
   readonly book: WrittenText<typeof bookSchema>;

@@ -2,13 +2,15 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { bookMovements } from '../../src/books/movement-batch.ts';
+import { bookMovements } from '../../src/books/book-movements.ts';
 import { type CheckResult, reconcile } from '../../src/books/reconcile/index.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import type { LedgerCheckpoint } from '../../src/ledger/index.ts';
+import { divide } from '../ledger/segmented.ts';
 import { query } from '../ledger/tables.ts';
 import { MAKER, openBusyFixture, TAKER } from '../operator/busy-fixture.ts';
 import { type OperatorFixture, WALLET } from '../operator/fixture.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 
 export const PREFIX = '{redbook}:';
 export const ENGINE = `${PREFIX}engine`;
@@ -17,6 +19,8 @@ export const HELD = WALLET('e');
 const OTHER_MAKER = WALLET('c');
 /** Small, because the filter is restored after each corruption. */
 const FILTER_BYTES = 2 ** 16;
+/** Some orders outlive a segment, and some end in theirs. */
+const SEGMENT_EVENTS = 16;
 
 /** Places orders of every kind that the busy fixture lacks, two equal trades among their results. */
 async function placeMore(fixture: OperatorFixture): Promise<void> {
@@ -56,8 +60,20 @@ async function moveByKey(fixture: OperatorFixture): Promise<void> {
   await bookMovements(fixture.services, [{ ...deposit, act: { by: 'custody', reason: 'a test' } }], key);
 }
 
-async function openFullFixture(): Promise<OperatorFixture> {
-  const fixture = await openBusyFixture({ claimFilterBytes: FILTER_BYTES });
+async function dividedDatabase(): Promise<string> {
+  const databaseUrl = await freshLedgerDatabase();
+  await divide(databaseUrl, SEGMENT_EVENTS);
+  return databaseUrl;
+}
+
+async function openFullFixture(databaseUrl: string): Promise<OperatorFixture> {
+  const fixture = await openBusyFixture({ claimFilterBytes: FILTER_BYTES, databaseUrl });
+  const { order: late } = await fixture.place({
+    wallet: MAKER,
+    price: '5',
+    size: '2',
+    clientOrderId: 'late',
+  });
   await fixture.ask('account', 'credit', OTHER_MAKER, 'ETH', '10', '--reference', 'other maker');
   await fixture.ask('account', 'hold', HELD, '--reason', 'a test');
   for (const reference of ['paid later', 'not paid yet'])
@@ -86,8 +102,11 @@ async function openFullFixture(): Promise<OperatorFixture> {
   // The ledger takes a time that is not before its last event's for one that settlement writes.
   await sleep(10);
   await placeMore(fixture);
+  await fixture.engine.orders.cancel(MAKER, late.id);
   await fixture.settle();
-  await fixture.ask('ledger', 'close', '2020-02');
+  const settling = fixture.settleOnAndOn();
+  await fixture.ask('ledger', 'close', '2020-02', '--empty');
+  await settling.stop();
   await moveByKey(fixture);
   await fixture.settle();
   const epoch = (await fixture.engine.reads.state()).epoch;
@@ -125,8 +144,9 @@ export class CorruptedBooks {
     this.tables = tables;
   }
 
-  static async open(): Promise<CorruptedBooks> {
-    const fixture = await openFullFixture();
+  /** @param databaseUrl a migrated database; a new one of the run's Postgres, with small segments, unless given */
+  static async open(databaseUrl?: string): Promise<CorruptedBooks> {
+    const fixture = await openFullFixture(databaseUrl ?? (await dividedDatabase()));
     const found = await query<{ name: string }>(
       fixture.databaseUrl,
       `select table_name as name from information_schema.tables
@@ -196,7 +216,16 @@ export class CorruptedBooks {
     });
   }
 
-  /** Differences that a reconcile reports. */
+  /** Differences that the ledger's own checks report, and those of objects that change what the checks read. */
+  async schemaDifferences(): Promise<string[]> {
+    const foreign = await reported(async () => {
+      const { name, violations } = await this.fixture.ledger.checks.foreign();
+      return [{ name, asset: null, differences: violations }];
+    });
+    return [...foreign, ...(await this.ledgerDifferences())];
+  }
+
+  /** Differences that a reconcile reports, of each check the first 20. */
   differences(): Promise<string[]> {
     return reported(async () => (await reconcile(this.fixture.services, { patienceMs: 0 })).checks);
   }

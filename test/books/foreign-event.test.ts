@@ -15,8 +15,7 @@ type Settlement = ReturnType<typeof createSettlementWorker>;
 
 const CREDIT = ['account', 'credit', WALLET(1), 'NEW', '5', '--reference', 'one'] as const;
 
-describe('books: an entry that was added to the stream by hand', function () {
-  this.timeout(60_000);
+describe('books: an entry that was added to the stream by hand', () => {
   let fixture: OperatorFixture;
   let log: Capture;
 

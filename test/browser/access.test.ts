@@ -97,9 +97,9 @@ describe('access to the page', () => {
    * Presses Tab until the element has the focus.
    * @throws Error if it never gets the focus
    */
-  async function tabTo(page: Page, target: Locator, most = 80): Promise<void> {
+  async function tabTo(page: Page, target: Locator, max = 80): Promise<void> {
     await target.waitFor();
-    for (let pressed = 0; pressed < most; pressed += 1) {
+    for (let pressed = 0; pressed < max; pressed += 1) {
       if (await target.evaluate((element) => element === document.activeElement)) return;
       await page.keyboard.press('Tab');
     }

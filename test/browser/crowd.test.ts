@@ -13,7 +13,7 @@ const AT_ONCE = 250;
 const LISTED = 1_000;
 const PAGE = 100;
 
-/** Places bids of one unit in concurrent batches, directly at the engine. */
+/** Places bids of one unit in concurrent calls, directly at the engine. */
 async function placeMany(stage: Stage, wallet: string): Promise<void> {
   const rules = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null } as const;
   for (let placed = 0; placed < ORDERS; placed += AT_ONCE)

@@ -1,10 +1,12 @@
 /** Tests the desk of operators in Chromium: sign-in, each view, each kind of act, the keyboard, and axe's rules. */
 
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import type { Page } from 'playwright-core';
+import { closeMonth } from '../../src/books/closing.ts';
 import { createKey } from '../../src/books/operator-keys.ts';
 import { endWithdrawal } from '../../src/books/withdrawals.ts';
 import { OPERATOR_RIGHTS } from '../../src/domain/operator-rights.ts';
@@ -19,10 +21,24 @@ import { translated } from './translator.ts';
 import { browserTest } from './visit.ts';
 
 const SYMBOL = 'DESK/USDC';
-const VIEWS = ['Status', 'Markets', 'Wallet', 'Withdrawals', 'Acts', 'Books', 'More', 'Kill switch'];
+const VIEWS = [
+  'Status',
+  'Markets',
+  'Wallet',
+  'Withdrawals',
+  'Approvals',
+  'Acts',
+  'Books',
+  'Reports',
+  'More',
+  'Kill switch',
+];
 const ACT = { by: 'a test', reason: 'set up' };
 /** As wide as a reference gets: 256 characters. */
 const LEFT_OPEN = 'left open '.padEnd(256, 'W');
+/** Without its second character, it reads as another number. */
+const TURNED = 'a\u202e123';
+const TURNED_SHOWN = 'a\\u{202e}123';
 
 describe('the desk of operators', () => {
   let stage: Stage;
@@ -30,6 +46,8 @@ describe('the desk of operators', () => {
   let key: string;
   let end: () => void;
   const wallet = newWallet();
+  /** Has more lines in its statement than a page. */
+  const busy = newWallet();
 
   before(async () => {
     stage = await sharedStage();
@@ -37,7 +55,7 @@ describe('the desk of operators', () => {
     await stage.market({ symbol: SYMBOL }, { DESK: 8, USDC: 6 });
     await stage.credit(wallet, { DESK: '10', USDC: '5000' });
     await placeLimit(stage.as(wallet), { market: SYMBOL, side: 'buy', price: '10.5', size: '2' });
-    for (const reference of ['paid later', 'sent back', LEFT_OPEN])
+    for (const reference of ['paid later', 'sent back', TURNED, LEFT_OPEN])
       await engine.funds.move({
         kind: 'requested',
         wallet,
@@ -46,8 +64,11 @@ describe('the desk of operators', () => {
         reference,
       });
     key = await createKey(stage, { name: 'desk', rights: OPERATOR_RIGHTS, caps: new Map() }, ACT);
+    for (let at = 0; at < 260; at += 1) await stage.credit(busy, { DESK: '1' });
+    await wait('asker', 60);
+    await wait('desk', 1);
     await stage.settled();
-    await ledger.balances.close('2020-01');
+    await closeMonth(stage, '2020-01', { isEmpty: true, patienceMs: 10_000 }, ACT);
     await ledger.checks.noteReconcile({ sequence: 7, checks: 2, differences: 3, failedChecks: ['supply'] }, [
       { name: 'epochs rise', asset: null, compared: 'up to event 7', differences: 0 },
       { name: 'supply', asset: 'USDC', compared: '4 accounts', differences: 3 },
@@ -78,8 +99,16 @@ describe('the desk of operators', () => {
     await stage.ledger.checks.noteReconcile({ sequence: 8, checks: 0, differences: 0, failedChecks: [] });
   });
 
-  const signIn = async (page: Page): Promise<void> => {
-    await page.getByLabel(/Key of/).fill(key);
+  /** Makes deposits of a key wait for the approval of another one. */
+  const wait = async (asker: string, count: number): Promise<void> => {
+    for (let at = 0; at < count; at += 1) {
+      const deposit = { kind: 'credited', wallet, asset: 'USDC', amountAtoms: 20_000_000_000n } as const;
+      const reference = count === 1 ? `${asker} ${at} `.padEnd(256, 'W') : `${asker} ${at}`;
+      await stage.ledger.waiting.ask(asker, { ...deposit, reference }, 6, 'a large one');
+    }
+  };
+  const signIn = async (page: Page, as = key): Promise<void> => {
+    await page.getByLabel(/Key of/).fill(as);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Alerts' }).waitFor();
   };
@@ -87,6 +116,15 @@ describe('the desk of operators', () => {
     page.getByRole('navigation').getByRole('button', { name: view }).click();
   const told = (page: Page, text: string): Promise<void> =>
     page.getByRole('status').filter({ hasText: text }).waitFor();
+  const closeEmptyMonth = async (page: Page, month: string): Promise<void> => {
+    await show(page, 'More');
+    await page.getByLabel('Act', { exact: true }).selectOption('closeMonth');
+    await page.locator('#member-month').fill(month);
+    await page.locator('#member-empty').selectOption('true');
+    await page.getByRole('button', { name: 'Review the act' }).click();
+    await giveReason(page, 'nothing was traded');
+    await told(page, 'Done: Close month.');
+  };
   const showWallet = async (page: Page): Promise<void> => {
     await show(page, 'Wallet');
     await page.getByLabel('Address').fill(wallet);
@@ -165,6 +203,30 @@ describe('the desk of operators', () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
 
+  browserTest('forgets the view and what it searched for when the operator signs out', async (open) => {
+    const { page } = await open(url);
+    await signIn(page);
+    await show(page, 'Withdrawals');
+    await page.getByLabel('Reference', { exact: true }).fill('paid later');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Withdrawal of the reference' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await signIn(page);
+    await show(page, 'Withdrawals');
+    expect(await page.getByLabel('Reference', { exact: true }).inputValue()).to.equal('');
+  });
+
+  browserTest('shows characters that turn the direction of a reference', async (open) => {
+    const { page } = await open(url);
+    await signIn(page);
+    await show(page, 'Withdrawals');
+    await page.getByRole('cell', { name: TURNED_SHOWN, exact: true }).waitFor();
+    await rowOf(page, TURNED_SHOWN).getByRole('button', { name: 'Take' }).click();
+    await page.getByRole('dialog').getByText(TURNED_SHOWN).waitFor();
+    expect(await page.locator('body').textContent()).not.to.include('\u202e');
+  });
+
   browserTest('shows each check of the last reconcile with its result', async (open) => {
     const { page } = await open(url);
     await signIn(page);
@@ -190,10 +252,19 @@ describe('the desk of operators', () => {
       await giveReason(page, 'the year ends');
     };
     await close('2020-02');
-    await told(page, '2020-02 is closed.');
+    await page.getByText('2020-02 has no entries', { exact: false }).waitFor();
+    await page.keyboard.press('Escape');
+    await closeEmptyMonth(page, '2020-02');
+    await show(page, 'Books');
     await rowOf(page, '2020-02').waitFor();
     await close('2020-02');
     await told(page, '2020-02 was closed before: nothing changed.');
+    expect(await page.getByRole('button', { name: 'Reopen' }).count()).to.equal(1);
+    await rowOf(page, '2020-02').getByRole('button', { name: 'Reopen' }).click();
+    await giveReason(page, 'a wrong month');
+    await told(page, '2020-02 is open again.');
+    await rowOf(page, '2020-02').getByText('withdrawn').waitFor();
+    await rowOf(page, '2020-01').getByRole('button', { name: 'Reopen' }).waitFor();
     await close('2090-01');
     await page.getByText('2090-01 is not over yet (UTC).').waitFor();
     expect(await violationsOf(page, RULES_OF_THEMES[0]![1])).to.deep.equal([]);
@@ -235,7 +306,8 @@ describe('the desk of operators', () => {
     await told(page, 'is returned');
     // Another operator ends the last one while its dialog is open.
     await rowOf(page, 'left open').getByRole('button', { name: 'Return' }).click();
-    await endWithdrawal(stage, LEFT_OPEN, { kind: 'confirmed', txid: '0x1' }, ACT);
+    for (const reference of [TURNED, LEFT_OPEN])
+      await endWithdrawal(stage, reference, { kind: 'confirmed', txid: '0x1' }, ACT);
     tolerate(/409/);
     await giveReason(page, 'too late');
     await page.getByRole('alert').filter({ hasText: 'was confirmed before' }).waitFor();
@@ -254,6 +326,155 @@ describe('the desk of operators', () => {
     await act.first().waitFor();
     await find('');
   });
+
+  browserTest(
+    'approves and refuses movements that wait, and offers neither where it may not',
+    async (open) => {
+      const { page, tolerate } = await open(url);
+      // Deposits of a key that exists are booked.
+      await createKey(stage, { name: 'asker', rights: ['credit'], caps: new Map() }, ACT);
+      await signIn(page);
+      await show(page, 'Approvals');
+      const own = rowOf(page, 'desk 0');
+      await own.getByText('another key decides it').waitFor();
+      expect(await own.getByRole('button').count()).to.equal(0);
+      const first = page.getByRole('row').nth(2);
+      expect((await first.getByRole('cell').allInnerTexts()).slice(1, 7)).to.deep.equal([
+        'asker',
+        'deposit',
+        '20000 USDC',
+        wallet,
+        'asker 59',
+        'a large one',
+      ]);
+      const rows = page.getByRole('row');
+      await page.getByRole('button', { name: 'Next page' }).click();
+      await page.getByText('Page 2').waitFor();
+      await rowOf(page, 'asker 0').waitFor();
+      expect(await rows.count()).to.equal(12);
+      await page.getByRole('button', { name: 'Previous page' }).click();
+      const row = (at: number) =>
+        page.getByRole('row').filter({ has: page.getByText(`asker ${at}`, { exact: true }) });
+      await row(59).getByRole('button', { name: 'Approve' }).click();
+      await giveReason(page, 'called the client');
+      await told(page, 'is approved and booked');
+      await row(59).waitFor({ state: 'detached' });
+      await row(58).getByRole('button', { name: 'Refuse' }).focus();
+      await page.keyboard.press('Enter');
+      await giveReason(page, 'nobody knows it');
+      await told(page, 'is refused');
+      await row(58).waitFor({ state: 'detached' });
+      // Another request takes the place of the one in the dialog.
+      await row(57).getByRole('button', { name: 'Approve' }).click();
+      tolerate(/409/);
+      await stage.ledger.waiting.decide('deposit', 'asker 57', async () => 'refused');
+      await giveReason(page, 'too late');
+      await page.getByRole('alert').filter({ hasText: 'was refused' }).waitFor();
+      await page.keyboard.press('Escape');
+      const reader = await createKey(stage, { name: 'reader', rights: ['read'], caps: new Map() }, ACT);
+      await page.reload();
+      await signIn(page, reader);
+      await show(page, 'Approvals');
+      await row(56).waitFor();
+      expect(await page.getByRole('row').getByRole('button').count()).to.equal(0);
+    },
+  );
+
+  browserTest('shows a statement newest first, in pages', async (open) => {
+    const { page } = await open(url);
+    await signIn(page);
+    await show(page, 'Wallet');
+    await page.getByLabel('Address').fill(busy);
+    await page.keyboard.press('Enter');
+    const lines = page.getByRole('region', { name: 'Table: Statement' }).getByRole('row');
+    await page.getByText('Page 1').waitFor();
+    expect(await lines.count()).to.equal(251);
+    const [newest] = await lines.nth(1).getByRole('cell').allInnerTexts();
+    await page.getByRole('button', { name: 'Next page' }).press('Enter');
+    await page.getByText('Page 2').waitFor();
+    await eventually('the rest is shown', async () => (await lines.count()) === 11);
+    const [oldest] = await lines.nth(10).getByRole('cell').allInnerTexts();
+    expect(Date.parse(`${oldest}Z`)).to.be.at.most(Date.parse(`${newest}Z`));
+    expect(await page.getByRole('button', { name: 'Next page' }).isDisabled()).to.equal(true);
+  });
+
+  browserTest('saves the reports of a month, and closes it', async (open) => {
+    const { page, tolerate } = await open(url);
+    tolerate(/409/);
+    await signIn(page);
+    await show(page, 'Reports');
+    const from = `${new Date().toISOString().slice(0, 7)}-01`;
+    const to = `${new Date(Date.parse(from) + 31 * 86_400_000).toISOString().slice(0, 7)}-01`;
+    await page.getByLabel('Month (UTC)').fill(from.slice(0, 7));
+    const saved = async (name: string): Promise<readonly [file: string, text: string]> => {
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name, exact: true }).click(),
+      ]);
+      await told(page, `${file.suggestedFilename()} is saved.`);
+      return [file.suggestedFilename(), await readFile((await file.path())!, 'utf8')];
+    };
+    const asked = async (path: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await fetch(`${url}operator/v1${path}`, { headers })).text();
+    };
+    const span = `from=${from}&to=${to}`;
+    const by = 'by=day%2Cmarket';
+    for (const [button, name, path] of [
+      ['csv Balances of all accounts at the end', 'balances', `/balances?asOf=${to}&format=csv`],
+      ['json Fees by day and market', 'fees', `/fees?${span}&${by}`],
+      ['csv Volumes by day and market', 'volumes', `/volumes?${span}&${by}&format=csv`],
+      ['csv Deposits and withdrawals', 'movements', `/movements?${span}&format=csv`],
+      ['json Withdrawals alone, with their steps', 'withdrawals', `/movements?${span}&side=withdrawal`],
+      ['csv Acts of operators and keys', 'acts', `/acts?since=${from}&until=${to}&format=csv`],
+      ['csv Entries of the ledger', 'entries', `/entries?${span}&format=csv`],
+      ['json All closed months', 'closings', '/closings'],
+    ] as const) {
+      const file = `${name}-${from}-${to}.${button.split(' ')[0]}`;
+      expect(await saved(button), button).to.deep.equal([file, await asked(path)]);
+    }
+    await page.getByLabel('Wallet', { exact: true }).fill(busy);
+    // Its pages make one file.
+    const [name, text] = await saved('csv Statement');
+    expect(name).to.equal(`statement-${busy}-${from}-${to}.csv`);
+    expect(text.split('\n').filter((line) => line.includes(',deposit,'))).to.have.length(260);
+    await page.getByLabel('CSV for spreadsheets').check();
+    expect((await saved('csv Fees by day and market'))[1]).to.match(/^\ufeff/);
+    await page.getByLabel('Month (UTC)').fill('2020-04');
+    await page.getByText('not closed').waitFor();
+    await page.getByRole('button', { name: 'Close 2020-04' }).click();
+    await giveReason(page, 'the books of spring');
+    await page.getByText('2020-04 has no entries', { exact: false }).waitFor();
+    await page.keyboard.press('Escape');
+    await closeEmptyMonth(page, '2020-04');
+    await show(page, 'Reports');
+    await page.getByLabel('Month (UTC)').fill('2020-04');
+    await page.getByText('closed at').waitFor();
+  });
+
+  browserTest(
+    'tells the command for a report that is too large, and saves none that was cut off',
+    async (open) => {
+      const { page, tolerate } = await open(url);
+      await signIn(page);
+      await show(page, 'Reports');
+      await page.getByLabel('Month (UTC)').fill('2026-01');
+      // No test books so many entries: the reply is written here.
+      await page.route('**/operator/v1/entries*', (route) =>
+        route.fulfill({ body: 'x'.repeat(65 * 1024 * 1024) }),
+      );
+      await page.getByRole('button', { name: 'csv Entries of the ledger' }).click();
+      const alert = page.getByRole('alert');
+      await alert.filter({ hasText: 'larger than 64.0 MiB' }).waitFor();
+      expect(await alert.locator('code').textContent()).to.equal(
+        'redbook ledger export --from 2026-01-01 --to 2026-02-01 --format csv > entries-2026-01-01-2026-02-01.csv',
+      );
+      tolerate(/ERR_CONNECTION_RESET/);
+      await page.route('**/operator/v1/fees*', (route) => route.abort('connectionreset'));
+      await page.getByRole('button', { name: 'csv Fees' }).click();
+      await alert.filter({ hasText: 'nothing was saved' }).waitFor();
+    },
+  );
 
   browserTest(
     'halts and edits a market with old and new shown first, holds a wallet, and pauses all trading, translated or not',
@@ -299,10 +520,9 @@ describe('the desk of operators', () => {
       'Credit deposit',
       'Drop deposit',
       'Request withdrawal',
-      'Approve movement',
-      'Refuse movement',
       'Void order',
       'Require terms',
+      'Close month',
     ]);
     await page.getByLabel('Act', { exact: true }).selectOption('Set asset');
     await page.getByLabel('symbol').fill('DESK');

@@ -36,7 +36,7 @@ const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
 /** The page marks a book as stale within six seconds of its last frame, so the engine is away for longer. */
 const DOWN_AFTER_MS = 8_000;
 const PATIENCE_MS = 60_000;
-const MOST_TIMES = 30;
+const MAX_TIMES = 30;
 const ANSWER_WITHIN_MS = 5_000;
 const NETWORK_NOISE = [/net::ERR_/, /status of (404|50\d)/];
 
@@ -47,7 +47,7 @@ const orderOf = (clientOrderId: string) =>
 
 /** Places an order again under its id until its end is known. */
 const placeOnce = async (session: Session, clientOrderId: string): Promise<string> => {
-  for (let times = 0; times < MOST_TIMES; times += 1) {
+  for (let times = 0; times < MAX_TIMES; times += 1) {
     const options = { timeoutMs: ANSWER_WITHIN_MS };
     const placed = await place(session, orderOf(clientOrderId), options).catch(() => undefined);
     if (placed?.outcome === 'placed') return placed.order.id;

@@ -18,7 +18,7 @@ const FRAMES = 1_000;
 const FRAMES_OF_CANDLE = 30;
 /** A frame has 5 KB or more. The chart keeps its candles, including 33 new ones. */
 const GROWTH_BYTES = 1_000 * FRAMES;
-/** Most additional nodes, and most additional listeners: less than one for each frame. */
+/** Maximum additional nodes, and most additional listeners: less than one for each frame. */
 const GROWTH = FRAMES;
 
 interface MarketFrame {

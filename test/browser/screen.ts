@@ -54,7 +54,7 @@ export function columnOf(table: TableText, pattern: RegExp): string[] {
 export async function untilRead<Reading>(
   read: () => Promise<Reading>,
   holds: (reading: Reading) => boolean,
-  patienceMs = 10_000,
+  patienceMs = 60_000,
 ): Promise<Reading> {
   let last: unknown;
   for (const deadlineMs = Date.now() + patienceMs; Date.now() < deadlineMs; ) {

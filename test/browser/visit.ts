@@ -42,7 +42,7 @@ type OpenVisit = (url: string, options?: VisitOptions) => Promise<Visit>;
 after(closeSharedBrowser);
 
 /** Long, because the browser shares the processors with the other tests. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 const LOCAL_SCHEMES = /^(data|blob|about):/;
 
 /** Rate limits count by address, so each visit has a different one. */

@@ -51,7 +51,7 @@ function trading(draw: Random, isRunning: boolean) {
 }
 
 describe('a clock that is set back and ahead at any time', () => {
-  it('refuses no good order, alone or in a batch', () =>
+  it('refuses no good order, alone or in an order batch', () =>
     draws(async (draw, isRunning) => {
       const { clock, route, connection, signer } = trading(draw, isRunning);
       const session = restoreSession(connection, route.signIn(ADDRESS), signer);

@@ -66,7 +66,7 @@ describe('an order whose answer was lost', () => {
     expect(seen).to.have.length(2);
   });
 
-  it('of a batch is followed by itself, and ends with its deadline', async () => {
+  it('of an order batch is followed by itself, and ends with its deadline', async () => {
     const { clock, connection, seen } = stage((route, number, { now }) => {
       const headers = { Date: new Date(now()).toUTCString() };
       if (number === 0) return { cut: true };

@@ -39,9 +39,8 @@ export async function packClient(): Promise<PackedClient> {
   await run('tar', ['-xzf', tarball, '-C', folder]);
   renameSync(join(folder, 'package'), installed);
   // A copy instead of a link, because the server for the browser serves only this folder.
-  cpSync(join(ROOT, 'node_modules/lossless-json'), join(folder, 'node_modules/lossless-json'), {
-    recursive: true,
-  });
+  for (const name of ['decimal.js', 'lossless-json'])
+    cpSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   let projects = 0;
   return {

@@ -7,7 +7,7 @@ import { random, runSeed } from '../support/seed.ts';
 const NOBODY = { giveWay: () => undefined };
 
 describe('a bound over all callers', () => {
-  it('lets the oldest place of the holder of most give way', () => {
+  it('lets the oldest place of the largest holder give way', () => {
     const bound = new Bound({ ofHolder: 4, inAll: 6 });
     const ended: string[] = [];
     const take = (holder: string, name: string) => bound.take(holder, 1, { giveWay: () => ended.push(name) });
@@ -19,7 +19,7 @@ describe('a bound over all callers', () => {
     expect(bound.held).to.equal(6);
   });
 
-  it('rejects the holder that would have as much as the holder of most', () => {
+  it('rejects the holder that would have as much as the largest holder', () => {
     const bound = new Bound({ ofHolder: 100, inAll: 100 });
     bound.take('alice', 60, NOBODY);
     bound.take('bob', 40, NOBODY);
@@ -44,7 +44,7 @@ describe('a bound over all callers', () => {
     const held = new Map<Place, { holder: string; amount: number }>();
     const ofHolder = (name: string): number =>
       [...held.values()].filter(({ holder }) => holder === name).reduce((sum, { amount }) => sum + amount, 0);
-    /** What the holder that takes now would hold. */
+    /** Amount that the holder that takes now would have. */
     let wanted = 0;
     for (let step = 0; step < 20_000; step += 1) {
       const holder = `wallet ${draw.below(12)}`;

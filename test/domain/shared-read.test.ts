@@ -5,16 +5,16 @@ import { expect } from 'chai';
 import { cappedReads, oneAtATime } from '../../src/domain/shared-read.ts';
 
 /** A read that takes some milliseconds and records when it began. */
-function slowRead(): { read: () => Promise<number>; begun: number[]; most: () => number } {
+function slowRead(): { read: () => Promise<number>; begun: number[]; max: () => number } {
   const begun: number[] = [];
   let underWay = 0;
-  let most = 0;
+  let max = 0;
   return {
     begun,
-    most: () => most,
+    max: () => max,
     async read() {
       underWay += 1;
-      most = Math.max(most, underWay);
+      max = Math.max(max, underWay);
       const now = performance.now();
       begun.push(now);
       await sleep(5);
@@ -26,7 +26,7 @@ function slowRead(): { read: () => Promise<number>; begun: number[]; most: () =>
 
 describe('a shared read', () => {
   it('runs one at a time, and begins after all callers that it answers have asked', async () => {
-    const { read, begun, most } = slowRead();
+    const { read, begun, max } = slowRead();
     const shared = oneAtATime(read);
     const ask = async (): Promise<void> => {
       const askedAt = performance.now();
@@ -38,7 +38,7 @@ describe('a shared read', () => {
       await sleep(1);
     }
     await Promise.all(asked);
-    expect(most()).to.equal(1);
+    expect(max()).to.equal(1);
     expect(begun.length).to.be.below(42);
   });
 

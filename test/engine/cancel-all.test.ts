@@ -26,8 +26,7 @@ const REFERENCE_BYTES = 17;
 /** The longest client order id: 512 bytes. */
 const LONG_ID = '\u{1f40b}'.repeat(124);
 
-describe('engine: cancelling all orders of a wallet', function () {
-  this.timeout(60_000);
+describe('engine: cancelling all orders of a wallet', () => {
   let fixture: EngineFixture;
   let connection: Redis;
   let engine: Engine;

@@ -35,10 +35,10 @@ function* someIds(count: number): Generator<UsedId> {
 
 describe('the claim filter', () => {
   it('reads the layout that it writes', () => {
-    const current = { generation: 3, bytes: MIB };
+    const current = { serial: 3, bytes: MIB };
     const sealed = [
-      { generation: 0, bytes: 64 * KIB },
-      { generation: 2, bytes: MIB },
+      { serial: 0, bytes: 64 * KIB },
+      { serial: 2, bytes: MIB },
     ];
     for (const state of [
       { current, sealed: [] },
@@ -48,7 +48,7 @@ describe('the claim filter', () => {
   });
 
   it('stores its bits in strings of at most 16 MiB', () => {
-    const layout = { generation: 2, bytes: 64 * MIB };
+    const layout = { serial: 2, bytes: 64 * MIB };
     const keys = filterKeys(layout);
     expect(keys).to.have.length(4);
     const used = new Set<string>();
@@ -62,7 +62,7 @@ describe('the claim filter', () => {
   });
 
   it('is filled in pieces of at most 64 KiB, whatever its size', async () => {
-    const layout = { generation: 1, bytes: 32 * MIB };
+    const layout = { serial: 1, bytes: 32 * MIB };
     const whole = new FilterBits(layout);
     for (const id of someIds(500)) whole.add(claimOfUsed(id));
     const written = new FilterBits(layout);
@@ -84,7 +84,7 @@ describe('the claim filter', () => {
 
   for (const perBlock of [0.1, 1, 4, 10])
     it(`estimates its number of ids and its error rate at ${perBlock} ids a block`, () => {
-      const layout = { generation: 0, bytes: 64 * KIB };
+      const layout = { serial: 0, bytes: 64 * KIB };
       const bits = new FilterBits(layout);
       const ids = perBlock * (layout.bytes / 8);
       for (const id of someIds(ids)) bits.add(claimOfUsed(id));
@@ -100,7 +100,7 @@ describe('the claim filter', () => {
     });
 
   it('reports a finite load when every bit is set', () => {
-    const full = loadOf({ generation: 0, bytes: 64 * KIB }, [Buffer.alloc(64 * KIB, 0xff)]);
+    const full = loadOf({ serial: 0, bytes: 64 * KIB }, [Buffer.alloc(64 * KIB, 0xff)]);
     expect(full).to.include({ setRatio: 1, falsePositiveRatio: 1 });
     expect(Number.isFinite(full.ids)).to.equal(true);
   });
@@ -163,7 +163,7 @@ describe('the claim filter', () => {
       const credit = { kind: 'credited', wallet: ALICE, asset: 'USDC', amountAtoms: 1n } as const;
       await engine.funds.move({ ...credit, reference: 'a deposit' });
       expect(await engine.claimFilter.grow()).to.equal(null);
-      const others = new FilterBits({ generation: 0, bytes: 64 * KIB });
+      const others = new FilterBits({ serial: 0, bytes: 64 * KIB });
       for (const id of someIds(40_000)) others.add(claimOfUsed(id));
       const found = await fixture.redis.getrangeBuffer(claimFilterKey(0, 0), 0, 64 * KIB);
       found.forEach((byte, at) => {
@@ -232,7 +232,7 @@ describe('the claim filter', () => {
         .and.match(/cmdstat_evalsha:calls=1,/);
     });
     const sealedHas = (id: string): boolean => {
-      const bits = new FilterBits({ generation: 0, bytes: 64 * KIB });
+      const bits = new FilterBits({ serial: 0, bytes: 64 * KIB });
       for (const used of someIds(40_000)) bits.add(claimOfUsed(used));
       return bits.has(orderClaim(ALICE, id)) === true;
     };

@@ -10,7 +10,7 @@ const TOGETHER = 16;
 /** More than a wallet of these tests has, but for one. */
 const MAX_LIVE = 64;
 
-/** What one command of the engine costs its Redis. */
+/** Costs of one command of the engine to its Redis. */
 interface Cost {
   readonly calls: number;
   readonly logBytes: number;
@@ -85,57 +85,57 @@ describe('engine: costs of a command', () => {
   const works: readonly {
     readonly name: string;
     readonly together: number;
-    readonly most: Cost;
+    readonly max: Cost;
     /** Makes the orders that the commands meet. */
     readonly prepare?: () => Promise<void>;
     readonly run: (index: number) => Promise<unknown>;
   }[] = [
-    { name: 'a rest', together: 1, most: { calls: 16, logBytes: 925 }, run: rest },
-    { name: 'a cancel', together: 1, most: { calls: 13, logBytes: 726 }, run: cancel },
+    { name: 'a rest', together: 1, max: { calls: 16, logBytes: 925 }, run: rest },
+    { name: 'a cancel', together: 1, max: { calls: 13, logBytes: 726 }, run: cancel },
     {
       name: 'a fill',
       together: 1,
       prepare: makers(1),
-      most: { calls: 17, logBytes: 1_205 },
+      max: { calls: 17, logBytes: 1_205 },
       run: fill(1),
     },
     {
       name: 'five fills',
       together: 1,
       prepare: makers(5),
-      most: { calls: 22, logBytes: 2_684 },
+      max: { calls: 22, logBytes: 2_684 },
       run: fill(5),
     },
-    { name: 'a rest of 16 together', together: 16, most: { calls: 6.7, logBytes: 624 }, run: rest },
-    { name: 'a cancel of 16 together', together: 16, most: { calls: 7.4, logBytes: 494 }, run: cancel },
+    { name: 'a rest of 16 together', together: 16, max: { calls: 6.7, logBytes: 624 }, run: rest },
+    { name: 'a cancel of 16 together', together: 16, max: { calls: 7.4, logBytes: 494 }, run: cancel },
     {
       name: 'a fill of 16 together',
       together: 16,
       prepare: makers(1),
-      most: { calls: 8.7, logBytes: 764 },
+      max: { calls: 8.7, logBytes: 764 },
       run: fill(1),
     },
     {
       name: 'a refusal at the limit of live orders',
       together: 1,
       prepare: restAtLimit,
-      most: { calls: 7, logBytes: 0 },
+      max: { calls: 7, logBytes: 0 },
       run: refused,
     },
     {
       name: 'a refusal at that limit of 16 together',
       together: 16,
-      most: { calls: 2.4, logBytes: 0 },
+      max: { calls: 2.4, logBytes: 0 },
       run: refused,
     },
   ];
 
-  for (const { name, together, most, prepare, run } of works)
-    it(`calls at most ${most.calls} commands and appends at most ${most.logBytes} bytes for ${name}`, async () => {
+  for (const { name, together, max, prepare, run } of works)
+    it(`calls at most ${max.calls} commands and appends at most ${max.logBytes} bytes for ${name}`, async () => {
       await prepare?.();
       const cost = await costOf(fixture.redis, together, run);
       if (run === cancel) ids = [];
-      expect(cost.calls).to.be.at.most(most.calls);
-      expect(cost.logBytes).to.be.at.most(most.logBytes);
+      expect(cost.calls).to.be.at.most(max.calls);
+      expect(cost.logBytes).to.be.at.most(max.logBytes);
     });
 });

@@ -29,8 +29,7 @@ const LEASE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
-describe('engine: dead-man switches', function () {
-  this.timeout(60_000);
+describe('engine: dead-man switches', () => {
   let fixture: EngineFixture;
   let one: Engine;
   let other: Engine;
@@ -283,8 +282,7 @@ describe('engine: dead-man switches', function () {
   });
 });
 
-describe("engine: dead-man switches while the server's clock steps", function () {
-  this.timeout(60_000);
+describe("engine: dead-man switches while the server's clock steps", () => {
   const START_MS = 1_800_000_000_000;
   let fixture: EngineFixture;
   let engine: Engine;

@@ -60,8 +60,7 @@ async function trade(engine: Engine): Promise<void> {
   await place(engine, BOB, limit(M, 'buy', 10, 2));
 }
 
-describe('engine: epochs', function () {
-  this.timeout(60_000);
+describe('engine: epochs', () => {
   let fixture: EngineFixture;
 
   beforeEach(async () => {
@@ -343,6 +342,17 @@ describe('engine: epochs', function () {
       expect(await codeOf(engine.orders.cancel(ALICE, order.id))).to.equal('SERVICE_UNAVAILABLE');
     expect(await codeOf(engine.markets.all())).to.equal('SERVICE_UNAVAILABLE');
     expect(await codeOf(engine.markets.bySymbol(M))).to.equal('SERVICE_UNAVAILABLE');
+  });
+
+  it('has neither empty balances nor unknown assets for a replica that has not noticed that it was emptied', async () => {
+    await publishPlain(fixture.engine, M);
+    await fund(fixture.engine, ALICE, { ETH: 100n });
+    const replicas = await Promise.all([1, 2, 3].map(() => fixture.replica()));
+    await fixture.redis.flushdb();
+    const [listing, reading, moving] = replicas;
+    expect(await codeOf(listing!.assets.all())).to.equal('SERVICE_UNAVAILABLE');
+    expect(await codeOf(reading!.funds.readBalances(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+    expect(await codeOf(fund(moving!, ALICE, { ETH: 1n }))).to.equal('SERVICE_UNAVAILABLE');
   });
 
   it('cancels all orders of an engine that was rebuilt between the read of them and its confirmation', async () => {

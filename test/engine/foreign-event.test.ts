@@ -218,8 +218,7 @@ const CHANGES: readonly Operation[] = [
 
 const MAX_ID = '18446744073709551615-18446744073709551615';
 
-describe('engine: an event that was added to the stream by hand', function () {
-  this.timeout(60_000);
+describe('engine: an event that was added to the stream by hand', () => {
   let fixture: EngineFixture;
   let warnings: string[];
 

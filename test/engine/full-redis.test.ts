@@ -25,8 +25,7 @@ import {
 
 const M = 'ETH/USD';
 
-describe('engine: a Redis whose memory is full', function () {
-  this.timeout(60_000);
+describe('engine: a Redis whose memory is full', () => {
   let server: RedisServer;
   let redis: Redis;
   let connection: Redis;

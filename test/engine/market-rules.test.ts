@@ -63,8 +63,7 @@ const REFUSED: readonly (readonly [Rules, message: RegExp])[] = [
   [rules(9, 9, '1e400', '1'), /tickSize/],
 ];
 
-describe('engine: rules of markets', function () {
-  this.timeout(60_000);
+describe('engine: rules of markets', () => {
   let fixture: EngineFixture;
 
   beforeEach(async () => {

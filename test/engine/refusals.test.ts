@@ -128,8 +128,7 @@ const OTHERS: readonly Command[] = [
   ['INVALID_ASSET', 'set a scale', (engine) => engine.assets.set({ symbol: 'XYZ', scale: 10 })],
 ];
 
-describe('engine: refused commands write nothing', function () {
-  this.timeout(60_000);
+describe('engine: refused commands write nothing', () => {
   let fixture: EngineFixture;
 
   beforeEach(async () => {

@@ -20,8 +20,7 @@ import {
 
 const M = 'ETH/USD';
 
-describe('engine: several replicas', function () {
-  this.timeout(60_000);
+describe('engine: several replicas', () => {
   let fixture: EngineFixture;
   let one: Engine;
   let other: Engine;

@@ -26,8 +26,7 @@ import {
 const M = 'ETH/USD';
 const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
 
-describe('engine: a match that cannot be settled', function () {
-  this.timeout(60_000);
+describe('engine: a match that cannot be settled', () => {
   let fixture: EngineFixture;
 
   beforeEach(async () => {

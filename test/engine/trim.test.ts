@@ -23,8 +23,7 @@ import {
 
 const M = 'ETH/USD';
 
-describe('engine: trimming', function () {
-  this.timeout(60_000);
+describe('engine: trimming', () => {
   let fixture: EngineFixture;
 
   beforeEach(async () => {
@@ -211,12 +210,11 @@ describe('engine: trimming', function () {
   });
 });
 
-describe("engine: trimming while the server's clock steps", function () {
-  this.timeout(60_000);
+describe("engine: trimming while the server's clock steps", () => {
   const NOON_MS = 1_700_000_000_000;
   const HOUR_MS = 3_600_000;
   const STAY_MS = 600_001;
-  const FILTER = { generation: 0, bytes: 64 };
+  const FILTER = { serial: 0, bytes: 64 };
   let fixture: EngineFixture;
   let engine: Engine;
   let other: Engine;

@@ -59,8 +59,7 @@ local FIRST_LOOK`,
   return scriptOf('find_unsettled', counted);
 }
 
-describe('engine: unsettled events of a wallet', function () {
-  this.timeout(60_000);
+describe('engine: unsettled events of a wallet', () => {
   const script = counting();
   let fixture: EngineFixture;
   let redis: Redis;

@@ -175,8 +175,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-describe('engine: orders that walk the book in vain', function () {
-  this.timeout(60_000);
+describe('engine: orders that walk the book in vain', () => {
   let fixture: EngineFixture;
   beforeEach(async () => {
     fixture = await openEngineFixture({ maxMakers: MAX_MAKERS });

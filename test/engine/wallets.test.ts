@@ -18,8 +18,7 @@ const WALLETS = [
   wallet('ff'.repeat(20)),
 ] as const;
 
-describe('engine: wallets at the ends of the byte order', function () {
-  this.timeout(60_000);
+describe('engine: wallets at the ends of the byte order', () => {
   let fixture: EngineFixture;
 
   beforeEach(async () => {

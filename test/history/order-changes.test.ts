@@ -100,8 +100,7 @@ class Watcher {
   }
 }
 
-describe('changes of orders', function () {
-  this.timeout(120_000);
+describe('changes of orders', () => {
   let exchange: Exchange;
   let other: Engine;
   let redis: Redis;

@@ -104,6 +104,60 @@ describe('reads of wallets', () => {
     expect(reads.begun.slice(3)).to.deep.equal(['alice 2', 'alice 3']);
   });
 
+  /** Reads lists of wallets that always wait for one, each of which takes so many milliseconds. Returns those begun. */
+  const shared = async (tookMs: Readonly<Record<string, number>>, ended: number): Promise<string[]> => {
+    let nowMs = 0;
+    const turns = new WalletReads({ atOnce: 1, nowMs: () => nowMs });
+    let asked = 0;
+    const ask = (wallet: string): void => {
+      asked += 1;
+      void turns.read(wallet, String(asked), reads.read(wallet)).catch(() => undefined);
+    };
+    for (const wallet of Object.keys(tookMs)) for (let waiting = 0; waiting < 2; waiting += 1) ask(wallet);
+    for (let end = 0; end < ended; end += 1) {
+      const wallet = reads.begun.at(-1)!;
+      ask(wallet);
+      nowMs += tookMs[wallet]!;
+      await reads.end();
+    }
+    return reads.begun;
+  };
+  const timesOf = (begun: readonly string[], wallet: string): number =>
+    begun.filter((one) => one === wallet).length;
+
+  it('share the time and not the number of reads, so that long reads wait for short ones', async () => {
+    const begun = await shared({ alice: 100, bob: 10, carol: 10 }, 210);
+    expect(timesOf(begun, 'bob')).to.be.within(95, 105);
+    expect(timesOf(begun, 'carol')).to.be.within(95, 105);
+    expect(timesOf(begun, 'alice')).to.be.within(8, 12);
+  });
+
+  it('of a wallet with a long one wait no longer than its share, whoever comes meanwhile', async () => {
+    let nowMs = 0;
+    const turns = new WalletReads({ atOnce: 1, nowMs: () => nowMs });
+    const ask = (wallet: string, name: string) => turns.read(wallet, name, reads.read(wallet));
+    const asked = [ask('alice', '1'), ask('alice', '2')];
+    let others = 0;
+    // There are always two more wallets, none of which was there before.
+    const come = (): void => {
+      others += 1;
+      asked.push(ask(`other ${others}`, 'list'));
+    };
+    come();
+    come();
+    nowMs += 100;
+    await reads.end();
+    while (timesOf(reads.begun, 'alice') < 2 && others < 1_000) {
+      come();
+      nowMs += 10;
+      await reads.end();
+    }
+    expect(others).to.be.within(20, 50);
+    while (reads.begun.length < asked.length) await reads.end();
+    await reads.end();
+    await Promise.all(asked);
+  });
+
   it('leave no trace when they give up waiting', async () => {
     const turns = new WalletReads({ atOnce: 1, patienceMs: 20 });
     const hanging = turns.read('alice', 'list', reads.read('hanging'));

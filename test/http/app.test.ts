@@ -9,6 +9,7 @@ import request from 'supertest';
 import { createApp, createProbeApp } from '../../src/http/app.ts';
 import { createMessageClasses } from '../../src/http/response/index.ts';
 import { createHttpServer } from '../../src/http/server.ts';
+import { eventually } from '../support/eventually.ts';
 import { instead } from '../support/instead.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
@@ -421,11 +422,12 @@ describe('the application', () => {
     it('survives a client that leaves in the middle of its body', async () => {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
       const head = `POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${trader.token}\r\n`;
+      const asked = once(server, 'request');
       socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"market":`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await asked;
       socket.destroy();
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      expect(fixture.log.at(-1)).to.include('/v1/orders').and.include('"status":499');
+      const isTold = (): boolean => /\/v1\/orders.*"status":499/.test(fixture.log.at(-1)!);
+      await eventually('the request is over', isTold);
       expect(await exchange('GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).to.include(
         '200 OK',
       );

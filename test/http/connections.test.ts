@@ -17,8 +17,7 @@ const WAITS = 10;
 const headOf = (path: string, trader: Trader): string =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${trader.token}\r\n\r\n`;
 
-describe('a connection that ends', function () {
-  this.timeout(60_000);
+describe('a connection that ends', () => {
   let fixture: Fixture;
   let server: Server;
   const sockets: Socket[] = [];

@@ -17,8 +17,7 @@ const PIPELINED = 600;
 /** Orders of one wallet that may be in the call under way. */
 const MAX_OF_CALL = 16;
 
-describe('orders of many wallets', function () {
-  this.timeout(60_000);
+describe('orders of many wallets', () => {
   let fixture: Fixture;
   let replica: Replica;
   let server: Server;
@@ -28,7 +27,7 @@ describe('orders of many wallets', function () {
   let gate = Promise.resolve();
   let release = (): void => undefined;
 
-  const hold = (): void => {
+  const pause = (): void => {
     gate = new Promise((resolve) => {
       release = resolve;
     });
@@ -95,7 +94,7 @@ describe('orders of many wallets', function () {
       { type: 'market', quoteAmount: 10_000_000 },
     ];
     const OWN = 8;
-    hold();
+    pause();
     const sent = Array.from({ length: CONNECTIONS }, (_none, index) =>
       post(attacker, attacks[index % attacks.length]!),
     );
@@ -124,7 +123,7 @@ describe('orders of many wallets', function () {
     const body = JSON.stringify({ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 100, size: 1 });
     const head = Object.entries({ host: 'localhost', ...headersOf(attacker), 'content-length': body.length });
     const request = `POST /v1/orders HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
-    hold();
+    pause();
     const pipeline = talk(Number(new URL(url).port), [request.repeat(PIPELINED)], PIPELINED);
     // The server reads on while its answers to the refused ones fit into its buffer.
     await untilPlacing(MAX_WAITING);

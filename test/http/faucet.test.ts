@@ -15,8 +15,7 @@ import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 const PATH = '/v1/demo/faucet';
 const walletOf = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`;
 
-describe('the faucet', function () {
-  this.timeout(30_000);
+describe('the faucet', () => {
   let fixture: Fixture;
   before(async () => {
     fixture = await openFixture();

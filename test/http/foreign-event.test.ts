@@ -6,8 +6,7 @@ import { KEYS } from '../../src/engine/keys.ts';
 import { entryRemoval } from '../support/guide.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
-describe('an entry that was added to the stream by hand', function () {
-  this.timeout(60_000);
+describe('an entry that was added to the stream by hand', () => {
   let fixture: Fixture;
   let trader: Trader;
 

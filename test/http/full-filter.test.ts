@@ -6,8 +6,7 @@ import { LIMITS } from '../support/limits.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { type Fixture, openFixture, type Replica, type Trader } from './fixture.ts';
 
-describe('placing with a full claim filter', function () {
-  this.timeout(60_000);
+describe('placing with a full claim filter', () => {
   let fixture: Fixture;
   let link: Link;
   let replica: Replica;

@@ -98,8 +98,8 @@ describe('JSON without doubles', () => {
 
   it('keeps the value of every number of a flat object', () => {
     const dice = random(runSeed());
-    const digits = (most: number): string =>
-      `${1 + dice.below(9)}${String(dice.below(10 ** dice.below(most)))}`;
+    const digits = (max: number): string =>
+      `${1 + dice.below(9)}${String(dice.below(10 ** dice.below(max)))}`;
     for (let round = 0; round < 3_000; round += 1) {
       const whole = dice.pick(['0', digits(9), digits(9) + digits(9)]);
       const fraction = dice.chance(0.5) ? `.${'0'.repeat(dice.below(8))}${digits(9)}` : '';

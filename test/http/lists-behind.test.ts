@@ -21,8 +21,7 @@ interface Cost {
   readonly statements: number;
 }
 
-describe('lists while settlement is behind', function () {
-  this.timeout(60_000);
+describe('lists while settlement is behind', () => {
   const FUNDS = { USDC: '100000000', ETH: '100000', BTC: '10000' };
   let fixture: Fixture;
   let replica: Replica;

@@ -8,6 +8,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import request, { type Response } from 'supertest';
 import { reconcile } from '../../src/books/reconcile/index.ts';
+import { ANNOUNCED_DEPOSITS } from '../../src/domain/bounds.ts';
 import { OPERATOR_RIGHTS } from '../../src/domain/operator-rights.ts';
 import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
 import { pathOf } from '../../src/http/operator/serve.ts';
@@ -26,6 +27,9 @@ const BOB = WALLET('b');
 const reason = 'a test';
 /** Shorter than a statement may take, and than a request waits for a connection. */
 const LOCKED_MS = 1_900;
+
+/** A day (UTC), so many days from now. */
+const today = (days = 0): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
 describe('the routes for operators', () => {
   let fixture: OperatorFixture;
@@ -103,6 +107,18 @@ describe('the routes for operators', () => {
     expect((await get('/status', creditor)).status).to.equal(403);
     const [refused] = await book([movement('never', { kind: 'withdrawal' })], creditor);
     expect(refused).to.include({ status: 403, code: 'FORBIDDEN' });
+  });
+
+  it('tell each key its name, rights and limits', async () => {
+    const limited = ['--cap', 'USDC=10/day', '--two-persons', 'USDC=5'];
+    const { status, body } = await get('/key', await keyOf('asks', 'credit,pay', ...limited));
+    expect(status).to.equal(200);
+    expect(body).to.deep.equal({
+      name: 'asks',
+      rights: ['credit', 'pay'],
+      caps: { USDC: '10' },
+      twoPersons: { USDC: '5' },
+    });
   });
 
   it('need a right of its own to pay withdrawals, and one to close months', async () => {
@@ -196,6 +212,56 @@ describe('the routes for operators', () => {
     expect(await sumOf(ALICE)).to.equal('1000.25');
   });
 
+  it('take amounts as plain decimals or JSON numbers alone', async () => {
+    const wallet = WALLET('5');
+    const sent = (amount: string): Promise<Response> => {
+      const text = JSON.stringify({ movements: [movement(`form ${amount}`, { wallet, amount: 0 })] });
+      return request(apps[0]!)
+        .post('/operator/v1/movements')
+        .set('authorization', `Bearer ${master}`)
+        .type('json')
+        .send(text.replace('"amount":0', `"amount":${amount}`));
+    };
+    for (const amount of [
+      '.5',
+      '5.',
+      '01',
+      '1e2',
+      '1E2',
+      '+1',
+      ' 1',
+      '-1',
+      '00.5',
+      '1,5',
+      '0x1',
+      '',
+      'NaN',
+    ]) {
+      const [{ status, code, error }] = (await sent(JSON.stringify(amount))).body.results;
+      expect([status, code], amount).to.deep.equal([400, 'VALIDATION_ERROR']);
+      expect(error).to.match(
+        amount === '-1' ? /^amount: must be positive$/ : /^amount: must be a plain decimal/,
+      );
+    }
+    for (const amount of ['"0.5"', '"100"', '"0.000001"', '0.25', '1e-6', '2.5E1'])
+      expect((await sent(amount)).body.results[0].status, amount).to.equal(201);
+    expect(await sumOf(wallet)).to.equal('125.750002');
+    for (const path of ['/deposits', '/withdrawals']) {
+      const { status, body } = await post(path, {
+        reference: 'form',
+        wallet,
+        asset: 'USDC',
+        amount: '1e2',
+        reason,
+      });
+      expect([status, body.code], path).to.deep.equal([400, 'VALIDATION_ERROR']);
+      expect(body.error).to.match(/^amount: must be a plain decimal/);
+    }
+    const typed = await fixture.run('account', 'credit', wallet, 'USDC', '1e2', '--reference', 'form');
+    expect(typed.status).to.equal(2);
+    expect(typed.stderr).to.include('It must be a plain decimal number like 0.5.');
+  });
+
   it('find a movement by its reference, settled or not', async () => {
     for (const settled of [false, true]) {
       if (settled) {
@@ -210,7 +276,7 @@ describe('the routes for operators', () => {
     expect((await get('/movements/m-3')).status).to.equal(404);
   });
 
-  it('reject batches of none and of more than 64, and bodies beyond 256 KB', async () => {
+  it('reject requests of no movement and of more than 64, and bodies beyond 256 KB', async () => {
     for (const count of [0, 65]) {
       const movements = Array.from({ length: count }, (_none, at) => movement(`many-${at}`));
       expect((await post('/movements', { movements })).body.code).to.equal('VALIDATION_ERROR');
@@ -228,12 +294,13 @@ describe('the routes for operators', () => {
 
   it('keep the cap of a key to the atom, on two replicas at once and for repeated requests', async () => {
     const capped = await keyOf('capped', 'credit,debit', '--cap', 'USDC=100.000001/day');
-    const batches = Array.from({ length: 10 }, (_none, batch) =>
+    const requests = Array.from({ length: 10 }, (_none, request) =>
       Array.from({ length: 7 }, (_nothing, at) =>
-        movement(`cap-${batch}-${at}`, { wallet: BOB, amount: '3.000001' }),
+        movement(`cap-${request}-${at}`, { wallet: BOB, amount: '3.000001' }),
       ),
     );
-    const send = () => Promise.all(batches.flatMap((batch) => [0, 1].map((app) => book(batch, capped, app))));
+    const send = () =>
+      Promise.all(requests.flatMap((movements) => [0, 1].map((app) => book(movements, capped, app))));
     const booked = (await send()).flat();
     const kinds = (results: { status: number; code?: string; reference?: string }[], status: number) =>
       new Set(results.filter((one) => one.status === status).map(({ reference }) => reference));
@@ -353,6 +420,50 @@ describe('the routes for operators', () => {
       }
     });
 
+    it('stay refused for every key, and leave their reference to another movement', async () => {
+      const second = await keyOf('second-asker', 'credit,debit', '--two-persons', 'USDC=100');
+      expect(codes(await book([asked('two-wrong', '900')], asker))).to.deep.equal(['APPROVAL_NEEDED']);
+      expect(codes(await book([asked('two-wrong', '900')], second))).to.deep.equal(['REFERENCE_CONFLICT']);
+      expect(await decide('refuse', 'two-wrong', approver)).to.deep.equal([200, 'refused']);
+      for (const key of [asker, second])
+        expect(codes(await book([asked('two-wrong', '900')], key))).to.deep.equal(['APPROVAL_REFUSED']);
+      expect(codes(await book([asked('two-wrong', '190')], second))).to.deep.equal(['APPROVAL_NEEDED']);
+      expect(codes(await book([asked('two-wrong', '900')], asker))).to.deep.equal(['REFERENCE_CONFLICT']);
+      expect(await decide('approve', 'two-wrong', approver)).to.deep.equal([200, 'approved']);
+      expect(codes(await book([asked('two-wrong', '190')], second))).to.deep.equal([200]);
+      expect(codes(await book([asked('two-wrong', '900')], asker))).to.deep.equal(['REFERENCE_CONFLICT']);
+      // A refused request is not booked as a withdrawal that leaves at once either.
+      const request = { reference: 'two-either', wallet: DORA, asset: 'USDC', amount: '120', reason };
+      expect((await post('/withdrawals', request, asker)).body.code).to.equal('APPROVAL_NEEDED');
+      expect(await decide('refuse', 'two-either', master, { kind: 'withdrawal' })).to.deep.equal([
+        200,
+        'refused',
+      ]);
+      const debit = asked('two-either', '120', { kind: 'withdrawal' });
+      expect(codes(await book([debit], asker))).to.deep.equal(['REFERENCE_CONFLICT']);
+    });
+
+    it('leave Postgres to others while the engine does not note a decision', async () => {
+      const { ledger } = fixture.services;
+      await book([asked('two-slow', '101')], asker);
+      let finish = (): void => undefined;
+      const noted = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      const decisions = [1, 2, 3, 4].map(() =>
+        ledger.waiting.decide('deposit', 'two-slow', async () => {
+          await noted;
+          return 'refused';
+        }),
+      );
+      const results = Promise.allSettled(decisions);
+      expect((await get('/approvals')).status).to.equal(200);
+      expect(await waiting()).to.include('two-slow');
+      finish();
+      expect((await results).map(({ status }) => status)).to.include('fulfilled');
+      expect(await waiting()).not.to.include('two-slow');
+    });
+
     it('wait also where they credit a deposit that was announced', async () => {
       const announced = { reference: 'two-soon', wallet: DORA, asset: 'USDC', amount: '130', reason };
       expect((await post('/deposits', announced, asker)).status).to.equal(201);
@@ -437,6 +548,35 @@ describe('the routes for operators', () => {
       expect(await sumOfKey()).to.equal('10000000');
     });
 
+    it('are listed in pages from either end, and by the command after a number', async () => {
+      const names = ['two-page-1', 'two-page-2', 'two-page-3'];
+      for (const name of names) await book([asked(name, '101')], asker);
+      const pagesOf = async (order: string): Promise<string[]> => {
+        const found: string[] = [];
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const more = cursor === '' ? '' : `&cursor=${cursor}`;
+          const { body } = await get(`/approvals?limit=2&order=${order}${more}`);
+          expect(body.movements).to.have.length.within(1, 2);
+          found.push(...body.movements.map(({ reference }: { reference: string }) => reference));
+          cursor = body.nextCursor;
+        }
+        return found;
+      };
+      const all = await waiting();
+      expect(all.slice(-3)).to.deep.equal(names);
+      expect(await pagesOf('asc')).to.deep.equal(all);
+      expect(await pagesOf('desc')).to.deep.equal(all.toReversed());
+      const { nextCursor } = (await get('/approvals?limit=1')).body;
+      expect((await get(`/approvals?limit=1&order=desc&cursor=${nextCursor}`)).status).to.equal(400);
+      const listed = (await fixture.ask('approval', 'list')).movements;
+      const { movements } = await fixture.ask('approval', 'list', '--after', `${listed.at(-3).number}`);
+      expect(movements.map(({ reference }: { reference: string }) => reference)).to.deep.equal(
+        names.slice(1),
+      );
+      for (const name of names)
+        expect(await decide('refuse', name, approver)).to.deep.equal([200, 'refused']);
+    });
+
     it('are decided by commands as well, and withdrawals wait like deposits', async () => {
       const request = { reference: 'two-out', wallet: DORA, asset: 'USDC', amount: '120', reason };
       expect((await post('/withdrawals', request, asker)).body.code).to.equal('APPROVAL_NEEDED');
@@ -460,20 +600,20 @@ describe('the routes for operators', () => {
   });
 
   it('answer each movement of a crowd that waits for the cap of one key', async () => {
-    const crowd = await keyOf('crowd', 'credit', '--cap', 'USDC=25/day');
+    const crowd = await keyOf('crowd', 'credit', '--cap', 'USDC=40/day');
     const wallet = WALLET('8');
     const bookOne = (at: number) => book([movement(`crowd-${at}`, { wallet, amount: '1' })], crowd, at % 2);
     await bookOne(0);
     const client = new pg.Client({ connectionString: fixture.databaseUrl });
     await client.connect();
     await client.query(`begin; select from operator_key_days where key = 'crowd' for update`);
-    const asked = Array.from({ length: 40 }, (_none, at) => bookOne(at + 1));
+    const asked = Array.from({ length: 79 }, (_none, at) => bookOne(at + 1));
     await sleep(LOCKED_MS);
     await client.end();
     const statuses = (await Promise.all(asked)).map((results) => results?.[0]?.status);
     const count = (wanted: number): number => statuses.filter((status) => status === wanted).length;
-    expect([count(201), count(403)]).to.deep.equal([24, 16]);
-    expect(await sumOf(wallet)).to.equal('25');
+    expect([count(201), count(403)]).to.deep.equal([39, 40]);
+    expect(await sumOf(wallet)).to.equal('40');
   });
 
   it('hold and release a wallet, and show its account and statement', async () => {
@@ -492,6 +632,71 @@ describe('the routes for operators', () => {
     const { body } = await get(`/wallets/${ALICE}/statement?${span}`);
     expect(body.lines[0]).to.include({ kind: 'deposit', reference: 'm-1' });
     expect(body.closing[0].asset).to.equal('USDC');
+  });
+
+  describe('for deposits that are announced', () => {
+    const announce = async (reference: string, key: string) => {
+      const asked = { reference, wallet: ALICE, asset: 'USDC', amount: '3', reason };
+      const { status, body } = await post('/deposits', asked, key);
+      return body.code ?? status;
+    };
+
+    it('tell how old the oldest one is', async () => {
+      const { deposits } = fixture.services.ledger;
+      await fixture.settle();
+      expect(await deposits.oldestMs()).to.equal(null);
+      expect(await announce('oldest', master)).to.equal(201);
+      await fixture.settle();
+      const { announcedAt } = (await get('/deposits')).body.deposits[0];
+      expect(await announce('newer', master)).to.equal(201);
+      await fixture.settle();
+      expect(await deposits.oldestMs()).to.equal(Date.parse(announcedAt));
+      for (const reference of ['oldest', 'newer']) await post(`/deposits/${reference}/drop`, { reason });
+      await fixture.settle();
+      expect(await deposits.oldestMs()).to.equal(null);
+    });
+
+    it('are refused beyond the share of a key, and beyond the bound of all, but never again', async () => {
+      const hoarder = await keyOf('hoarder', 'credit');
+      const { ofHolder, inAll } = ANNOUNCED_DEPOSITS;
+      expect(await announce('known', hoarder)).to.equal(201);
+      await fixture.settle();
+      /** Rows of announcements of a key that the engine never saw. */
+      const plant = (by: string, from: number, to: number) =>
+        query(
+          fixture.databaseUrl,
+          `insert into operator_acts (sequence, name, operator, reason, time_ms)
+             select 1000000000 + n, 'deposit announce', '${by}', 'a test', 0 from generate_series(${from}, ${to}) as n;
+           insert into announced_deposits (reference, sequence)
+             select 'planted-' || n, 1000000000 + n from generate_series(${from}, ${to}) as n`,
+        );
+      let last = '';
+      try {
+        await plant('hoarder', 1, ofHolder - 2);
+        const settling = fixture.settleOnAndOn();
+        const names = Array.from({ length: 10 }, (_none, at) => `last-${at}`);
+        const answers = await Promise.all(names.map((name) => announce(name, hoarder)));
+        await settling.stop();
+        expect(answers.filter((answer) => answer !== 'TOO_MANY_ANNOUNCED')).to.deep.equal([201]);
+        last = names[answers.indexOf(201)]!;
+        expect(await announce('too-many', hoarder)).to.equal('TOO_MANY_ANNOUNCED');
+        expect(await announce('known', hoarder)).to.equal(200);
+        expect(await announce('other', master)).to.equal(201);
+        await plant('others', ofHolder, inAll);
+        await fixture.settle();
+        expect(await announce('nobody', master)).to.equal('TOO_MANY_ANNOUNCED');
+        const words = [ALICE, 'USDC', '3', '--reference', 'nobody'];
+        expect(await fixture.refuse('deposit', 'announce', ...words)).to.equal('TOO_MANY_ANNOUNCED');
+      } finally {
+        await query(
+          fixture.databaseUrl,
+          `set session_replication_role = replica; delete from operator_acts where sequence > 1000000000;
+           delete from announced_deposits where sequence > 1000000000`,
+        );
+      }
+      for (const reference of ['known', last, 'other'])
+        expect((await post(`/deposits/${reference}/drop`, { reason })).status).to.equal(200);
+    });
   });
 
   describe('for withdrawals in two steps', () => {
@@ -974,6 +1179,36 @@ describe('the routes for operators', () => {
         expect((await get(`/movements?${QUERY}&${wrong}`)).body.code, wrong).to.equal('VALIDATION_ERROR');
     });
 
+    it('list deposits or withdrawals alone, and acts up to a time, as the commands do', async () => {
+      const kinds = async (more: string): Promise<Set<string>> => {
+        const { movements } = (await get(`/movements?${QUERY}${more}`)).body;
+        return new Set(movements.map(({ kind }: { kind: string }) => kind.split('_')[0]));
+      };
+      expect([...(await kinds(''))].sort()).to.deep.equal(['deposit', 'withdrawal']);
+      for (const side of ['deposit', 'withdrawal']) {
+        expect([...(await kinds(`&side=${side}`))]).to.deep.equal([side]);
+        expect((await get(`/movements?${QUERY}&side=${side}`)).body).to.deep.equal(
+          await fixture.ask('ledger', 'movements', ...SPAN, '--side', side),
+        );
+      }
+      const all = (await get('/acts?limit=500')).body.acts;
+      const until = all.at(-1).time;
+      const { body } = await get(`/acts?limit=500&until=${until}`);
+      expect(body.acts).to.deep.equal(all.filter(({ time }: { time: string }) => time < until));
+      expect(body.acts).to.deep.equal((await fixture.ask('acts', '--until', until)).acts);
+    });
+
+    it('list the lines of a statement newest first, in pages and as JSON alone', async () => {
+      const path = `/wallets/${ALICE}/statement?from=${today()}&to=${today(1)}`;
+      const { lines } = (await get(path)).body;
+      const newest = (await get(`${path}&order=desc`)).body;
+      const times = ({ lines: some }: { lines: { time: string }[] }) => some.map(({ time }) => time);
+      expect(times(newest)).to.deep.equal(times({ lines }).toReversed());
+      expect(newest).to.include({ opening: null, closing: null, nextCursor: null });
+      const { status, body } = await get(`${path}&order=desc&format=csv`);
+      expect([status, body.error]).to.deep.equal([400, 'order: must be asc where the format is not json']);
+    });
+
     it('reject bad input, and keys without the right to read', async () => {
       for (const [path, message] of [
         ['/balances', /^asOf: must be given once$/],
@@ -1024,9 +1259,9 @@ describe('the routes for operators', () => {
 
     it('close a month once, as the command does, with an act', async () => {
       const close = (body: object, key = master, app = 0) => post('/closings', body, key, app);
-      await fixture.settle();
-      const closed = await close({ month: '2020-03', reason });
-      await fixture.settle();
+      const settling = fixture.settleOnAndOn();
+      expect((await close({ month: '2020-03', reason })).body.code).to.equal('MONTH_EMPTY');
+      const closed = await close({ month: '2020-03', empty: true, reason });
       expect([closed.status, closed.body.isNew]).to.deep.equal([201, true]);
       const again = await close({ month: '2020-03', reason }, master, 1);
       expect([again.status, again.body]).to.deep.equal([200, { ...closed.body, isNew: false }]);
@@ -1043,6 +1278,7 @@ describe('the routes for operators', () => {
         [{ month: '2090-01', reason }, 409, 'MONTH_NOT_OVER'],
         [{ month: '2020-13', reason }, 400, 'VALIDATION_ERROR'],
         [{ month: '2020-04' }, 400, 'VALIDATION_ERROR'],
+        [{ month: '2020-02', empty: true, reason }, 409, 'MONTH_OUT_OF_ORDER'],
       ] as const) {
         const refused = await close(body);
         expect([refused.status, refused.body.code]).to.deep.equal([status, code]);
@@ -1050,12 +1286,29 @@ describe('the routes for operators', () => {
       const reader = await keyOf('only-reader', 'read,credit,debit');
       expect((await close({ month: '2020-04', reason }, reader)).status).to.equal(403);
       expect((await get('/closings')).body.closings).to.have.length(1);
+      const reopen = (body: object, month = '2020-03', key = master) =>
+        post(`/closings/${month}/reopen`, body, key);
+      expect((await reopen({ reason }, '2020-03', reader)).status).to.equal(403);
+      expect((await reopen({})).body.code).to.equal('VALIDATION_ERROR');
+      expect((await reopen({ reason }, '2020-13')).body.code).to.equal('VALIDATION_ERROR');
+      const missing = await reopen({ reason }, '2020-04');
+      expect([missing.status, missing.body.code]).to.deep.equal([409, 'NOT_CLOSED']);
+      const reopened = await reopen({ reason });
+      expect([reopened.status, reopened.body.digest]).to.deep.equal([201, closed.body.digest]);
+      const twice = await reopen({ reason });
+      expect([twice.status, twice.body]).to.deep.equal([200, { ...reopened.body, isNew: false }]);
+      const lists = (await get('/closings')).body;
+      expect(lists).to.deep.equal({
+        closings: [],
+        reopened: [{ ...listed, reopenedAt: reopened.body.reopenedAt }],
+      });
+      await settling.stop();
     });
 
     it('are made two at once, and the next one when a place is free', async () => {
       const locker = new pg.Client({ connectionString: fixture.databaseUrl });
       await locker.connect();
-      await locker.query('begin; lock table daily_balances in access exclusive mode');
+      await locker.query('begin; lock table kept_balances in access exclusive mode');
       // A request is sent once somebody waits for it.
       const slow = [1, 2].map(async () => await get('/balances?asOf=2100-01-01'));
       const third = () => get('/balances?asOf=2100-01-01');

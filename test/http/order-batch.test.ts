@@ -14,8 +14,7 @@ interface Result {
   readonly order: { readonly id: string; readonly status: string };
 }
 
-describe(`POST ${ROUTE}`, function () {
-  this.timeout(60_000);
+describe(`POST ${ROUTE}`, () => {
   let fixture: Fixture;
   let trader: Trader;
   let other: Trader;
@@ -119,7 +118,7 @@ describe(`POST ${ROUTE}`, function () {
     const shown = results.reduce((sum, { fills }) => sum + fills.length, 0);
     expect(shown, 'fills in the reply').to.equal(50);
     const before = results.filter(({ id }) => id.slice(-12) < single.id.slice(-12));
-    expect(before.length, 'orders of the batch before that of another wallet').to.be.below(34);
+    expect(before.length, 'orders of the order batch before that of another wallet').to.be.below(34);
   });
 
   it('refuses more orders of a wallet than may wait, and nothing else', async () => {

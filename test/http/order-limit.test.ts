@@ -9,8 +9,7 @@ import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 const LIMIT = 60;
 const ORDER = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: 0.01 };
 
-describe('a limit of orders in a minute', function () {
-  this.timeout(60_000);
+describe('a limit of orders in a minute', () => {
   let fixture: Fixture;
   let apps: RequestListener[];
   let traders: Trader[];
@@ -36,7 +35,7 @@ describe('a limit of orders in a minute', function () {
     for (let left = LIMIT - 50; left > 0; left -= 1) expect((await order({}, left % 2)).status).to.equal(200);
   };
 
-  it('counts orders, also refused ones, those of batches and replacements, at all replicas', async () => {
+  it('counts orders, also refused ones, those of order batches and replacements, at all replicas', async () => {
     const first = await order({ clientOrderId: 'first' });
     expect(numbers(first)).to.deep.equal([LIMIT, LIMIT - 1]);
     const reset = Number(first.headers['ratelimit-reset']);
@@ -64,7 +63,7 @@ describe('a limit of orders in a minute', function () {
     expect((await other.post('/v1/orders', ORDER)).status, 'of another wallet').to.equal(200);
   });
 
-  it('refuses a batch that it has no room for as a whole, and takes a smaller one', async () => {
+  it('refuses an order batch that it has no room for as a whole, and takes a smaller one', async () => {
     expect((await batch(Array(30).fill(ORDER))).status).to.equal(200);
     expect((await batch(Array(31).fill(ORDER))).status).to.equal(429);
     expect(numbers(await batch(Array(30).fill(ORDER)))).to.deep.equal([LIMIT, 0]);

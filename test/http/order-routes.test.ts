@@ -1,6 +1,6 @@
 /**
- * Proves that batches, replacements, cancels of named orders and reads of changes do what the reference exchange does.
- * `npm run proofs -- order-routes` runs more cases, and plants faults that this test must find.
+ * Proves that order batches, replacements, cancels of named orders and reads of changes do what the reference exchange
+ * does. `npm run proofs -- order-routes` runs more cases, and plants faults that this test must find.
  */
 
 import { expect } from 'chai';
@@ -10,8 +10,7 @@ import { compareRoutes, KINDS } from './order-routes.ts';
 
 const CASES = 60;
 
-describe('routes for several orders', function () {
-  this.timeout(120_000);
+describe('routes for several orders', () => {
   let fixture: Fixture;
 
   before(async () => {

@@ -1,6 +1,6 @@
 /**
- * Draws batches, replacements, cancels of named orders and reads of changes, sends them to two replicas, and holds each
- * reply and each change against the reference exchange. A run is repeated by its seed.
+ * Draws order batches, replacements, cancels of named orders and reads of changes, sends them to two replicas, and
+ * holds each reply and each change against the reference exchange. A run is repeated by its seed.
  */
 
 import { once } from 'node:events';
@@ -287,7 +287,7 @@ class Run {
       const { status: own, order, ...rest } = body.results[at];
       this.#checkPlaced(Number(own), { ...rest, order, status: order?.status }, expected);
     }
-    this.#count('orders of batches', drawn.length);
+    this.#count('orders of order batches', drawn.length);
     return 'batch';
   }
 
@@ -309,7 +309,8 @@ class Run {
       const clientOrderId = this.#idWithin(drawn, operation.request);
       const request = { ...operation.request, clientOrderId };
       const isElsewhere = clientOrderId !== null && (marketOfId.get(clientOrderId) ?? market) !== market;
-      // A replica reads a body, and refuses what its rules do not allow, before an earlier order of the batch is placed.
+      // A replica reads a body, and refuses what its rules do not allow, before an earlier order of the order batch is
+      // placed.
       const isRepeated = clientOrderId !== null && marketOfId.has(clientOrderId);
       const isRefused = refusalByRules(request, this.#book.market(market)) !== undefined;
       if (!markets.includes(market) || isElsewhere || (isRepeated && isRefused)) continue;
@@ -319,7 +320,7 @@ class Run {
     return drawn;
   }
 
-  /** The client order id of a request, sometimes one of the same batch. */
+  /** The client order id of a request, sometimes one of the same order batch. */
   #idWithin(drawn: readonly { readonly operation: Placing }[], { clientOrderId }: Request): string | null {
     const ids = drawn.map(({ operation }) => operation.request.clientOrderId).filter((id) => id !== null);
     return ids.length > 0 && this.#dice.chance(0.06) ? this.#dice.pick(ids) : clientOrderId;
@@ -524,7 +525,7 @@ class Run {
     watcher.told += expected.length;
   }
 
-  /** Reads what is left. What still waits gets something to tell. */
+  /** Reads what is left. Requests that still wait get something to tell. */
   async #end(): Promise<void> {
     const { switches } = this.#fixture.engine;
     this.#book.pause(false);

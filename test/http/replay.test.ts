@@ -102,9 +102,9 @@ describe('replaying a client order id', () => {
 
   it('returns an order that is no longer among the latest hundred', async () => {
     const { id } = (await buy({ price: 1 })).body;
-    for (let batch = 0; batch < 10; batch += 1) {
+    for (let round = 0; round < 10; round += 1) {
       await Promise.all(
-        Array.from({ length: 11 }, (_, index) => buy({ price: 1, clientOrderId: `${batch} ${index}` })),
+        Array.from({ length: 11 }, (_, index) => buy({ price: 1, clientOrderId: `${round} ${index}` })),
       );
     }
     for (const arrive of Object.values(STATES)) {

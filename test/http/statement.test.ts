@@ -146,7 +146,7 @@ describe('GET /v1/statement', () => {
 
   it('shows what a made-up cursor carries to its maker alone, and no asset that does not exist', async () => {
     const [from, to] = [FROM, TO].map((time) => `${Date.parse(time)}`);
-    const scope = { list: 'statement', wallet: bob.wallet, from, to };
+    const scope = { list: 'statement', wallet: bob.wallet, from, to, order: 'asc' };
     const sums = new Map([
       ['NONE', 5n],
       ['ETH', -(10n ** 29n)],

@@ -26,17 +26,21 @@ const LAST_PLACED = LIVE + CLOSED + SWEPT;
 const KEPT_DAYS = 20_513;
 /** A year of months. The oldest has 31 days. */
 const CANDLES = 12;
-/** Most kept candles that one candle is aggregated from. */
+/** Maximum kept candles that one candle is aggregated from. */
 const ROWS_OF_CANDLE = { '1m': 1, '5m': 5, '15m': 15, '1h': 1, '4h': 4, '1D': 1, '1W': 7, '1M': 31 };
 /** Entries of a trade without a fee. */
 const LINES = 4;
 const EXPORTED = 5_000;
 const PAGES = 2;
 const PAGE_TRANSFERS = 1_000;
-/** Most rows in which the bounds of a span are searched by bisection. */
+/** Maximum rows in which the bounds of a span are searched by bisection. */
 const SEARCHED = 500;
 /** The cursor is read with every list. Rows of catalogs are not counted. */
 const CURSOR_ROWS = 1;
+/** A process that reads its first list asks for the segments before, in a snapshot: there are two, and one is the newest. */
+const MOMENT_ROWS = CURSOR_ROWS + 1 + 2 + CURSOR_ROWS + 1;
+/** Trades of a wallet are looked for in each role. */
+const LOOKED_FOR = 2;
 
 const idOf = (expression: string): string => `lpad(to_hex(${expression}), 34, '0')`;
 
@@ -53,13 +57,14 @@ insert into placed (id, wallet, market, side, type, time_in_force, post_only, pr
   fill_count, status, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base, quote,
   base_atoms_per_step, quote_atoms_per_lot)
 select ${idOf('n')}, '${VICTIM}', 'ETH/USDC', 'sell', 'limit', 'GTC', false, 100, 1000000,
-  fills, fills, case when n <= ${LIVE} then 'resting' else 'cancelled' end, n, n, n, n,
+  fills, fills, case when n <= ${LIVE} then 'resting' else 'cancelled' end, n, n, n, case when fills > 0 then 1000000 else n end,
   case when n <= ${LIVE} then null else 500000 + n end, 'ETH', 'USDC', 1, 1
 from (
   select n, case when n = ${LIVE + CLOSED} then ${EATEN} when n > ${LIVE + CLOSED} then 1000 else 0 end as fills
   from generate_series(1, ${LIVE + CLOSED + SWEPT}) as n) as numbered;
 insert into live_orders select * from placed where closed_sequence is null;
-insert into ended_orders select * from placed where closed_sequence is not null;
+insert into ended_orders select * from placed where closed_sequence is not null and sequence % 2 = 0;
+insert into late_orders select * from placed where closed_sequence is not null and sequence % 2 = 1;
 insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
   fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
   quote_atoms_per_lot)
@@ -129,6 +134,20 @@ describe('rows that Postgres reads from a long history', () => {
         expect([...listing[3]!.closing!]).to.deep.equal(sumsAt(150_999));
       });
 
+      it('for a page of the newest lines of a statement', async () => {
+        const span = { wallet: VICTIM, fromMs: 0, toMs: 199_000 };
+        const pages: StatementPage[] = [];
+        for (let at = 0; at < 3; at += 1) {
+          const rows = await rowsReadBy(async (ledger) => {
+            pages.push(await ledger.statements.newestPage(span, pages.at(-1)?.next ?? null, 250));
+          });
+          expect(rows).to.be.below(4 * 250);
+        }
+        expect(pages.flatMap(({ stated }) => stated).map(({ timeMs }) => timeMs)).to.deep.equal(
+          Array.from({ length: 750 }, (_none, at) => 198_999 - at),
+        );
+      });
+
       it('are bounded by the orders that a list shows', async () => {
         let fills = 0;
         const rows = await rowsReadBy(async (ledger) => {
@@ -136,8 +155,8 @@ describe('rows that Postgres reads from a long history', () => {
           fills = orders.reduce((sum, order) => sum + order.fills.length, 0);
         });
         expect(fills).to.equal(PER_REPLY);
-        // The list of all orders merges live and closed ones from two indexes, and reads the first row of each.
-        expect(rows).to.equal(CURSOR_ROWS + LIST + 1 + 1 + PER_REPLY);
+        // The list of all orders merges live, closed and late ones, and reads the first row of each.
+        expect(rows).to.equal(MOMENT_ROWS + LIST + 1 + 2 + PER_REPLY);
         // The same in two reads, as for a wallet with unsettled fills.
         const inTwo = await rowsReadBy(async (ledger) => {
           const { cursor, orders } = await ledger.orders.ofWallet(VICTIM, { limit: LIST + 1 });
@@ -149,7 +168,8 @@ describe('rows that Postgres reads from a long history', () => {
           const found = await ledger.orders.fills(counts, cursor);
           expect([...found.values()].flat()).to.have.length(PER_REPLY);
         });
-        expect(inTwo).to.equal(rows);
+        // The second one reads the cursor, the newest segment and each order with fills again.
+        expect(inTwo).to.equal(rows + CURSOR_ROWS + 1 + PER_REPLY / PER_ORDER);
       });
 
       it('are bounded by the page of an export of entries', async () => {
@@ -171,8 +191,8 @@ describe('rows that Postgres reads from a long history', () => {
         const since = 1_000;
         await query(
           databaseUrl,
-          `insert into daily_balances (end_ms, account, asset, total_atoms, sequence)
-           values (${FILLS - since}, '${VICTIM}', 'ETH', 7, ${LAST_PLACED + FILLS - since - 1}) on conflict do nothing`,
+          `insert into kept_balances (sequence, account, asset, total_atoms)
+           values (${LAST_PLACED + FILLS - since - 1}, '${VICTIM}', 'ETH', 7) on conflict do nothing`,
         );
         let sum = 0n;
         const rows = await rowsReadBy(async (ledger) => {
@@ -193,13 +213,13 @@ describe('rows that Postgres reads from a long history', () => {
           expect(orders).to.have.length(LIST + 1 + touchedIds.length);
         });
         // Orders changed by the engine are skipped in the list, and read by their ids.
-        expect(live).to.be.at.most(CURSOR_ROWS + LIST + 1 + 2 * touchedIds.length);
+        expect(live).to.be.at.most(MOMENT_ROWS + LIST + 1 + 2 * touchedIds.length);
         const closed = await rowsReadBy(async (ledger) => {
           const page = { status: 'closed', limit: LIST + 1, beforeSequence: LIVE + 500 } as const;
           const { orders } = await ledger.orders.ofWallet(VICTIM, page);
           expect(orders.map(({ sequence }) => sequence)).to.include(LIVE + 499);
         });
-        expect(closed).to.equal(CURSOR_ROWS + LIST + 1);
+        expect(closed).to.equal(MOMENT_ROWS + LIST + 1 + 1);
       });
 
       it('do not grow with the orders of other markets', async () => {
@@ -208,15 +228,15 @@ describe('rows that Postgres reads from a long history', () => {
             const page = { status, market: 'BTC/USDC', limit: LIST + 1, fills: shown };
             expect((await ledger.orders.ofWallet(VICTIM, page)).orders).to.deep.equal([]);
           });
-          expect(rows, status).to.equal(CURSOR_ROWS);
+          expect(rows, status).to.equal(MOMENT_ROWS);
         }
       });
 
-      it('are none for a client order id that is new', async () => {
+      it('are those of the cursor and of the segments for a client order id that is new', async () => {
         const rows = await rowsReadBy(async (ledger) => {
           expect(await ledger.orders.idByClientId(VICTIM, 'new')).to.equal(null);
         });
-        expect(rows).to.equal(0);
+        expect(rows).to.equal(MOMENT_ROWS);
       });
 
       it('are bounded by the fills that a single order shows', async () => {
@@ -227,7 +247,7 @@ describe('rows that Postgres reads from a long history', () => {
             Array.from({ length: PER_ORDER }, (_, at) => EATEN - PER_ORDER + 1 + at),
           );
         });
-        expect(rows).to.equal(CURSOR_ROWS + 1 + PER_ORDER);
+        expect(rows).to.equal(MOMENT_ROWS + 1 + PER_ORDER);
       });
 
       it('are bounded by the trades that a list shows, of the wallet or of one order', async () => {
@@ -236,31 +256,31 @@ describe('rows that Postgres reads from a long history', () => {
           expect(trades).to.have.length(501);
         });
         // Each is found in an index, which asks the table whether it counts, and then read.
-        expect(ofWallet).to.be.at.most(CURSOR_ROWS + 2 + 2 * 501);
+        expect(ofWallet).to.be.at.most(MOMENT_ROWS + LOOKED_FOR + 2 + 2 * 501);
         const [eaten] = await ids(`select id from orders where fill_count = ${EATEN}`);
         const ofOrder = await rowsReadBy(async (ledger) => {
           const filter = { orderId: eaten!, limit: 501, beforeTradeId: EATEN >> 1 };
           expect((await ledger.trades.ofWallet(VICTIM, filter)).trades).to.have.length(501);
         });
-        expect(ofOrder).to.be.at.most(CURSOR_ROWS + 1 + 2 * 501);
+        expect(ofOrder).to.be.at.most(MOMENT_ROWS + LOOKED_FOR + 1 + 2 * 501);
         const ofNobody = await rowsReadBy((ledger) =>
           ledger.trades.ofWallet(OTHERS, { orderId: eaten!, limit: 501 }),
         );
-        expect(ofNobody).to.be.at.most(CURSOR_ROWS + 1);
+        expect(ofNobody).to.be.at.most(MOMENT_ROWS + LOOKED_FOR + 1);
       });
 
       it('are as many from the oldest on, and some hundred more where a span begins', async () => {
-        /** A bisection looks at two rows some fifty times, for each end of a span. */
-        const searched = 2 * 2 * 60;
+        /** A bisection looks at the first rows of three tables some fifty times, for each end of a span. */
+        const searched = 2 * 3 * 60;
         const reads: [string, number, (ledger: Ledger) => Promise<unknown>][] = [
           [
             'orders',
-            LIST + 2,
+            LIST + 3,
             (ledger) => ledger.orders.ofWallet(VICTIM, { direction: 'asc', limit: LIST + 1 }),
           ],
           [
             'orders of a span',
-            LIST + 2 + searched,
+            LIST + 3 + searched,
             (ledger) =>
               ledger.orders.ofWallet(VICTIM, {
                 direction: 'asc',
@@ -270,38 +290,38 @@ describe('rows that Postgres reads from a long history', () => {
           ],
           [
             'trades',
-            2 + 2 * 501,
+            LOOKED_FOR + 2 + 2 * 501,
             (ledger) => ledger.trades.ofWallet(VICTIM, { direction: 'asc', limit: 501 }),
           ],
           [
             'trades of a span',
-            2 + 2 * 501 + searched,
+            LOOKED_FOR + 2 + 2 * 501 + searched,
             (ledger) => ledger.trades.ofWallet(VICTIM, { limit: 501, span: { sinceMs: 5, untilMs: 9e12 } }),
           ],
           [
             'tape after',
-            2 + 2 * 500,
+            LOOKED_FOR + 2 + 2 * 500,
             (ledger) => ledger.trades.ofMarket('ETH/USDC', { limit: 500, afterId: 9 }),
           ],
           [
             'tape before',
-            2 + 2 * 500,
+            LOOKED_FOR + 2 + 2 * 500,
             (ledger) => ledger.trades.ofMarket('ETH/USDC', { limit: 500, beforeId: 700 }),
           ],
         ];
-        for (const [of, most, read] of reads)
-          expect(await rowsReadBy(read), of).to.be.at.most(CURSOR_ROWS + most);
+        for (const [of, max, read] of reads)
+          expect(await rowsReadBy(read), of).to.be.at.most(MOMENT_ROWS + max);
       });
 
       it('are at most 31 for each candle of a page', async () => {
-        for (const [timeframe, most] of Object.entries(ROWS_OF_CANDLE)) {
+        for (const [timeframe, max] of Object.entries(ROWS_OF_CANDLE)) {
           const rows = await rowsReadBy(async (ledger) => {
             const range = { limit: CANDLES, toMs: KEPT_DAYS * DAY_MS - 1 };
             const { candles } = await ledger.candles.history('ETH/USDC', timeframe as Timeframe, range);
             expect(candles).to.have.length(CANDLES);
-            expect(candles[0]!.volumeSteps, `the oldest is whole, ${timeframe}`).to.equal(BigInt(most));
+            expect(candles[0]!.volumeSteps, `the oldest is whole, ${timeframe}`).to.equal(BigInt(max));
           });
-          expect(rows, timeframe).to.be.within(CURSOR_ROWS + CANDLES, CURSOR_ROWS + CANDLES * most);
+          expect(rows, timeframe).to.be.within(CURSOR_ROWS + CANDLES, CURSOR_ROWS + CANDLES * max);
         }
       });
     });

@@ -9,9 +9,9 @@ import { seededEvents } from '../support/seeded-events.ts';
 
 /** Heads, and digests of the links, that follow from the seed of the events. */
 const KNOWN = [
-  [1, '5ewUA4qvrr/xZZ67ABupBbsg65zHsjikdJbTepZKQHI=', 'e3f8efff312ff292'],
-  [400, '/SdKifgNyShTa9jt4pqWoPeVgQqtlWddjHj8doKqolQ=', '9c0f340711cf0930'],
-  [600, '9LlRc34BMx56iaiVUEMDBEP/qfGO/8KJts1mXn4ctW0=', 'b227920133f4968c'],
+  [1, 'jdHRtT5X703HN7VEZEOsI1ZEyjj1PzgZw/JVqaeOMTU=', '1a2968e41ced250b'],
+  [400, 'Yz0Bv60BDiSVT8Hu169qDoTBhRi7zzjNB+5OwAb8+Fg=', 'eae9ad0700f75294'],
+  [600, 'bapJ0w0GCSTWuQnY3TsyOm3qGLX59DRrS4qE7x5n8Os=', '4a521b16e4867074'],
 ] as const;
 const EVENTS = 600;
 
@@ -28,6 +28,7 @@ describe('ledger: the chain of events', () => {
       const statements = writeBatch(folded, from + 1, batch.at(-1)!).after(
         { epoch: 0, sequence: from },
         head,
+        [],
       );
       const [links, next] = statements.find(({ name }) => name === 'move cursor')!.values!.slice(-2);
       const digest = createHash('sha256').update(links!).digest('hex').slice(0, 16);

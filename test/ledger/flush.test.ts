@@ -10,8 +10,7 @@ import { query } from './tables.ts';
 /** Settings under which Postgres itself flushes nothing within a test. */
 const LAZY = ["wal_writer_delay = '10s'", "wal_writer_flush_after = '1GB'", 'autovacuum = off'];
 
-describe('a killed Postgres', function () {
-  this.timeout(60_000);
+describe('a killed Postgres', () => {
   const events = seededEvents(31).next(500);
   let server: PostgresServer;
   let ledger: Ledger;

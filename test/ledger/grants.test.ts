@@ -44,8 +44,7 @@ const OWNERS = NOBODYS.filter((sql) =>
 const asUser = (user: string, databaseUrl: string): string =>
   Object.assign(new URL(databaseUrl), { username: user }).href;
 
-describe('the users of Postgres', function () {
-  this.timeout(60_000);
+describe('the users of Postgres', () => {
   before(function () {
     if (process.env.DATABASE_URL) this.skip(); // nobody wants them on a server of their own
   });
@@ -73,7 +72,7 @@ describe('the users of Postgres', function () {
   it('have a row for each table and view of this release', async () => {
     const tables = await query<{ name: string }>(
       await freshLedgerDatabase(),
-      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')`,
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')`,
     );
     expect(tables.map(({ name }) => name)).to.have.members(Object.keys(WRITES));
   });
@@ -84,7 +83,7 @@ describe('the users of Postgres', function () {
       databaseUrl,
       `select distinct on (attrelid) attrelid::regclass::text as table, attname as name from pg_attribute
        join pg_class on pg_class.oid = attrelid
-       where relnamespace = 'public'::regnamespace and relkind = 'r' and attnum > 0 and attidentity = ''
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and attnum > 0 and attidentity = ''
        order by attrelid, attnum`,
     );
     for (const user of OTHERS) {
@@ -205,7 +204,7 @@ describe('the users of Postgres', function () {
         const migrating = await launchService('migrate', { DATABASE_URL: asUser(OWNER, url) });
         await eventually('it has migrated', async () => migrating.child.exitCode === 0);
       }
-      for (const one of waiting) await eventually('it is ready', () => isReady(one.url), 30_000);
+      for (const one of waiting) await eventually('it is ready', () => isReady(one.url));
     } finally {
       for (const one of waiting) await one.end('SIGKILL');
     }

@@ -164,7 +164,7 @@ describe('migrations', () => {
       // 4: of inserts.
       `select coalesce(array_agg(concat(tgrelid::regclass, ' ', tgname)), '{}') as triggers from pg_trigger
        where not tgisinternal and (tgrelid = 'live_orders'::regclass
-         or tgtype & 4 > 0 and tgrelid::regclass::text in ('ended_orders', 'trades', 'movements'))`,
+         or tgtype & 4 > 0 and tgrelid::regclass::text in ('ended_orders', 'late_orders', 'trades', 'movements'))`,
     );
     expect(row!.triggers).to.deep.equal([]);
   });

@@ -7,8 +7,7 @@ import { obtainPgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import { operate } from '../support/service.ts';
 
-describe('a pooler before Postgres (where PgBouncer can be had)', function () {
-  this.timeout(60_000);
+describe('a pooler before Postgres (where PgBouncer can be had)', () => {
   let program: Program;
   before(async function () {
     program = await obtainPgBouncer().catch((error: Error) => {

@@ -1,7 +1,7 @@
 /** Proves that reads of orders, fills, balances and entries equal those of a reference ledger. */
 
 import { expect } from 'chai';
-import type { EngineEvent } from '../../src/domain/event.ts';
+import type { EngineEvent, MovementKind } from '../../src/domain/event.ts';
 import { isLive } from '../../src/domain/order.ts';
 import { fitting, shownFillsOf } from '../../src/history/shown-fills.ts';
 import { type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
@@ -10,6 +10,7 @@ import { ASSETS, MARKETS, POISONED_TEXTS, seededEvents, WALLETS } from '../suppo
 import { freshLedgerDatabase } from '../support/servers.ts';
 import { listedOrder, listedTrades } from './listed.ts';
 import { type ReferenceLedger, type ReferenceOrder, referenceLedger } from './reference-ledger.ts';
+import { divide } from './segmented.ts';
 
 const COUNT = 2_500;
 
@@ -21,7 +22,10 @@ describe('ledger reads', () => {
 
   before(async () => {
     seed = runSeed();
-    ledger = openLedger({ databaseUrl: await freshLedgerDatabase() });
+    const databaseUrl = await freshLedgerDatabase();
+    // Every read finds rows of several segments.
+    await divide(databaseUrl, 512);
+    ledger = openLedger({ databaseUrl });
     events = seededEvents(seed).next(COUNT);
     reference = referenceLedger(events);
     for (let at = 0; at < COUNT; at += 100) await ledger.settlement.settle(events.slice(at, at + 100));
@@ -201,11 +205,14 @@ describe('ledger reads', () => {
   });
 
   it('finds a deposit or withdrawal by its reference', async () => {
+    const isDeposit = (kind: MovementKind): boolean => ['credited', 'announced', 'dropped'].includes(kind);
     for (const { kind, reference: text, sequence, amountAtoms } of reference.movements) {
       const found = await ledger.journal.movement(kind, text);
       expect(found).to.include({ kind, reference: text, sequence, amountAtoms });
-      const other = ['credited', 'announced', 'dropped'].includes(kind) ? 'debited' : 'credited';
-      expect(await ledger.journal.movement(other, text)).to.equal(null);
+      // A withdrawal may have the reference of a deposit.
+      const both = reference.movements.filter((one) => one.reference === text);
+      if (both.some((one) => isDeposit(one.kind) !== isDeposit(kind))) continue;
+      expect(await ledger.journal.movement(isDeposit(kind) ? 'debited' : 'credited', text)).to.equal(null);
     }
   });
 

@@ -11,7 +11,8 @@ const HEAD = `-- The schema that all migrations make of an empty database. \`npm
 
 /** Columns in their order, then constraints by name. One line for each relation and each constraint of a table. */
 const TABLES = `
-  select format(E'create table %s (\\n%s\\n)%s;', relation, string_agg('  ' || line, E',\\n' order by place, line),
+  select format(E'create table %s (\\n%s\\n)%s%s;', relation, string_agg('  ' || line, E',\\n' order by place, line),
+    ' partition by ' || pg_get_partkeydef(relation),
     (select ' with (' || array_to_string(reloptions, ', ') || ')' from pg_class where oid = relation)) as text
   from (
     select attrelid::regclass as relation, attnum::integer as place, concat_ws(' ',
@@ -62,7 +63,7 @@ const OTHERS = `
   select format('-- %s %s', case relkind when 'm' then 'materialized view' when 'S' then 'sequence'
     else relkind::text end, oid::regclass) as text
   from pg_class
-  where relnamespace = 'public'::regnamespace and relkind not in ('r', 'v', 'i') and relname !~ '^knex_'
+  where relnamespace = 'public'::regnamespace and relkind not in ('r', 'p', 'v', 'i', 'I') and relname !~ '^knex_'
     and not exists (select from pg_depend where objid = pg_class.oid and deptype in ('i', 'e'))`;
 
 /** @returns the tables, indexes, functions, triggers and comments of a migrated database */
@@ -73,7 +74,7 @@ export async function schemaOf(databaseUrl: string): Promise<string> {
       databaseUrl,
       `with own as (
          select oid from pg_class
-         where relnamespace = 'public'::regnamespace and relkind = 'r' and relname !~ '^knex_')
+         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname !~ '^knex_')
        select text from (${part}) as written order by text collate "C"`,
     );
     const between = part === TABLES || part === FUNCTIONS ? '\n\n' : '\n';
@@ -85,7 +86,10 @@ export async function schemaOf(databaseUrl: string): Promise<string> {
 /** The newest version of Postgres whose texts were compared: `npm run -s proofs -- versions` runs the tests on each. */
 const NEWEST_TRIED = 18;
 
-/** @returns kind, relation, name, facts and text of each object of a migrated database, and the last migration */
+/**
+ * Returns kind, relation, name, facts and text of each object of a migrated database, and the last migration. Only the
+ * first segment is listed: the others are alike.
+ */
 export async function schemaObjectsOf(databaseUrl: string): Promise<{ objects: string[][]; last: string }> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -96,8 +100,11 @@ export async function schemaObjectsOf(databaseUrl: string): Promise<{ objects: s
         order by kind collate "C", relation collate "C", name collate "C"`,
       rowMode: 'array',
     });
+    const objects = rows.filter(
+      ([, relation, name]) => !/segments\.\w+_[1-9]\d*$/m.test(`${relation}\n${name}`),
+    );
     const applied = await client.query('select max(name) as last from public.knex_migrations');
-    return { objects: rows, last: applied.rows[0].last };
+    return { objects, last: applied.rows[0].last };
   } finally {
     await client.end();
   }

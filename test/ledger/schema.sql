@@ -95,35 +95,26 @@ create table chain_links (
   sequence bigint not null,
   links text collate "C" not null,
   constraint chain_links_pkey PRIMARY KEY (sequence)
-);
+) partition by RANGE (sequence);
 
 create table closing_balances (
-  month text collate "C" not null,
+  closing bigint not null,
   account text collate "C" not null,
   asset text collate "C" not null,
   total_atoms numeric not null,
   reserved_atoms numeric not null,
-  constraint closing_balances_pkey PRIMARY KEY (month, account, asset)
+  constraint closing_balances_pkey PRIMARY KEY (closing, account, asset)
 );
 
 create table closings (
+  id bigint not null,
   month text collate "C" not null,
   end_ms bigint not null,
   sequence bigint not null,
   digest bytea not null,
-  closed_at timestamp with time zone default clock_timestamp() not null,
-  constraint closings_end_ms_key UNIQUE (end_ms),
   constraint closings_month_check CHECK (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text),
-  constraint closings_pkey PRIMARY KEY (month)
-);
-
-create table daily_balances (
-  end_ms bigint not null,
-  account text collate "C" not null,
-  asset text collate "C" not null,
-  total_atoms numeric not null,
-  sequence bigint not null,
-  constraint daily_balances_pkey PRIMARY KEY (end_ms, account, asset)
+  constraint closings_month_digest_key UNIQUE (month, digest),
+  constraint closings_pkey PRIMARY KEY (id)
 );
 
 create table ended_orders (
@@ -154,11 +145,10 @@ create table ended_orders (
   reason text,
   constraint ended_orders_check CHECK (filled_steps >= 0 AND filled_steps <= size_steps),
   constraint ended_orders_closed_sequence_check CHECK (closed_sequence IS NOT NULL),
-  constraint ended_orders_pkey PRIMARY KEY (id),
   constraint ended_orders_side_check CHECK (side = ANY (ARRAY['buy'::text, 'sell'::text])),
   constraint ended_orders_status_check CHECK (status <> ALL (ARRAY['open'::text, 'resting'::text, 'partially_filled'::text])),
   constraint ended_orders_type_check CHECK (type = ANY (ARRAY['limit'::text, 'market'::text]))
-);
+) partition by RANGE (sequence);
 
 create table engine_copies (
   shard smallint default 0 not null,
@@ -214,6 +204,48 @@ create table holds (
   wallet text collate "C" not null,
   held_at_ms bigint not null,
   constraint holds_pkey PRIMARY KEY (wallet)
+);
+
+create table kept_balances (
+  sequence bigint not null,
+  account text collate "C" not null,
+  asset text collate "C" not null,
+  total_atoms numeric not null,
+  constraint kept_balances_pkey PRIMARY KEY (sequence, account, asset)
+);
+
+create table late_orders (
+  id text collate "C" not null,
+  wallet text collate "C" not null,
+  market text collate "C" not null,
+  side text not null,
+  type text not null,
+  time_in_force text not null,
+  post_only boolean not null,
+  leverage double precision,
+  price_ticks bigint,
+  size_steps bigint not null,
+  filled_steps bigint not null,
+  status text not null,
+  reject_reason text,
+  client_order_id text collate "C",
+  created_at_ms bigint not null,
+  updated_at_ms bigint not null,
+  sequence bigint not null,
+  updated_sequence bigint not null,
+  closed_sequence bigint,
+  base text not null,
+  quote text not null,
+  base_atoms_per_step bigint not null,
+  quote_atoms_per_lot bigint not null,
+  fill_count bigint default 0 not null,
+  reason text,
+  constraint late_orders_check CHECK (filled_steps >= 0 AND filled_steps <= size_steps),
+  constraint late_orders_closed_sequence_check CHECK (closed_sequence IS NOT NULL),
+  constraint late_orders_pkey PRIMARY KEY (id),
+  constraint late_orders_side_check CHECK (side = ANY (ARRAY['buy'::text, 'sell'::text])),
+  constraint late_orders_status_check CHECK (status <> ALL (ARRAY['open'::text, 'resting'::text, 'partially_filled'::text])),
+  constraint late_orders_type_check CHECK (type = ANY (ARRAY['limit'::text, 'market'::text]))
 );
 
 create table live_orders (
@@ -341,6 +373,16 @@ create table reconciliations (
   constraint reconciliations_pkey PRIMARY KEY (id)
 );
 
+create table segments (
+  number integer not null,
+  from_sequence bigint not null,
+  to_sequence bigint not null,
+  made_after bigint not null,
+  made_at timestamp with time zone default clock_timestamp() not null,
+  constraint segments_check CHECK (to_sequence > from_sequence),
+  constraint segments_pkey PRIMARY KEY (number)
+);
+
 create table setting_changes (
   sequence bigint not null,
   kind text collate "C" not null,
@@ -377,9 +419,8 @@ create table trades (
   quote text not null,
   base_atoms_per_step bigint not null,
   quote_atoms_per_lot bigint not null,
-  constraint trades_pkey PRIMARY KEY (trade_id),
   constraint trades_taker_side_check CHECK (taker_side = ANY (ARRAY['buy'::text, 'sell'::text]))
-);
+) partition by RANGE (sequence);
 
 create table trading_switches (
   only_row boolean default true not null,
@@ -390,6 +431,7 @@ create table trading_switches (
 );
 
 create table waiting_movements (
+  number bigint generated by default as identity not null,
   side text not null,
   reference text collate "C" not null,
   kind text not null,
@@ -552,13 +594,44 @@ UNION ALL
     ended_orders.quote_atoms_per_lot,
     ended_orders.fill_count,
     ended_orders.reason
-   FROM ended_orders;
+   FROM ended_orders
+UNION ALL
+ SELECT late_orders.id,
+    late_orders.wallet,
+    late_orders.market,
+    late_orders.side,
+    late_orders.type,
+    late_orders.time_in_force,
+    late_orders.post_only,
+    late_orders.leverage,
+    late_orders.price_ticks,
+    late_orders.size_steps,
+    late_orders.filled_steps,
+    late_orders.status,
+    late_orders.reject_reason,
+    late_orders.client_order_id,
+    late_orders.created_at_ms,
+    late_orders.updated_at_ms,
+    late_orders.sequence,
+    late_orders.updated_sequence,
+    late_orders.closed_sequence,
+    late_orders.base,
+    late_orders.quote,
+    late_orders.base_atoms_per_step,
+    late_orders.quote_atoms_per_lot,
+    late_orders.fill_count,
+    late_orders.reason
+   FROM late_orders;
 
 CREATE INDEX adopted_balances_of_event ON public.adopted_balances USING btree (sequence, line);
-CREATE INDEX ended_orders_by_time ON public.ended_orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
-CREATE INDEX ended_orders_ended ON public.ended_orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
-CREATE INDEX ended_orders_newest ON public.ended_orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
-CREATE INDEX ended_orders_of_market ON public.ended_orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX ended_orders_by_time ON ONLY public.ended_orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
+CREATE INDEX ended_orders_ended ON ONLY public.ended_orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
+CREATE INDEX ended_orders_newest ON ONLY public.ended_orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX ended_orders_of_market ON ONLY public.ended_orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX late_orders_by_time ON public.late_orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
+CREATE INDEX late_orders_ended ON public.late_orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
+CREATE INDEX late_orders_newest ON public.late_orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX late_orders_of_market ON public.late_orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
 CREATE INDEX live_orders_newest ON public.live_orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX live_orders_of_market ON public.live_orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX movements_of_wallet ON public.movements USING btree (wallet, sequence);
@@ -566,20 +639,78 @@ CREATE INDEX movements_owed ON public.movements USING btree (sequence) WHERE (ow
 CREATE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
 CREATE INDEX movements_steps ON public.movements USING btree (kind, sequence) WHERE (kind = ANY (ARRAY['requested'::text, 'confirmed'::text, 'returned'::text]));
 CREATE INDEX operator_acts_listings ON public.operator_acts USING btree (sequence) WHERE (name = 'asset list'::text);
+CREATE INDEX operator_acts_months ON public.operator_acts USING btree (subject, sequence) WHERE (name = ANY (ARRAY['ledger close'::text, 'ledger reopen'::text]));
 CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, sequence) WHERE (wallet IS NOT NULL);
 CREATE INDEX setting_changes_takes ON public.setting_changes USING btree (sequence) WHERE (kind = ANY (ARRAY['withdrawal_taken'::text, 'withdrawal_released'::text]));
-CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
-CREATE INDEX trades_of_event ON public.trades USING btree (sequence, trade_id);
-CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
-CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
-CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
-CREATE INDEX waiting_movements_list ON public.waiting_movements USING btree (asked_at, side, reference) WHERE (state = 'waiting'::text);
+CREATE INDEX trades_maker ON ONLY public.trades USING btree (maker_wallet, market, trade_id);
+CREATE INDEX trades_of_event ON ONLY public.trades USING btree (sequence, trade_id);
+CREATE INDEX trades_of_maker_order ON ONLY public.trades USING btree (maker_order_id, trade_id);
+CREATE INDEX trades_public ON ONLY public.trades USING btree (market, taker_side, time_ms, trade_id);
+CREATE INDEX trades_taker ON ONLY public.trades USING btree (taker_wallet, market, trade_id);
 CREATE INDEX waiting_movements_of_keys ON public.waiting_movements USING btree (key, state);
-CREATE UNIQUE INDEX ended_orders_client_order_id ON public.ended_orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
+CREATE UNIQUE INDEX late_orders_client_order_id ON public.late_orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 CREATE UNIQUE INDEX live_orders_client_order_id ON public.live_orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
 CREATE UNIQUE INDEX movements_deposit_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['credited'::text, 'dropped'::text]));
 CREATE UNIQUE INDEX movements_ends ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['confirmed'::text, 'returned'::text]));
 CREATE UNIQUE INDEX movements_withdrawals ON public.movements USING btree (reference) WHERE (kind = ANY (ARRAY['debited'::text, 'requested'::text]));
+CREATE UNIQUE INDEX waiting_movements_list ON public.waiting_movements USING btree (number) WHERE (state = 'waiting'::text);
+
+CREATE OR REPLACE FUNCTION public.add_segment(newest segments)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  nth integer := coalesce(newest.number + 1, 0);
+  first bigint := coalesce(newest.to_sequence, 0);
+  beyond bigint := first + public.segment_width(newest);
+  parent text;
+  reader name;
+begin
+  foreach parent in array array['ended_orders', 'trades', 'chain_links'] loop
+    execute format('create table segments.%s_%s (like public.%1$s including all)', parent, nth);
+    execute format('create trigger append_only before update or delete or truncate on segments.%s_%s
+      for each statement execute function public.refuse_change()', parent, nth);
+    for reader in select pg_get_userbyid(grantee) from pg_class cross join lateral aclexplode(relacl)
+      where oid = format('public.%s', parent)::regclass and privilege_type = 'SELECT' and grantee not in (0, relowner) loop
+      execute format('grant select on segments.%s_%s to %I', parent, nth, reader);
+    end loop;
+  end loop;
+  execute format('alter table segments.ended_orders_%s add primary key (id)', nth);
+  execute format('create unique index ended_orders_%s_client_order_id on segments.ended_orders_%1$s
+    (wallet, client_order_id) where client_order_id is not null', nth);
+  execute format('alter table segments.trades_%s add primary key (trade_id)', nth);
+  foreach parent in array array['ended_orders', 'trades', 'chain_links'] loop
+    execute format('alter table public.%s attach partition segments.%1$s_%s for values from (%s) to (%s)',
+      parent, nth, first, beyond);
+  end loop;
+  insert into public.segments (number, from_sequence, to_sequence, made_after)
+  select nth, first, beyond, sequence from public.engine_cursor;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.add_segments(reached bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  newest public.segments;
+begin
+  select * into newest from public.segments order by number desc limit 1;
+  if newest.from_sequence > reached then
+    return newest.from_sequence;
+  end if;
+  lock table public.segments in share row exclusive mode;
+  for made in 0..100 loop
+    select * into newest from public.segments order by number desc limit 1;
+    if newest.from_sequence > reached then
+      return newest.from_sequence;
+    end if;
+    perform public.add_segment(newest);
+  end loop;
+  raise exception 'event % lies more than 100 segments ahead', reached;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
@@ -589,25 +720,55 @@ begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.refuse_used_ids(live_wallets text[], live_ids text[], ended_wallets text[], ended_ids text[])
+CREATE OR REPLACE FUNCTION public.refuse_used_ids(live_wallets text[], live_ids text[], ended_wallets text[], ended_ids text[], ended_sequences bigint[], last bigint)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 declare
   used record;
+  newest bigint := (select max(from_sequence) from public.segments where from_sequence <= last);
 begin
   select live.wallet, live.id into used from unnest(live_wallets, live_ids) as live (wallet, id)
   where exists (select from public.ended_orders
-    where ended_orders.wallet = live.wallet and client_order_id = live.id)
+    where ended_orders.wallet = live.wallet and client_order_id = live.id and ended_orders.sequence <= last)
+    or exists (select from public.late_orders
+      where late_orders.wallet = live.wallet and client_order_id = live.id)
   union all
-  select ended.wallet, ended.id from unnest(ended_wallets, ended_ids) as ended (wallet, id)
+  select ended.wallet, ended.id from unnest(ended_wallets, ended_ids, ended_sequences) as ended (wallet, id, sequence)
   where exists (select from public.live_orders
-    where live_orders.wallet = ended.wallet and client_order_id = ended.id)
+      where live_orders.wallet = ended.wallet and client_order_id = ended.id)
+    or exists (select from public.late_orders
+      where late_orders.wallet = ended.wallet and client_order_id = ended.id and late_orders.sequence <> ended.sequence)
+    or exists (select from public.ended_orders
+      where ended_orders.wallet = ended.wallet and client_order_id = ended.id
+        and ended_orders.sequence < newest and ended_orders.sequence <> ended.sequence)
   limit 1;
   if found then
     raise exception 'two orders of % have the client order id %', used.wallet, used.id
       using errcode = 'unique_violation';
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.segment_width(newest segments)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  fixed text := nullif(current_setting('redbook.segment_events', true), '');
+  width bigint := 4194304;
+  month numeric;
+begin
+  if fixed is not null then
+    return fixed;
+  end if;
+  select (sequence - newest.made_after) * 2592000
+    / greatest(extract(epoch from clock_timestamp() - newest.made_at), 1) into month
+  from public.engine_cursor;
+  while width < month and width < (newest.to_sequence - newest.from_sequence) * 16 loop
+    width := width * 2;
+  end loop;
+  return width;
 end $function$;
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON adopted_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -620,10 +781,13 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closing_balanc
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON closings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ended_orders FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON epoch_starts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON kept_balances FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON late_orders FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON market_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON operator_acts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON reconciliations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON segments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON setting_changes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
@@ -655,13 +819,13 @@ comment on column movements.owed_atoms is 'Part that the wallet owes since a rev
 comment on column movements.reverses is 'Reference of the movement of the other kind that this one corrects.';
 comment on column movements.txid is 'Transaction that paid a confirmed withdrawal.';
 comment on column operator_acts.after is 'What there is since, in the same words.';
-comment on column operator_acts.before is 'What there was: available atoms, terms, a scale, a record of a market, or on for a hold and a pause.';
+comment on column operator_acts.before is 'What there was: available atoms, terms, a scale, a record of a market, the digest of a closing, or on for a hold and a pause.';
 comment on column operator_acts.name is 'The command, like account hold.';
 comment on column operator_acts.operator is 'Name of the person or of the key.';
 comment on column operator_acts.subject is 'Reference, order id, month or key that the act was about.';
-comment on column operator_keys.caps is 'Most that the key may move in a day (UTC), by asset, as decimals.';
+comment on column operator_keys.caps is 'Maximum that the key may move in a day (UTC), by asset, as decimals.';
 comment on column operator_keys.digest is 'SHA-256 of the key, which is nowhere kept.';
-comment on column operator_keys.two_persons is 'Most that the key may move without the approval of another, by asset, as decimals.';
+comment on column operator_keys.two_persons is 'Maximum that the key may move without the approval of another, by asset, as decimals.';
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
@@ -671,10 +835,14 @@ comment on column reconciliations.id is 'Numbers without gaps, from 1: each is o
 comment on column reconciliations.link is 'SHA-256 of the link of the row before and of this row.';
 comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
+comment on column segments.from_sequence is 'The first event of the segment.';
+comment on column segments.made_after is 'The last settled event when the segment was made.';
+comment on column segments.to_sequence is 'The first event of the next one.';
 comment on column setting_changes.subject is 'Wallet, asset or reference; null for the whole exchange.';
 comment on column taken_withdrawals.take is 'Who pays it and until when, as JSON.';
 comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
+comment on column waiting_movements.number is 'Order of the list, new with each request.';
 comment on column waiting_movements.scale is 'Decimals of the asset that the atoms were made with.';
 comment on table adopted_balances is 'What the lost events of a seam changed of each account, in sum.';
 comment on table adopted_fills is 'Steps of an order that lost trades filled. A lost order whose size is unknown has one.';
@@ -686,16 +854,17 @@ comment on table candles is 'Executions of a market by minute, hour and day; tho
 comment on table cap_reservations is 'Reserved amounts of the last days, each of which is in operator_key_days once.';
 comment on table chain_heads is 'A head of every 10,000 events, and of closings. The first row is where the chain begins.';
 comment on table chain_links is 'The checksum of the rows of each event, those of one batch in a row.';
-comment on table closing_balances is 'Balances of all accounts at the end of a closed month, without those of nothing.';
-comment on table closings is 'Months (UTC) that were closed.';
-comment on table daily_balances is 'Balances of all accounts at midnight (UTC), from which later ones are summed.';
-comment on table ended_orders is 'Each order that ended, as it ended.';
+comment on table closing_balances is 'Balances of all accounts at the end of the month of a closing, without those of nothing.';
+comment on table closings is 'Figures of months (UTC). Those are in force whose digest the last act of the month has.';
+comment on table ended_orders is 'Each order that ended in the segment in which it was placed, as it ended.';
 comment on table engine_copies is 'Servers of an engine that has copies; one row for each engine.';
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
 comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
 comment on table engine_lists is 'The versions that engine_copies had. A server with another one shows that Postgres was put back.';
 comment on table epoch_starts is 'The first event of each epoch. An engine that lost events gives their sequences again.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
+comment on table kept_balances is 'Balances of all accounts right after an event, from which later ones are summed, without those of nothing.';
+comment on table late_orders is 'Each order that ended in a later segment than the one in which it was placed, as it ended.';
 comment on table live_orders is 'The live orders, and nothing else.';
 comment on table market_versions is 'Each record that a market ever had, with the event from which it holds.';
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
@@ -704,6 +873,7 @@ comment on table operator_key_days is 'Atoms that a key with a cap has moved or 
 comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
 comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
+comment on table segments is 'Ranges of events in which ended_orders, trades and chain_links are divided.';
 comment on table setting_changes is 'Each change of a hold, of a take, of accepted or required terms, of an asset and of the pause.';
 comment on table taken_withdrawals is 'Pending withdrawals that somebody pays.';
 comment on table waiting_movements is 'Movements that a key asked for and another key has to approve.';

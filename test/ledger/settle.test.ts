@@ -7,10 +7,18 @@ import { type Ledger, LedgerDiverged, openLedger, type PreparedBatch } from '../
 import { random, runSeed } from '../support/seed.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
+import { divide } from './segmented.ts';
 import { contents, query, WRITTEN_TABLES } from './tables.ts';
 
 describe('settle', () => {
   const freshLedger = freshLedgers();
+
+  /** A ledger whose orders often outlive their segment. */
+  const dividedLedger = async (events?: number) => {
+    const made = await freshLedger();
+    await divide(made.databaseUrl, events);
+    return made;
+  };
 
   const refusal = async (attempt: Promise<unknown>): Promise<unknown> =>
     attempt.then(
@@ -22,7 +30,7 @@ describe('settle', () => {
   const settledAtOnce = async () => {
     const seed = runSeed();
     const events = seededEvents(seed).next(3_000);
-    const whole = await freshLedger();
+    const whole = await dividedLedger();
     await whole.ledger.settlement.settle(events);
     return { dice: random(seed), events, whole };
   };
@@ -30,7 +38,7 @@ describe('settle', () => {
   it('writes the same tables however events are split, repeated and overlapped', async () => {
     const { dice, events, whole } = await settledAtOnce();
 
-    const split = await freshLedger();
+    const split = await dividedLedger();
     let settled = 0;
     while (settled < events.length) {
       const from = Math.max(0, settled - dice.below(20));
@@ -44,17 +52,17 @@ describe('settle', () => {
     expect(Number(trades[0]?.count)).to.be.above(500);
     const { checks } = await split.ledger.checks.run();
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
-    const [fills] = await query<{ most: bigint }>(
+    const [fills] = await query<{ max: bigint }>(
       split.databaseUrl,
-      'select max(fill_count) as most from orders',
+      'select max(fill_count) as max from orders',
     );
-    expect(Number(fills?.most)).to.be.above(2);
+    expect(Number(fills?.max)).to.be.above(2);
   });
 
   it('writes the same tables from prepared batches, whatever other processes settle meanwhile', async () => {
     const { dice, events, whole } = await settledAtOnce();
 
-    const { ledger, databaseUrl } = await freshLedger();
+    const { ledger, databaseUrl } = await dividedLedger();
     const { settlement } = ledger;
     /** Settles some events as another process would, at any moment. */
     const others = async (): Promise<void> => {
@@ -90,14 +98,14 @@ describe('settle', () => {
   it('prepares batches again when they were based on older orders, and those after them', async () => {
     const { dice, events, whole } = await settledAtOnce();
 
-    const { ledger, databaseUrl } = await freshLedger();
+    const { ledger, databaseUrl } = await dividedLedger();
     const { settlement } = ledger;
     const counts = { stale: 0, next: 0 };
     await settlement.settle(events.slice(0, 50));
     for (let { sequence } = await settlement.cursor(); sequence < 3_000; ) {
-      const [first, second, third] = [10, 15, 15].map((most) => {
+      const [first, second, third] = [10, 15, 15].map((max) => {
         const from = sequence;
-        sequence = Math.min(3_000, sequence + 1 + dice.below(most));
+        sequence = Math.min(3_000, sequence + 1 + dice.below(max));
         return events.slice(from - 1, sequence);
       });
       const stale = await settlement.prepare(first!.at(-1)!, second!);
@@ -267,7 +275,7 @@ describe('settle', () => {
       query(
         databaseUrl,
         `select (select count(*) from live_orders) as live, (select count(*) from written) as written,
-         (select count(*) from live_orders join ended_orders using (id)) as both`,
+         (select count(*) from live_orders join (table ended_orders union all table late_orders) as ended using (id)) as both`,
       );
     const [all] = (await counted()) as { live: string; written: string; both: string }[];
     // One batch has the whole life of each ended order.
@@ -276,8 +284,8 @@ describe('settle', () => {
   });
 
   it('writes nothing of a batch that fails at any of its tables', async () => {
-    const { ledger, databaseUrl } = await freshLedger();
-    const events = seededEvents(4).next(700);
+    const { ledger, databaseUrl } = await dividedLedger(512);
+    const events = seededEvents(26).next(700);
     await ledger.settlement.settle(events.slice(0, 100));
     const before = await contents(databaseUrl);
     await query(
@@ -346,7 +354,7 @@ describe('settle', () => {
   it('rejects every change of append-only tables', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     await ledger.settlement.settle(seededEvents(3).next(300));
-    for (const table of ['ended_orders', 'trades', 'movements']) {
+    for (const table of ['ended_orders', 'late_orders', 'trades', 'movements']) {
       for (const change of [
         `update ${table} set sequence = 1`,
         `update ${table} set sequence = 1 where false`,

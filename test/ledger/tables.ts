@@ -13,6 +13,7 @@ const TABLES = [
   'holds',
   'live_orders',
   'ended_orders',
+  'late_orders',
   'trades',
   'candles',
   'movements',
@@ -39,12 +40,12 @@ export async function query<Row extends pg.QueryResultRow>(databaseUrl: string, 
 }
 
 /**
- * Returns a digest and a row count for each table, and for the view of entries. Left out are the time of settlement and
+ * Returns a digest and a row count for each table, and for the views. Left out are the time of settlement and
  * the head, which follows batches.
  */
 export async function contents(databaseUrl: string): Promise<Record<string, string>> {
   const result: Record<string, string> = {};
-  for (const table of [...TABLES, 'ledger_entries']) {
+  for (const table of [...TABLES, 'orders', 'ledger_entries']) {
     const rows = await query<{ row: string }>(
       databaseUrl,
       `select (to_jsonb(t) - 'settled_at' - 'head')::text as row from ${table} t order by row`,

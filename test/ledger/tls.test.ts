@@ -10,8 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { query } from './tables.ts';
 
-describe('a ledger behind TLS', function () {
-  this.timeout(60_000);
+describe('a ledger behind TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-postgres-tls-'));
   const { certificate, key } = makeCertificate();
   let server: PostgresServer;

@@ -23,7 +23,7 @@ export interface Replica {
   history(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
 }
 
-/** What a process reads of the simulated engine. */
+/** Parts of the simulated engine that a process reads. */
 interface SimulatedEngine {
   readonly lifecycle: { isOpen(): boolean };
   readonly reads: { time(): Promise<number> };

@@ -23,12 +23,12 @@ const inDigits = (trade: PublicTrade): PublicTrade => ({
 
 /** Returns the expected list, computed from all executions. */
 function listed(executed: readonly Trade[], market: string, filter: TradeFilter): Trade[] {
-  const { side, limit: most, fromSeconds = 0, toSeconds = Number.POSITIVE_INFINITY } = filter;
+  const { side, limit: max, fromSeconds = 0, toSeconds = Number.POSITIVE_INFINITY } = filter;
   return executed
     .filter((trade) => trade.market === market && (side ?? trade.takerSide) === trade.takerSide)
     .filter(({ timeMs }) => timeMs >= fromSeconds * 1000 && timeMs < (toSeconds + 1) * 1000)
     .sort((one, other) => other.tradeId - one.tradeId)
-    .slice(0, most);
+    .slice(0, max);
 }
 
 describe('the trades of a market', () => {
@@ -51,8 +51,8 @@ describe('the trades of a market', () => {
       for (const market of ['A/Q', 'B/Q']) {
         for (const side of [undefined, 'buy', 'sell'] as const) {
           for (const time of times) {
-            for (const most of [1, 7, 500]) {
-              const filter = { side, limit: most, ...time };
+            for (const max of [1, 7, 500]) {
+              const filter = { side, limit: max, ...time };
               for (const data of replicas) {
                 const read = await data.trades(market, filter);
                 const what = `${where}, ${market} ${JSON.stringify(filter)}`;

@@ -149,11 +149,11 @@ describe('unsettled trades', () => {
   });
 
   it('are summed by second in any number of parts, whatever Postgres has of them', async () => {
-    const most = (one: bigint, next: bigint): bigint => (one > next ? one : next);
+    const max = (one: bigint, next: bigint): bigint => (one > next ? one : next);
     const total = (sums: readonly SecondOfTrades[]): unknown => ({
       prices: [sums[0]?.firstTicks, sums.at(-1)?.lastTicks],
-      high: sums.map(({ highTicks }) => highTicks).reduce(most),
-      low: sums.map(({ lowTicks }) => -lowTicks).reduce(most),
+      high: sums.map(({ highTicks }) => highTicks).reduce(max),
+      low: sums.map(({ lowTicks }) => -lowTicks).reduce(max),
       size: sums.reduce((sum, { sizeSteps }) => sum + sizeSteps, 0n),
       quote: sums.reduce((sum, { quoteAtoms }) => sum + quoteAtoms, 0n),
       trades: sums.reduce((sum, { trades }) => sum + trades, 0),

@@ -95,7 +95,7 @@ describe('operator: accounts', () => {
     ['an amount of 0', 'INVALID_AMOUNT', ...credit(BOB, 'USDC', '0')],
     ['a negative amount', 'INVALID_AMOUNT', ...credit(BOB, 'USDC', '-5')],
     ['a negative withdrawal', 'INVALID_AMOUNT', ...debit(BOB, 'ETH', '-1')],
-    ['an amount past 2^62 atoms', 'INVALID_AMOUNT', ...credit(BOB, 'USDC', '1e300')],
+    ['an amount past 2^62 atoms', 'INVALID_AMOUNT', ...credit(BOB, 'USDC', `1${'0'.repeat(300)}`)],
     ['a supply past 2^62 atoms', 'SUPPLY_LIMIT', ...credit(BOB, 'USDC', '4611686018427')],
     ['an unknown asset', 'UNKNOWN_ASSET', ...credit(BOB, 'DOGE', '1')],
     ['an asset in lower case', 'UNKNOWN_ASSET', ...credit(BOB, 'usdc', '1')],

@@ -38,6 +38,7 @@ const VERBS: Record<string, string[]> = {
       'movements',
       'export',
       'close',
+      'reopen',
       'closings',
       'checkpoint',
     ],

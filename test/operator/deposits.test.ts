@@ -1,6 +1,7 @@
 /** Tests deposits that are announced first, and deposits that are gone: reversals, and what wallets owe since. */
 
 import { expect } from 'chai';
+import { KEYS } from '../../src/engine/keys.ts';
 import { marketRules, type OperatorFixture, openOperatorFixture, WALLET } from './fixture.ts';
 
 const WHY = ['--reason', 'a test'];
@@ -280,6 +281,17 @@ describe('operator: deposits that are announced', () => {
     await forget();
     expect(await fixture.ask('deposit', 'show', 'otherwise')).to.include(shown);
     expect(await fixture.refuse('deposit', 'credit', 'otherwise')).to.equal('REFERENCE_CONFLICT');
+  });
+
+  it('wait for an engine that lacks their asset, because it is not whole yet', async () => {
+    await fixture.ask(...announce('early'));
+    await settling.stop();
+    await fixture.redis.hdel(KEYS.assets, 'ETH');
+    for (const words of [['show', 'early'], ['credit', 'early'], ['list']])
+      expect(await fixture.refuse('deposit', ...words), words[0]).to.equal('SERVICE_UNAVAILABLE');
+    await fixture.redis.hset(KEYS.assets, 'ETH', 8);
+    settling = fixture.settleOnAndOn();
+    expect(await fixture.ask('deposit', 'credit', 'early')).to.include({ amount: '2' });
   });
 
   it('fix the scale of their asset, also after a rebuild of the engine', async () => {

@@ -20,6 +20,9 @@ const STEPS = [...DOCUMENT.matchAll(/^\| (\d{4}-\d\d-\d\d \d\d:\d\d) \| `(.+)` \
   }),
 );
 
+/** Time of the acts of the document's commands. */
+const CLOSED_AT_MS = Date.UTC(2026, 1, 2, 8);
+
 /** Blocks of the document: a command after a dollar sign, and all that it prints. `…` stands for any text. */
 const SHOWN = [...DOCUMENT.matchAll(/^```console\n\$ redbook (.+)\n([\s\S]*?)^```$/gm)].map(
   ([, command, printed]) => ({ command: command!, printed: printed! }),
@@ -47,6 +50,7 @@ function movedTo(event: EngineEvent, timeMs: number): EngineEvent {
 describe('docs/finance.md', () => {
   let fixture: OperatorFixture;
   let books: Ledger;
+  let stopSettling: () => Promise<void>;
 
   async function carryOut(words: string): Promise<void> {
     const [, wallet, side, size, base, quote, price] =
@@ -76,8 +80,27 @@ describe('docs/finance.md', () => {
     }
     await books.settlement.settle(moved);
     fixture.services = { ...fixture.services, ledger: books };
+    stopSettling = settleOnAndOn();
   });
+
+  /** Settles the acts of the document's commands, until it is called to stop. */
+  function settleOnAndOn(): () => Promise<void> {
+    let isOver = false;
+    const settling = (async () => {
+      while (!isOver) {
+        const events = await fixture.engine.outbox.readEvents(await books.settlement.cursor(), 100);
+        await books.settlement.settle(events.map((event) => movedTo(event, CLOSED_AT_MS)));
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    })();
+    return async () => {
+      isOver = true;
+      await settling;
+    };
+  }
+
   after(async () => {
+    await stopSettling();
     await books.close();
     await fixture.close();
   });

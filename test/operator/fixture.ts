@@ -68,7 +68,7 @@ export interface FixtureOptions {
   /** Size of the claim filter in the settings of all processes. */
   readonly claimFilterBytes?: number;
   /** A migrated database; a new one of the run's Postgres unless given. */
-  readonly databaseUrl?: string;
+  readonly databaseUrl?: string | undefined;
 }
 
 export async function openOperatorFixture(options: FixtureOptions = {}): Promise<OperatorFixture> {
@@ -120,7 +120,7 @@ export async function openOperatorFixture(options: FixtureOptions = {}): Promise
     settle,
     ask: async (...argv) => {
       const { status, stdout, stderr } = await run(...argv, '--json');
-      expect(status, stderr).to.equal(0);
+      expect(status, stderr + stdout).to.equal(0);
       expect(stderr).to.equal('');
       return JSON.parse(stdout);
     },

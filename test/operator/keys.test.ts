@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { bookMovements } from '../../src/books/movement-batch.ts';
+import { bookMovements } from '../../src/books/book-movements.ts';
 import { findKey } from '../../src/books/operator-keys.ts';
 import { Refusal } from '../../src/domain/errors.ts';
 import { parseDecimal, toScaled } from '../../src/domain/units.ts';
@@ -134,7 +134,7 @@ describe('operator: keys', () => {
     );
   });
 
-  it('counts an amount whose answer was lost, though an equal one of its batch is answered as booked before', async () => {
+  it('counts an amount whose answer was lost, though an equal one of its request is answered as booked before', async () => {
     await fixture.ask('key', 'create', 'twins', '--may', 'credit', '--cap', 'USDC=100/day');
     const key = (await fixture.ledger.keys.all()).find(({ name }) => name === 'twins')!;
     const { engine } = fixture;
@@ -180,12 +180,12 @@ describe('operator: keys', () => {
         names.map((name) => amount(name, 7n)),
       );
     const names = Array.from({ length: 200 }, (_none, at) => `w-${at}`);
-    const batches = Array.from({ length: 20 }, (_none, at) => names.slice(at * 10, at * 10 + 10));
+    const requests = Array.from({ length: 20 }, (_none, at) => names.slice(at * 10, at * 10 + 10));
     const answers = await Promise.all(
-      batches.flatMap((batch) => [reserve(fixture.ledger, batch), reserve(other, batch)]),
+      requests.flatMap((request) => [reserve(fixture.ledger, request), reserve(other, request)]),
     );
     const granted = new Set(
-      answers.flatMap((may, at) => batches[Math.floor(at / 2)]!.filter((_name, index) => may[index])),
+      answers.flatMap((may, at) => requests[Math.floor(at / 2)]!.filter((_name, index) => may[index])),
     );
     expect(granted.size).to.equal(142);
     expect(await sums()).to.deep.equal([{ atoms: '994' }]);

@@ -323,18 +323,31 @@ describe('operator: statements', () => {
   });
 
   it('closes a month once, and no month that is not over', async () => {
-    const past = await fixture.ask('ledger', 'close', '2020-02');
+    const settling = fixture.settleOnAndOn();
+    expect(await fixture.refuse('ledger', 'close', '2020-02')).to.equal('MONTH_EMPTY');
+    const past = await fixture.ask('ledger', 'close', '2020-02', '--empty');
     expect(past).to.include({ month: '2020-02', end: '2020-03-01T00:00:00.000Z', balances: 0, isNew: true });
-    await fixture.settle();
     const { isNew, checkpoint, ...same } = await fixture.ask('ledger', 'close', '2020-02');
     expect(past).to.deep.include(same);
-    expect(checkpoint.sequence).to.equal(past.checkpoint.sequence + 1);
+    expect(checkpoint).to.include({ sequence: past.checkpoint.sequence, head: past.checkpoint.head });
     expect(isNew).to.equal(false);
     expect((await fixture.ask('ledger', 'closings')).closings).to.have.length(1);
     const closings = (await fixture.ask('acts')).acts.filter(
       ({ act }: { act: string }) => act === 'ledger close',
     );
-    expect(closings.map(({ subject }: { subject: string }) => subject)).to.deep.equal(['2020-02']);
+    expect(
+      closings.map(({ subject, after }: { subject: string; after: string }) => [subject, after]),
+    ).to.deep.equal([['2020-02', past.digest]]);
+    const reopen = ['ledger', 'reopen', '2020-02'];
+    expect((await fixture.run(...reopen)).status).to.equal(2);
+    const reopened = await fixture.ask(...reopen, '--reason', 'a wrong month');
+    expect(reopened).to.include({ month: '2020-02', digest: past.digest, isNew: true });
+    const lists = await fixture.ask('ledger', 'closings');
+    expect(lists.closings).to.deep.equal([]);
+    expect(lists.reopened).to.have.length(1);
+    expect(lists.reopened[0]).to.include({ digest: past.digest, reopenedAt: reopened.reopenedAt });
+    expect(await fixture.refuse('ledger', 'reopen', '2020-03', '--reason', 'none')).to.equal('NOT_CLOSED');
+    await settling.stop();
     expect(await fixture.refuse('ledger', 'close', '2090-01')).to.equal('MONTH_NOT_OVER');
   });
 

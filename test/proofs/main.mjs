@@ -59,7 +59,7 @@ const PROOFS = {
     run: ['--quiet', 'test/proofs/trimming/main.ts'],
   },
   'order-routes': {
-    does: 'compares batches, replacements and changes with a naive exchange',
+    does: 'compares order batches, replacements and changes with a naive exchange',
     run: ['--quiet', 'test/proofs/order-routes/main.ts'],
     takes: OPTIONS,
   },

@@ -24,7 +24,7 @@ import { eventually } from '../support/eventually.ts';
 const MODULE = fileURLToPath(new URL('../../src/roles/log-file.ts', import.meta.url));
 const FILE_BYTES = 100_000;
 const HOUR_MS = 3_600_000;
-/** Most bytes by which one write may exceed the bound of a file. */
+/** Maximum bytes by which one write may exceed the bound of a file. */
 const ONE_WRITE = 40_000;
 
 describe('the log of the all-in-one', () => {

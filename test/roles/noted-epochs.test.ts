@@ -26,8 +26,7 @@ import { freshLedgerDatabase, freshRedisServer } from '../support/servers.ts';
 
 const M = 'ETH/USD';
 
-describe('epochs that Postgres has noted', function () {
-  this.timeout(60_000);
+describe('epochs that Postgres has noted', () => {
   let server: RedisServer;
   let redis: Redis;
   let databaseUrl: string;

@@ -1,5 +1,5 @@
 /**
- * Records each byte that a process sends to an engine on one server: they are the commands of a process that knows of no
+ * Records each byte that a process sends to an engine on one server. They are the commands of a process that knows of no
  * copies, and one read that tells that the engine has none.
  */
 
@@ -100,8 +100,7 @@ function shown([first, ...words]: readonly Buffer[]): string {
   return [script?.name ?? body, ...texts.slice(2, 2 + keys), `+ ${texts.length - 2 - keys}`].join(' ');
 }
 
-describe('a process on one server', function () {
-  this.timeout(60_000);
+describe('a process on one server', () => {
   let recorder: Recorder;
   let databaseUrl: string;
   let served: ServedConfig;

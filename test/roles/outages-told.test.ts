@@ -68,8 +68,7 @@ describe('the console of the all-in-one', () => {
   });
 });
 
-describe('a server that a setting names wrongly', function () {
-  this.timeout(20_000);
+describe('a server that a setting names wrongly', () => {
   let silent: Server;
   const closing: (() => void)[] = [];
   before(async () => {

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { StatementTextFormat } from '../../src/contract/requests.ts';
 import type { EngineEvent } from '../../src/domain/event.ts';
-import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { CLOSE_ACT, type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { rowsOfPage, STATEMENT_COLUMNS } from '../../src/statements/statement.ts';
 import { statementText } from '../../src/statements/statement-text.ts';
 import { random } from '../support/seed.ts';
@@ -44,6 +44,26 @@ function spread(event: EngineEvent, firstMs: number, pace: number): EngineEvent 
   return { ...event, timeMs, order, trades: event.trades.map((trade) => ({ ...trade, timeMs })) };
 }
 
+const MOVES_NOTHING = ['trading_paused', 'trading_resumed', 'terms_required', 'terms_accepted'];
+
+/** Closes a month by an act in the place of the next event that moves nothing, or after the last event. */
+async function closeMonth(
+  ledger: Ledger,
+  events: EngineEvent[],
+  settled: number,
+  month: string,
+): Promise<void> {
+  const after = await ledger.closings.keep(month);
+  if (events.some((event) => event.kind === 'operator_acted' && event.subject === month)) return;
+  const found = events.findIndex(({ kind }, index) => index >= settled && MOVES_NOTHING.includes(kind));
+  const at = found === -1 ? events.length : found;
+  const last = events.at(-1)!;
+  const { epoch, sequence, timeMs, digest } = events[at] ?? { ...last, sequence: last.sequence + 1 };
+  const act = { by: 'mara', reason: 'month end', before: null };
+  const body = { kind: 'operator_acted', name: CLOSE_ACT, subject: month, after } as const;
+  events[at] = { ...body, epoch, sequence, timeMs, digest, act };
+}
+
 /**
  * Settles the history. Some days and months are kept as they end, as reconciles and closings do; the last day and
  * the first month are always kept.
@@ -67,10 +87,11 @@ export async function settleHistory(databaseUrl: string, options: HistoryOptions
     if (dice.chance(0.5)) await ledger.balances.keepDay(timeMs);
     const month = new Date(timeMs - 3 * DAY_MS).toISOString().slice(0, 7);
     const isOver = new Date(timeMs).toISOString().slice(0, 7) > month;
-    if (isOver && dice.chance(0.7)) await ledger.balances.close(month);
+    if (isOver && dice.chance(0.7)) await closeMonth(ledger, events, settled, month);
   }
   await ledger.balances.keepDay(events.at(-1)!.timeMs);
-  await ledger.balances.close(new Date(START_MS).toISOString().slice(0, 7));
+  await closeMonth(ledger, events, settled, new Date(START_MS).toISOString().slice(0, 7));
+  await ledger.settlement.settle(events.slice(settled - 1));
   const replayed = (until: (event: EngineEvent) => boolean): Recomputed => {
     const recomputed = new Recomputed();
     for (const event of events) if (until(event)) recomputed.apply(event);

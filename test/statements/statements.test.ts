@@ -1,6 +1,7 @@
 /** Proves that balances at a time, statements, sums and closings equal an independent recomputation from events. */
 
 import { expect } from 'chai';
+import type { StatementPage } from '../../src/ledger/index.ts';
 import { query } from '../ledger/tables.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { WALLETS } from '../support/seeded-events.ts';
@@ -38,20 +39,40 @@ describe('statements of a seeded history', () => {
     for (const pageLines of [1, 2, 7]) await compareStatement(history, WALLETS[1]!, month!, pageLines);
   });
 
+  it('have the same lines newest first, in pages of any length', async () => {
+    const { newestPage, longPage } = history.ledger.statements;
+    const [fromMs, toMs] = monthsOf(history)[0]!;
+    for (const wallet of WALLETS.slice(0, 3)) {
+      const span = { wallet, fromMs, toMs };
+      const { stated: whole } = await longPage(span, null, 100_000);
+      for (const pageLines of [1, 2, 7, 100_000]) {
+        const found = [];
+        for (let before = null, more = true; more; ) {
+          const page: StatementPage = await newestPage(span, before, pageLines);
+          expect(page.stated.length).to.be.at.most(pageLines);
+          found.push(...page.stated);
+          before = page.next as never;
+          more = page.next !== null;
+        }
+        expect(found).to.deep.equal(whole.toReversed());
+      }
+    }
+  });
+
   it('start from kept balances, and are the same without them', async () => {
     const [{ count: days }] = (await query<{ count: bigint }>(
       databaseUrl,
-      'select count(distinct end_ms) from daily_balances',
+      'select count(distinct sequence) from kept_balances',
     )) as [{ count: bigint }];
-    const closings = await history.ledger.balances.closings();
+    const closings = await history.ledger.closings.all();
     expect(closings.length + Number(days)).to.be.greaterThan(1);
-    const inClosed = await query<{ end_ms: bigint }>(
+    const inClosed = await query<{ sequence: bigint }>(
       databaseUrl,
-      'select distinct end_ms from daily_balances where end_ms < (select max(end_ms) from closings)',
+      'select distinct sequence from kept_balances where sequence < (select max(sequence) from closings)',
     );
     expect(inClosed, 'days inside closed months').to.not.have.length(0);
     const times = closings.map(({ endMs }) => endMs + random(runSeed()).below(86_400_000));
-    await query(databaseUrl, 'delete from daily_balances');
+    await query(databaseUrl, 'set session_replication_role = replica; delete from kept_balances');
     for (const timeMs of times) await compareBalances(history, timeMs);
   });
 
@@ -90,9 +111,9 @@ describe('statements of a seeded history', () => {
     };
     expect(await failed()).to.deep.equal([]);
     const asInsider = (sql: string) => query(databaseUrl, `set session_replication_role = replica; ${sql}`);
-    const last = '(select max(month) from closings)';
-    const one = `month = ${last} and (account, asset) = (select account, asset from closing_balances
-      where month = ${last} order by account, asset limit 1)`;
+    const last = '(select id from closings order by month desc limit 1)';
+    const one = `closing = ${last} and (account, asset) = (select account, asset from closing_balances
+      where closing = ${last} order by account, asset limit 1)`;
     await asInsider(`update closing_balances set total_atoms = total_atoms + 1 where ${one}`);
     expect(await failed()).to.deep.equal([
       'kept balances follow from entries',
@@ -105,7 +126,7 @@ describe('statements of a seeded history', () => {
       'the last closing holds what orders held',
     ]);
     await asInsider(`update closing_balances set reserved_atoms = reserved_atoms + 1 where ${one}`);
-    await asInsider(`update closings set sequence = sequence - 200 where month = ${last}`);
+    await asInsider(`update closings set sequence = sequence - 200 where id = ${last}`);
     expect(await failed()).to.include('kept balances end with their events');
   });
 });

@@ -42,7 +42,7 @@ export function watch(port: number, path: string, options: ClientOptions = {}): 
     ws,
     seen,
     ended,
-    async until(enough, withinMs = 10_000) {
+    async until(enough, withinMs = 60_000) {
       for (const endMs = Date.now() + withinMs; !enough(seen); await sleep(5)) {
         if (Date.now() > endMs) throw new Error(`${path}: in vain after ${seen.length} frames`);
       }

@@ -15,6 +15,8 @@ export interface AssetContents {
   readonly sequence: number;
   /** By wallet, including `house`. */
   readonly balances: ReadonlyMap<string, { readonly availableAtoms: bigint; readonly reservedAtoms: bigint }>;
+  /** Amounts that wallets owe, which are outside of the supply. */
+  readonly owed: ReadonlyMap<string, bigint>;
   readonly supplyAtoms: bigint;
   /** Resting orders that reserve the asset: asks of its base markets, bids of its quote markets. */
   readonly resting: readonly (BookMember & { readonly market: Market })[];
@@ -59,15 +61,20 @@ export async function assetContents(
     restingIn(engine, asset, markets ?? (await engine.markets.all())),
   ]);
   const supplyAtoms = BigInt(fields.get('supply') ?? 0);
+  const owed = new Map<string, bigint>();
   const balances = new Map<string, { availableAtoms: bigint; reservedAtoms: bigint }>();
   for (const [name, amount] of fields) {
     if (name === 'supply') continue;
     const account = name.split(' ').at(-1)!;
+    if (name.startsWith('owed')) {
+      owed.set(account, BigInt(amount));
+      continue;
+    }
     const held = balances.get(account) ?? { availableAtoms: 0n, reservedAtoms: 0n };
     const part = name.startsWith('reserved') ? 'reservedAtoms' : 'availableAtoms';
     balances.set(account, { ...held, [part]: BigInt(amount) });
   }
-  return { sequence, balances, supplyAtoms, resting };
+  return { sequence, balances, owed, supplyAtoms, resting };
 }
 
 async function restingIn(

@@ -1,4 +1,7 @@
-/** Waits for a condition instead of sleeping for a fixed time. */
+/**
+ * Waits for a condition instead of sleeping for a fixed time. The usual bound is far above what a busy machine takes, and
+ * ends before mocha's own, so that the error names the condition.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -11,7 +14,7 @@ const POLL_MS = 20;
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  withinMs = 15_000,
+  withinMs = 60_000,
   lookMs = POLL_MS,
 ): Promise<void> {
   const deadlineMs = Date.now() + withinMs;

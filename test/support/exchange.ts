@@ -25,7 +25,7 @@ export interface ExchangeOptions extends Pick<EngineOptions, 'claimFilterBytes' 
   readonly redisUrl?: string | undefined;
   /** A migrated database; a new one of the run's Postgres unless given. */
   readonly databaseUrl?: string | undefined;
-  /** Most connections of each kind of reading. */
+  /** Maximum connections of each kind of reading. */
   readonly poolSize?: number;
 }
 

@@ -72,7 +72,7 @@ export async function openLink(target: string, own?: number): Promise<Link> {
     }
     pair.trap = trap;
     pair.limp(lameness);
-    if (isStalled) pair.hold();
+    if (isStalled) pair.stall();
     else pair.release();
   });
   const listen = (): Promise<void> => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
@@ -91,7 +91,7 @@ export async function openLink(target: string, own?: number): Promise<Link> {
     },
     stall() {
       isStalled = true;
-      for (const pair of pairs) pair.hold();
+      for (const pair of pairs) pair.stall();
     },
     mute() {
       for (const pair of pairs) pair.mute();
@@ -112,7 +112,7 @@ export async function openLink(target: string, own?: number): Promise<Link> {
         pair.trap = undefined;
         if (pair.isStuck()) pair.break();
         pair.limp(undefined);
-        pair.hold();
+        pair.stall();
         pair.release();
       }
       if (!server.listening) await listen();
@@ -161,7 +161,7 @@ class Pair {
     this.#upstream.pipe(this.#replies);
   }
 
-  hold(): void {
+  stall(): void {
     for (const socket of [this.#client, this.#upstream]) socket.unpipe().pause();
   }
 

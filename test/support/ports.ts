@@ -2,7 +2,7 @@
 
 import { freePort as anyFreePort } from '../../src/embedded/run/ports.ts';
 
-/** Most concurrent test processes. Each reserves ports from its own range. */
+/** Maximum concurrent test processes. Each reserves ports from its own range. */
 const PROCESSES = 4;
 const own = Number(process.env.MOCHA_WORKER_ID ?? 0) % PROCESSES;
 const given = new Set<number>();

@@ -68,6 +68,6 @@ export function familySeconds(pid: number): number {
   return children.reduce((sum, seconds) => sum + seconds, ownSeconds(pid) + endedChildrenSeconds(pid));
 }
 
-/** Most resident memory of a process so far. */
+/** Maximum resident memory of a process so far. */
 export const peakBytesOf = (pid: number): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;

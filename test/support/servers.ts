@@ -27,6 +27,8 @@ const RUN_FOLDER = 'REDBOOK_TEST_RUN';
 const POSTGRES_SOCKET = 'postgres.sock';
 /** With the value `cluster`, each Redis of the tests is a cluster of three primaries. */
 const REDIS = 'REDBOOK_TEST_REDIS';
+/** Events of each segment of every ledger on the run's Postgres; their width follows the load unless it is given. */
+export const SEGMENT_EVENTS = 'REDBOOK_TEST_SEGMENT_EVENTS';
 const MEMORY = '/dev/shm';
 const PLENTY_BYTES = 2 ** 31;
 
@@ -92,15 +94,40 @@ function postgresOnDemand(folder: string, data: string): { stop(): Promise<void>
 
 /** Autovacuum would visit hundreds of small databases every minute, for as long as the run lasts. */
 async function startSharedPostgres(folder: string): Promise<PostgresServer> {
-  const server = await startPostgresServer({ folder, durable: false });
+  const events = process.env[SEGMENT_EVENTS];
+  const settings: Record<string, string> = events === undefined ? {} : { 'redbook.segment_events': events };
+  const server = await startPostgresServer({ folder, durable: false, settings });
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
   await client.query('ALTER SYSTEM SET autovacuum = off');
   await client.query('SELECT pg_reload_conf()');
+  await makeUsers(client);
+  await client.end();
+  return server;
+}
+
+/** Makes the users of the release, each with the password of the administrator. */
+async function makeUsers(client: pg.Client): Promise<void> {
   await client.query(POSTGRES_USERS);
   for (const user of new Set(Object.values(USER_OF)))
     await client.query(`alter role ${user} password '${client.password}'`);
+}
+
+/**
+ * Starts a Postgres with the users of the release and the ledger's empty tables. It is for a file that changes users or
+ * settings of users: all databases of the run's Postgres share these, and a reconcile of another file would name them.
+ */
+export async function startLedgerServer(): Promise<PostgresServer> {
+  const server = await startPostgresServer({ durable: false, settings: { autovacuum: 'off' } });
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await makeUsers(client);
   await client.end();
+  const { openLedger } = await import('../../src/ledger/index.ts');
+  const owner = Object.assign(new URL(server.url), { username: USER_OF.migrate });
+  const ledger = openLedger({ databaseUrl: owner.href });
+  await ledger.migrate();
+  await ledger.close();
   return server;
 }
 

@@ -61,8 +61,7 @@ class ShortStream implements EventSource {
   }
 }
 
-describe('settlement', function () {
-  this.timeout(60_000);
+describe('settlement', () => {
   const ledgers: Ledger[] = [];
 
   const freshLedger = async (): Promise<Ledger> => {

@@ -53,11 +53,11 @@ const METHODS = [
   'cancelAllOrders',
 ];
 
-/** Most items of one reply, by list. */
+/** Maximum items of one reply, by list. */
 const PAGE = { orders: 100, trades: 500, tape: 500, candles: 1_000, batch: 50, cancels: 100 };
 const DEFAULT_LIMIT = 100;
 const MAX_LEVELS = 250;
-/** Most orders of which this object remembers what it told. */
+/** Maximum orders of which this object remembers what it told. */
 const MAX_REMEMBERED = 10_000;
 const DEFAULT_URL = 'http://localhost:8080';
 

@@ -51,8 +51,11 @@ begin
   grant create on schema public to redbook_owner;
   -- Objects that an earlier release made as another user.
   for object in
-    select format('table %s', oid::regclass) as name from pg_class
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
+    select format('schema %I', nspname) as name from pg_namespace
+    where nspname = 'segments' and nspowner <> 'redbook_owner'::regrole
+    union all
+    select format('table %s', oid::regclass) from pg_class
+    where relnamespace in ('public'::regnamespace, to_regnamespace('segments')) and relkind in ('r', 'p', 'v', 'm')
       and relowner <> 'redbook_owner'::regrole
       and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')
     union all

@@ -1,5 +1,5 @@
 /**
- * Adopts the engine into a Postgres that is older than the events that the engine still has: the ledger gets the state
+ * Adopts the engine into a Postgres that is older than the events that the engine still has. The ledger gets the state
  * that the lost events left, and settlement continues with the events that are left.
  */
 

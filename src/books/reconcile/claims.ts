@@ -84,8 +84,9 @@ async function compareFilter({ engine, audit, summary }: Audited, comparison: Co
   // Each event after the ledger's snapshot may have used an id, and so may each lost one.
   const { sequence } = await engine.reads.state();
   const lost = summary.seams.reduce((sum, seam) => sum + seam.sequence - seam.afterSequence, 0);
-  const most = BITS_PER_ID * (ids + lost + Math.max(0, sequence - audit.cursor.sequence));
-  if (ones > most) comparison.equal('claim filter', `at most ${most} bits of ${ids} ids`, `${ones} bits`);
+  const maxOnes = BITS_PER_ID * (ids + lost + Math.max(0, sequence - audit.cursor.sequence));
+  if (ones > maxOnes)
+    comparison.equal('claim filter', `at most ${maxOnes} bits of ${ids} ids`, `${ones} bits`);
 }
 
 export async function checkRecentClaims(audited: Audited): Promise<CheckResult[]> {
@@ -111,12 +112,12 @@ async function compareRecent(audited: Audited, comparison: Comparison): Promise<
   for await (const ids of audited.audit.usedIdsAfter(since)) {
     waiting.push(...ids.filter(({ id }) => !DIGEST.test(id)));
     for (; waiting.length >= FIELDS_TOGETHER; waiting = waiting.slice(FIELDS_TOGETHER))
-      await compareBatch(audited, waiting.slice(0, FIELDS_TOGETHER), comparison);
+      await compareTogether(audited, waiting.slice(0, FIELDS_TOGETHER), comparison);
   }
-  if (waiting.length > 0) await compareBatch(audited, waiting, comparison);
+  if (waiting.length > 0) await compareTogether(audited, waiting, comparison);
 }
 
-async function compareBatch(
+async function compareTogether(
   audited: Audited,
   ids: readonly AuditedId[],
   comparison: Comparison,

@@ -23,7 +23,7 @@ export interface CheckResult {
   readonly differences: readonly Difference[];
 }
 
-/** Most differences that a result shows; the others are counted. */
+/** Maximum differences that a result shows; the others are counted. */
 export const DIFFERENCES_KEPT = 20;
 
 /** Counts what is compared and keeps the first differences. */

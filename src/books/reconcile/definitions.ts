@@ -109,9 +109,10 @@ export const ENGINE_CHECKS = {
   },
   users: {
     name: 'users of Redis are those of the release',
-    meaning: 'nobody may log in to the engine beside the users that the release makes',
+    meaning:
+      'nobody may log in to the engine beside the users that the release makes, and none of them may do more than it gives them',
     proof:
-      'names that Redis lists, where the process has a user of the release or none; not what each user may do, which a start checks',
+      'names and rights that Redis lists, where the process has a user of the release or none; rights that are missing end a start',
   },
   deadMan: {
     name: 'dead-man switches',

@@ -9,7 +9,7 @@
 import type { Market } from '../../domain/market.ts';
 import { readMarketRecord } from '../../domain/market-record.ts';
 import type { Engine } from '../../engine/index.ts';
-import type { Audit, AuditSummary, Check } from '../../ledger/index.ts';
+import { type Audit, type AuditSummary, type Check, isDamage } from '../../ledger/index.ts';
 import type { Checkpoint } from '../checkpoint.ts';
 import type { Servers } from '../servers.ts';
 import { untilAllSettled } from '../until-settled.ts';
@@ -57,11 +57,12 @@ const ATTEMPTS = 2;
 export async function reconcile(servers: Servers, options: ReconcileOptions): Promise<Reconciliation> {
   options.onStep?.('objects of the database');
   const foreign = resultOf(await servers.ledger.checks.foreign(), 'the database');
-  const { sequence, timeMs, results } = await compare(servers, options).catch((error) => {
-    if (foreign.count === 0) throw error;
-    return { sequence: 0, timeMs: null, results: [unreadable(error)] };
+  const { sequence, timeMs, results, isEnded } = await compare(servers, options).catch(async (error) => {
+    if (foreign.count === 0 && !isDamage(error)) throw error;
+    const schema = (await servers.ledger.checks.schema()).map((check) => resultOf(check, 'the database'));
+    return { sequence: 0, timeMs: null, results: [unreadable(error), ...schema], isEnded: true };
   });
-  const checks = [foreign, ...(foreign.count > 0 ? results.map(provingNothing) : results)];
+  const checks = [foreign, ...(foreign.count > 0 || isEnded ? results.map(provingNothing) : results)];
   const failed = checks.filter(({ count }) => count > 0);
   const note = {
     sequence,
@@ -75,8 +76,11 @@ export async function reconcile(servers: Servers, options: ReconcileOptions): Pr
     compared,
     differences: count,
   }));
-  await servers.ledger.checks.noteReconcile(note, noted);
   const holds = failed.length === 0;
+  await servers.ledger.checks.noteReconcile(note, noted).catch((error) => {
+    // Reports the findings also when the table of results itself was changed.
+    if (holds || !isDamage(error)) throw error;
+  });
   // Statements start from the nearest kept balances, and these are known to be right now.
   if (holds && timeMs !== null) await servers.ledger.balances.keepDay(timeMs);
   return { holds, sequence, checks };
@@ -86,6 +90,8 @@ interface Compared {
   readonly sequence: number;
   readonly timeMs: number | null;
   readonly results: readonly CheckResult[];
+  /** True if a check ended in an error, so that the others prove nothing. */
+  readonly isEnded: boolean;
 }
 
 /** Compares the engine and the ledger, once everything is settled. */
@@ -98,7 +104,8 @@ async function compare(
   const { results, lost } = await checkEngine(servers, onStep);
   const history = await checkHistory(servers, lost);
   const ledger = await checkLedger(servers, onStep, checkpoints);
-  return { ...ledger, results: [history, ...results, ...ledger.results] };
+  const isEnded = ledger.isEnded || results.some(({ name }) => name === ENGINE_CHECKS.readable.name);
+  return { ...ledger, results: [history, ...results, ...ledger.results], isEnded };
 }
 
 /** @returns `lost`: an event that neither the ledger nor the stream has, which makes every comparison impossible */
@@ -111,16 +118,12 @@ async function checkEngine(
       const results = await servers.ledger.audit((audit) => compareEngine(servers, audit, onStep));
       return { results, lost: null };
     } catch (error) {
-      if (isUnreadable(error)) return { results: [unreadable(error)], lost: null };
+      if (isDamage(error)) return { results: [unreadable(error)], lost: null };
       if (!(error instanceof EventsLost)) throw error;
       if (attempt === ATTEMPTS) return { results: [], lost: error.sequence };
     }
   }
 }
-
-/** True for errors that BigInt, JSON.parse and Buffer throw when they decode a damaged value. */
-const isUnreadable = (error: unknown): error is Error =>
-  error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
 
 /** Returns the result that replaces the engine's checks, so that the ledger's own checks still run and name the row. */
 function unreadable(error: Error): CheckResult {
@@ -188,9 +191,9 @@ async function checkLedger(
   onStep: OnStep,
   checkpoints: readonly Checkpoint[],
 ): Promise<Compared> {
-  const { sequence, timeMs, checks } = await ledger.checks.run(onStep, checkpoints);
+  const { sequence, timeMs, checks, isEnded } = await ledger.checks.run(onStep, checkpoints);
   const results = checks.map((check) => resultOf(check, `up to event ${sequence}`));
-  return { sequence, timeMs, results };
+  return { sequence, timeMs, results, isEnded };
 }
 
 /** @param check a check of the ledger alone */

@@ -155,8 +155,8 @@ async function compareNotedEpoch(marks: Comparison, { engine, ledger }: Servers)
     const isPossible = begun === null || begun.epoch <= epoch;
     if (!isPossible && look < LOOKS_AT_EPOCH) await sleep(LOOK_EVERY_MS);
     else {
-      const most = `at most epoch ${epoch}`;
-      return marks.equal('engine_epochs', most, isPossible ? most : `epoch ${begun.epoch}`);
+      const expected = `at most epoch ${epoch}`;
+      return marks.equal('engine_epochs', expected, isPossible ? expected : `epoch ${begun.epoch}`);
     }
   }
 }

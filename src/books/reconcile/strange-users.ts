@@ -7,7 +7,12 @@ import { ENGINE_CHECKS } from './definitions.ts';
 export async function checkUsers({ pages }: Pick<Engine, 'pages'>): Promise<CheckResult> {
   const comparison = new Comparison();
   const strange = await pages.strangeUsers();
-  for (const name of strange) comparison.equal(`user ${name}`, 'no such user', name);
+  for (const { name, grants, isKnown } of strange)
+    comparison.equal(
+      `user ${name}`,
+      isKnown ? 'the rights of the release' : 'no such user',
+      isKnown ? `more: ${grants.join(' ')}` : name,
+    );
   if (strange.length === 0) comparison.agree();
   return comparison.result(ENGINE_CHECKS.users, null, 'users of Redis');
 }

@@ -10,7 +10,7 @@ import { scanTexts } from './fields.ts';
 const OF_QUEUES = /^[^:]*:(?:login|limit|feed|settlement|snapshot):/;
 /** Keys that come and go with the claim filter. */
 const FILTERS = /^[^:]*:claim-filter(?::\d+:\d+)?$/;
-/** Most keys that are held until it is known that no new market or asset has them. */
+/** Maximum keys that are held until it is known that no new market or asset has them. */
 const MAX_STRAY = 10_000;
 
 export async function checkKeys({ engine, markets, assets }: Audited): Promise<CheckResult> {

@@ -1,7 +1,8 @@
 /** Writes the result of a reconcile for people. */
 
+import { shown } from '../../domain/text.ts';
 import type { Paint } from '../../terminal/paint.ts';
-import { column, formatCounted, renderTable, shown } from '../../terminal/table.ts';
+import { column, formatCounted, renderTable } from '../../terminal/table.ts';
 import type { CheckResult, Reconciliation } from './index.ts';
 
 const CHECK_COLUMNS = [column('CHECK'), column('ASSET'), column('COMPARED'), column('RESULT')];

@@ -44,13 +44,13 @@ export async function admitOrders(call: WalletCall, bodies: readonly unknown[]):
 /**
  * Places the order of a body. A known client order id takes precedence: the rest of a refused request is then ignored.
  * @param body that of the call, or one of its parts
- * @param read reads the body @throws Refusal if it is no order
+ * @param read reads the body, where it is more than an order @throws Refusal if it is no order
  * @param maxLooks maximum look-ups in Postgres
  */
 export async function placeOrder(
   call: WalletCall,
   body: unknown,
-  read: (body: unknown, call: WalletCall) => Asked | Promise<Asked>,
+  read: (body: unknown, call: WalletCall) => Asked | Promise<Asked> = readAsked,
   maxLooks = MAX_LOOKS,
 ): Promise<Placed> {
   const { services, wallet, restricted } = call;
@@ -99,6 +99,10 @@ export function readOrder(body: unknown, wallet: string): OrderRequest {
   const order = checked(compiledRequest, body);
   if (order.account === undefined || order.account.toLowerCase() === wallet) return order;
   throw new Refusal('FORBIDDEN', 'account: must be the wallet of the session');
+}
+
+function readAsked(body: unknown, { wallet }: WalletCall): Asked {
+  return { request: readOrder(body, wallet) };
 }
 
 /** Places an order whose client order id only Postgres knows, or does not know. */

@@ -36,14 +36,14 @@ export const postOrderBatch = walletRoute({
   async handle(call) {
     const { orders } = checked(orderBatchRequest, call.body);
     if (call.countOrders !== undefined) await admitOrders(call, orders);
-    const batch = new Batch(call, orders);
+    const batch = new OrderBatch(call, orders);
     return jsonForSeveral(`{"results":[${(await batch.run()).join(',')}]}`);
   },
 });
 
 type ErrorResult = Written<typeof errorSchema> & { readonly status: number };
 
-class Batch {
+class OrderBatch {
   readonly #call: WalletCall;
   readonly #orders: readonly unknown[];
   readonly #results: string[] = [];

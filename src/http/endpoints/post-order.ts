@@ -9,15 +9,7 @@ import { findMarkets } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
 import { codesOf, type WalletCall, walletRoute } from '../route.ts';
-import {
-  type Asked,
-  admitOrders,
-  type Placed,
-  placeOrder,
-  readOrder,
-  refuseFullQueue,
-  replayOrder,
-} from './place-order.ts';
+import { admitOrders, type Placed, placeOrder, refuseFullQueue, replayOrder } from './place-order.ts';
 
 export const postOrder = walletRoute({
   method: 'POST',
@@ -42,11 +34,9 @@ export const postOrder = walletRoute({
   admit: refuseFullQueue,
   async handle(call) {
     if (call.countOrders !== undefined) await admitOrders(call, [call.body]);
-    return placedReply(call, await placeOrder(call, call.body, readAsked));
+    return placedReply(call, await placeOrder(call, call.body));
   },
 });
-
-const readAsked = (body: unknown, { wallet }: WalletCall): Asked => ({ request: readOrder(body, wallet) });
 
 export function placedReply(call: WalletCall, placed: Placed): Reply | Promise<Reply> {
   const { services } = call;

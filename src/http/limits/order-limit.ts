@@ -7,7 +7,7 @@ import { orderLog } from './keys.ts';
 import { watchOutages } from './outage.ts';
 
 export interface OrderCount {
-  /** Most orders in any 60 seconds. */
+  /** Maximum orders in any 60 seconds. */
   readonly limit: number;
   /** True if there was room for all orders of the request, and they were counted. */
   readonly isCounted: boolean;

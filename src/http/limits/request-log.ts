@@ -31,7 +31,7 @@ interface RequestCount {
  */
 export type CountRequest = (logs: readonly string[]) => Promise<RequestCount>;
 
-/** Maximum requests in one batch, so that the script runs for at most half a millisecond. */
+/** Maximum requests in one call, so that the script runs for at most half a millisecond. */
 const MAX_TOGETHER = 100;
 
 interface WaitingRequest {

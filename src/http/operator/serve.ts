@@ -19,7 +19,7 @@ export interface OperatorServices extends ProbeServices, OperationServices {
   wakeSettlement(): void;
 }
 
-/** A batch of 64 movements with the longest texts is smaller. */
+/** A request of 64 movements with the longest texts is smaller. */
 const BODY_LIMITS = { bytes: 256 * 1024, members: 512 };
 
 /** @param parts values of the parts of the path; without them, the path is the one of the route */

@@ -149,7 +149,7 @@ export function placingReply(
   return `{${members},${placementMembers(order, members, rejectReason)}${cancelled}}`;
 }
 
-/** Writes the same as a result of a batch: its `status` is that of HTTP, and `order` has the order's own. */
+/** Writes the same as a result of an order batch: its `status` is that of HTTP, and `order` has the order's own. */
 export function placingResult(
   order: OrderFacts,
   fills: ShownFills,

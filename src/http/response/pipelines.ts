@@ -1,14 +1,14 @@
 /**
  * Serves requests that a client sends before it has the replies to earlier ones of its connection. Node hands on all of a
  * packet at once, which may be some hundred. Here connections take turns: in a turn of the event loop one of each begins,
- * and 32 of all. So a connection gets no more done than one that waits for its replies, and many do not hold the others.
+ * and 8 of all. So a connection gets no more done than one that waits for its replies, and many do not hold the others.
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Requests in pipelines that begin in a turn. Each takes some 100 µs. */
-const BEGUN_IN_TURN = 32;
+const BEGUN_IN_TURN = 8;
 
 const pipelines = new WeakMap<Socket, Pipeline>();
 /** Those with requests that wait for their beginning, in the order of their turns. */
@@ -87,7 +87,7 @@ class Pipeline {
 const isRead = (socket: Socket): boolean => Boolean((socket as { parser?: unknown }).parser);
 
 function end(response: ServerResponse): void {
-  // Node sets this too before it emits `close`. What is written to the reply afterwards is dropped.
+  // Node sets this too before it emits `close`. Bytes that are written to the reply afterwards are dropped.
   response.destroyed = true;
   response.emit('close');
 }

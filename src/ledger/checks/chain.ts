@@ -31,7 +31,7 @@ interface NotedHead {
 
 const MAX_VIOLATIONS = 100;
 const BATCHES_OF_PAGE = 1_000;
-/** Most rows that a difference names. */
+/** Maximum rows that a difference names. */
 const MAX_NAMES = 5;
 
 /** SQL of the lines of a table, of which `key` gives the order within an event. */

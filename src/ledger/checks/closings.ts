@@ -1,25 +1,31 @@
 /** Checks the balances that were kept, from which statements start, against the entries and orders. */
 
+import { CLOSE_ACT, CLOSINGS_IN_FORCE, IS_OF_MONTH, REOPEN_ACT } from '../closing-acts.ts';
 import { BOOKED_EVENTS, reservedAt } from '../kept-balances.ts';
 import type { LedgerQuery } from './query.ts';
 
-/** All kept balances, by their place in time. */
+/** All kept balances from which others follow, by their events. */
 const POINTS = `
   points as materialized (
-    select *, row_number() over (order by end_ms) as place from (
-      select 'closing of ' || month as name, month, end_ms, sequence from public.closings
+    select *, row_number() over (order by sequence, closing) as place from (
+      select 'closing of ' || month as name, id as closing, sequence from ${CLOSINGS_IN_FORCE}
       union all
-      select distinct 'balances at ' || to_timestamp(end_ms / 1000), null, end_ms, sequence from public.daily_balances
+      select distinct 'balances after event ' || sequence, null::bigint, sequence from public.kept_balances
     ) as named),
   kept as materialized (
-    select place, account, asset, total_atoms from public.closing_balances join points using (month)
+    select place, account, asset, total_atoms from public.closing_balances join points using (closing)
     union all
-    select place, account, asset, total_atoms from public.daily_balances join points using (end_ms) where month is null)`;
+    select place, account, asset, total_atoms from public.kept_balances join points using (sequence) where closing is null)`;
+
+/** SQL of a condition: the event of the act before is lost, or was not before the events that are lost. */
+const IS_AFTER_SEAM = `exists (select from public.adoptions
+  where adoptions.sequence < acts.sequence and after_sequence >= coalesce(acts.sequence_before, 0))`;
 
 export const CLOSING_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'kept balances follow from entries',
-    meaning: 'balances of each closing and each kept day are those before them and the entries between',
+    meaning:
+      'balances of each closing in force, and those kept after an event, are those before them and the entries between',
     proof: 'entries of one snapshot, by the numbers of their events and not by clocks',
     sql: `
       with ${POINTS},
@@ -39,18 +45,17 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       union all
       select name, 'the last event with entries before their end', concat('event ', sequence)
       from points
-      where sequence <> 0 and sequence is distinct from (select sequence from ${BOOKED_EVENTS}
+      where closing is not null and sequence <> 0 and sequence is distinct from (select sequence from ${BOOKED_EVENTS}
         where booked_events.sequence <= points.sequence order by sequence desc limit 1)`,
   },
   {
     name: 'kept balances end with their events',
     meaning:
-      'each closing and each kept day has the events before its end and no later ones; a closing has the month that it names, and the balances of its digest',
+      'each closing in force has the events before its end and no later ones; each closing, withdrawn ones too, has the month that it names, and the balances of its digest',
     proof: 'months of UTC; times of events, which the script never sets back; no clock of Postgres',
     sql: `
-      with ${POINTS}
-      select points.name as subject, 'the events before its end' as expected, problem as found
-      from points cross join lateral (values
+      select 'closing of ' || points.month as subject, 'the events before its end' as expected, problem as found
+      from (select * from ${CLOSINGS_IN_FORCE}) as points cross join lateral (values
         ((select time_ms >= end_ms from ${BOOKED_EVENTS} where sequence <= points.sequence
           order by sequence desc limit 1), 'contains a later event'),
         ((select time_ms < end_ms from ${BOOKED_EVENTS} where sequence > points.sequence
@@ -64,25 +69,62 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
         (digest is distinct from (
           select sha256(convert_to(coalesce(string_agg(concat_ws(E'\\t', account, asset, total_atoms, reserved_atoms) || E'\\n', ''
             order by account, asset), ''), 'UTF8'))
-          from public.closing_balances where closing_balances.month = closings.month), 'has balances of another digest')
+          from public.closing_balances where closing = closings.id), 'has balances of another digest')
       ) as rule (is_broken, problem)
       where is_broken
       union all
-      select distinct 'closing of ' || month, 'a closing', 'balances alone' from public.closing_balances
-      where not exists (select from public.closings where closings.month = closing_balances.month)`,
+      select distinct 'closing ' || closing, 'a closing', 'balances alone' from public.closing_balances
+      where not exists (select from public.closings where id = closing)`,
+  },
+  {
+    name: 'closings follow from acts',
+    meaning:
+      'each act that closed a month has its closing of the same digest, each closing of a closed month has an act that closed it, acts reopen the digest that was in force, and no open month with entries lies between closed ones',
+    proof:
+      'acts, proven by the chain; the figures are kept before their act, so a command that was interrupted leaves no act without them',
+    sql: `
+      with acts as (
+        select subject as month, name, before, after, sequence, lag(name) over earlier as name_before,
+          lag(after) over earlier as after_before, lag(sequence) over earlier as sequence_before
+        from public.operator_acts where ${IS_OF_MONTH} window earlier as (partition by subject order by sequence)),
+      kept as (select *, encode(digest, 'hex') as hex from public.closings),
+      in_order as (
+        select month, lag(month) over months as month_before, lag(sequence) over months as before
+        from ${CLOSINGS_IN_FORCE} window months as (order by end_ms))
+      select 'closing of ' || month as subject, 'digest ' || after as expected,
+        coalesce((select string_agg('digest ' || hex, ', ' order by id) from kept where kept.month = acts.month),
+          'none; after lost seconds of Postgres, close the month again') as found
+      from acts where name = '${CLOSE_ACT}' and not exists (select from kept where kept.month = acts.month and hex = after)
+      union all
+      select 'closing of ' || month, 'an act that closed it', 'digest ' || hex from kept
+      where not exists (select from acts where acts.month = kept.month and after = hex)
+        and month <= (select max(month) from ${CLOSINGS_IN_FORCE})
+        and not exists (select from public.adoptions where adoptions.sequence > kept.sequence)
+      union all
+      select concat('act of event ', sequence, ' on ', month), coalesce('digest ' || after_before, 'no act'),
+        concat(name, ' of digest ', coalesce(after, before))
+      from acts
+      where not ${IS_AFTER_SEAM} and case name when '${REOPEN_ACT}'
+        then name_before is distinct from '${CLOSE_ACT}' or before is distinct from after_before
+        else name_before = '${CLOSE_ACT}' and after is distinct from after_before end
+      union all
+      select 'closing of ' || month, 'each month with entries closed since ' || month_before, 'entries of an open month, from event ' || open.sequence
+      from in_order cross join lateral (
+        select sequence, time_ms from ${BOOKED_EVENTS} where sequence > before order by sequence limit 1) as open
+      where open.time_ms < extract(epoch from to_date(month, 'YYYY-MM')) * 1000`,
   },
   {
     name: 'the last closing holds what orders held',
     meaning: 'reserved balances of the last closing are what the orders held that were live at its end',
     proof: 'times of events, which the engine never sets back; orders and trades of one snapshot',
     sql: `
-      with last as materialized (select month, end_ms from public.closings order by month desc limit 1),
+      with last as materialized (select id, month, end_ms from ${CLOSINGS_IN_FORCE} order by month desc limit 1),
       held as (
         select account, asset, sum(reserved) as atoms
         from (${reservedAt('(select end_ms from last)')}) as live group by account, asset),
       closed as (
         select account, asset, reserved_atoms as atoms from public.closing_balances
-        where month = (select month from last) and reserved_atoms <> 0)
+        where closing = (select id from last) and reserved_atoms <> 0)
       select concat_ws(' ', 'closing of', (select month from last), account, asset) as subject,
         coalesce(held.atoms, 0)::text as expected, coalesce(closed.atoms, 0)::text as found
       from held full join closed using (account, asset)

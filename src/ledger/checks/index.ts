@@ -3,7 +3,7 @@
 import { type LedgerCheckpoint, readCheckpoint } from '../checkpoint.ts';
 import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
 import type { Pools } from '../pools.ts';
-import { type Ask, askOnce, inSnapshot, inTransaction } from '../queries.ts';
+import { type Ask, askOnce, inSnapshot, inTransaction, isDamage } from '../queries.ts';
 import { RECONCILIATION_LINK } from '../reconciliations.ts';
 import { storable } from '../text.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
@@ -41,6 +41,8 @@ interface CheckedLedger {
   /** Unix milliseconds of that event; null while there is none. */
   readonly timeMs: number | null;
   readonly checks: readonly Check[];
+  /** True if a check ended in an error, because a value or the type of a column is not of the release. */
+  readonly isEnded: boolean;
 }
 
 /** The result of one check. */
@@ -54,7 +56,7 @@ export interface NotedCheck {
   readonly differences: number;
 }
 
-/** Most results that a reconcile stores: there are some 60 checks, two of them for each asset. */
+/** Maximum results that a reconcile stores: there are some 60 checks, two of them for each asset. */
 const RESULTS_KEPT = 1_000;
 
 /** The result of a reconcile. */
@@ -124,7 +126,17 @@ function keptOf(results: readonly NotedCheck[]): NotedCheck[] {
   return kept.map(({ asset, ...one }) => ({ ...one, asset: asset && storable(asset) }));
 }
 
-async function queried(ask: Ask, { name, meaning, sql }: LedgerQuery): Promise<Check> {
+async function textOf(ask: Ask, { sql, later }: LedgerQuery): Promise<string> {
+  if (later === undefined) return sql;
+  const [version] = await ask<{ major: number }>(
+    `select current_setting('server_version_num')::integer / 10000 as major`,
+  );
+  return version!.major < later.sinceMajor ? sql : `${sql} union all ${later.sql}`;
+}
+
+async function queried(ask: Ask, query: LedgerQuery): Promise<Check> {
+  const { name, meaning } = query;
+  const sql = await textOf(ask, query);
   const rows = await ask<Violation & { count: bigint }>(
     `select coalesce(subject, 'unknown') as subject, coalesce(expected, 'none') as expected,
        coalesce(found, 'none') as found, count(*) over () as count
@@ -140,6 +152,14 @@ export const LEDGER_CHECKS = [FOREIGN_CHECK, ...QUERIES, CHAIN_CHECK, TIMES_CHEC
   ({ name, meaning, proof }) => ({ name, meaning, proof }),
 );
 
+/** The result of a check that ended in an error. Those after it still run, and name what was changed. */
+const endedCheck = ({ name, meaning }: Pick<Check, 'name' | 'meaning'>, { message }: Error): Check => ({
+  name,
+  meaning,
+  count: 1,
+  violations: [{ subject: 'the check', expected: 'a result', found: storable(message) }],
+});
+
 async function runAll(
   ask: Ask,
   onCheck: (name: string) => void,
@@ -148,14 +168,33 @@ async function runAll(
   const { sequence, timeMs } = await readCursor(ask);
   await ask(`select set_config('work_mem', '${WORK_MEM}', true)`);
   const checks: Check[] = [];
-  for (const query of QUERIES) {
-    onCheck(query.name);
-    checks.push(await queried(ask, query));
-  }
-  onCheck('chain of events');
-  checks.push(...(await checkChain(ask, noted)));
-  if (noted.length > 0) checks.push(await checkNoted(ask, noted));
-  return { sequence, timeMs, checks };
+  let isEnded = false;
+  const attempt = async (
+    definition: Pick<Check, 'name' | 'meaning'>,
+    check: () => Promise<Check[]>,
+  ): Promise<void> => {
+    onCheck(definition.name);
+    await ask('savepoint before_check');
+    try {
+      checks.push(...(await check()));
+      await ask('release savepoint before_check');
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      await ask('rollback to savepoint before_check');
+      checks.push(endedCheck(definition, error));
+      isEnded = true;
+    }
+  };
+  for (const query of QUERIES) await attempt(query, async () => [await queried(ask, query)]);
+  await attempt(CHAIN_CHECK, () => checkChain(ask, noted));
+  if (noted.length > 0) await attempt(NOTED_CHECK, async () => [await checkNoted(ask, noted)]);
+  return { sequence, timeMs, checks, isEnded };
+}
+
+async function runSchemaChecks(ask: Ask): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const query of SCHEMA_CHECKS) checks.push(await queried(ask, query));
+  return checks;
 }
 
 export type Checks = ReturnType<typeof checks>;
@@ -179,6 +218,9 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
     foreign(): Promise<Check> {
       return inSnapshot(auditing, (ask) => queried(ask, FOREIGN_CHECK));
     },
+
+    /** Runs the checks of tables and rights alone, for a ledger of which nothing else can be read. */
+    schema: (): Promise<Check[]> => inSnapshot(auditing, runSchemaChecks),
 
     /** Returns what a checkpoint says of the ledger now. */
     checkpoint(): Promise<LedgerCheckpoint> {

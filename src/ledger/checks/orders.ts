@@ -1,5 +1,6 @@
 /** Checks orders against their trades, their ids and their markets. */
 
+import { outlivesSegment } from '../segments.ts';
 import { brokenRules, type LedgerQuery } from './query.ts';
 
 /** Trades of each order, and what lost ones filled: `id`, `steps`, `fills`, `last_sequence`, `last_ms`. */
@@ -28,20 +29,39 @@ const LISTED = `(
           record ->> 'baseAtomsPerStep' as base_atoms_per_step, record ->> 'quoteAtomsPerLot' as quote_atoms_per_lot
         from public.markets offset 0) as listed`;
 
+const LATE = `(${outlivesSegment('sequence', 'closed_sequence')})`;
+
 export const ORDER_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'orders are in one table',
-    meaning: 'no order is both live and ended, and no live order has the client order id of an ended one',
+    meaning:
+      'each order is in one table: live, ended in the segment in which it was placed, or ended late, in another one; and no two orders of a wallet have the same client order id, in whichever table or segment',
     proof:
-      'rows of one snapshot; constraints of the release, by which each table has live or ended orders alone',
+      'rows of one snapshot; constraints of the release, by which each table has live or ended orders alone, and indexes of each segment',
     sql: `
+      with ended as not materialized (
+        select id, wallet, client_order_id from public.ended_orders
+        union all select id, wallet, client_order_id from public.late_orders)
       select 'order ' || live.id as subject, 'no other order of its id or client order id' as expected,
         concat('ended order ', ended.id) as found
-      from public.live_orders as live join public.ended_orders as ended on ended.id = live.id
+      from public.live_orders as live join ended on ended.id = live.id
+      union all
+      select 'order ' || late.id, 'no other order of its id or client order id', concat('ended order ', ended.id)
+      from public.late_orders as late join public.ended_orders as ended on ended.id = late.id
       union all
       select 'order ' || live.id, 'no other order of its id or client order id', concat('ended order ', ended.id)
-      from public.live_orders as live join public.ended_orders as ended on ended.wallet = live.wallet
-        and ended.client_order_id = live.client_order_id and ended.id <> live.id`,
+      from public.live_orders as live join ended on ended.wallet = live.wallet
+        and ended.client_order_id = live.client_order_id and ended.id <> live.id
+      union all
+      select 'order ' || min(id), 'no other order of its client order id', concat('ended order ', max(id))
+      from ended where client_order_id is not null
+      group by wallet, client_order_id having count(*) > 1
+      union all
+      select 'order ' || id, 'an end in the segment of its placement', concat('event ', sequence, ' to ', closed_sequence)
+      from public.ended_orders where ${LATE}
+      union all
+      select 'order ' || id, 'an end in a later segment', concat('event ', sequence, ' to ', closed_sequence)
+      from public.late_orders where not ${LATE}`,
   },
   {
     name: 'fills are trades',

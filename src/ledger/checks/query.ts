@@ -8,6 +8,8 @@ export interface LedgerQuery {
   /** The proof that the check relies on, and who promises it. */
   readonly proof: string;
   readonly sql: string;
+  /** A further part of the query, for versions of Postgres whose catalogs have what it asks. */
+  readonly later?: { readonly sinceMajor: number; readonly sql: string };
 }
 
 export interface Violation {

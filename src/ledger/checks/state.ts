@@ -121,7 +121,7 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         union all select 'chain_links ' || sequence, sequence, null from public.chain_links
         union all select 'chain_heads ' || sequence, nullif(sequence, 0), null from public.chain_heads
         union all select 'closing of ' || month, nullif(sequence, 0), null from public.closings
-        union all select 'balances at ' || end_ms, nullif(sequence, 0), null from public.daily_balances
+        union all select 'balances after event ' || sequence, sequence, null from public.kept_balances
         union all select 'reconciliation ' || id, nullif(sequence, 0), null from public.reconciliations
         union all select 'hold of ' || wallet, null, held_at_ms from public.holds
         union all select 'take of ' || reference, null, taken_at_ms from public.taken_withdrawals

@@ -96,13 +96,14 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
   },
   {
     name: 'trade ids rise',
-    meaning: 'trade ids rise in the order of execution',
+    meaning: 'trade ids rise in the order of execution, and none is given twice',
     proof: 'numbers that the script gives in the order of events; gaps are no difference',
     sql: `
       select 'trade ' || trade_id as subject, 'an event at or after ' || before as expected,
         sequence::text as found
-      from (select trade_id, sequence, lag(sequence) over (order by trade_id) as before from public.trades) as ordered
-      where sequence < before`,
+      from (select trade_id, sequence, lag(sequence) over ids as before, lag(trade_id) over ids as id_before
+        from public.trades window ids as (order by trade_id)) as ordered
+      where sequence < before or trade_id = id_before`,
   },
   {
     name: 'candles are their trades',

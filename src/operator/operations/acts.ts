@@ -39,6 +39,7 @@ type Act = Plain<typeof actSchema>;
 
 interface ListOptions {
   since?: number;
+  until?: number;
   by?: string;
   wallet?: string;
   market?: string;
@@ -46,6 +47,7 @@ interface ListOptions {
 
 const query = z.object({
   since: moment.optional().describe('ISO 8601 time, inclusive'),
+  until: moment.optional().describe('ISO 8601 time, exclusive'),
   by: named.describe('name of a person or of a key'),
   wallet: inLowerCase.optional(),
   market: named,
@@ -68,11 +70,12 @@ export const getActs = mixedOperation({
   reply: z.strictObject({ acts: z.array(actSchema), nextCursor }).register(replyNames, { id: 'Acts' }),
   alsoAs: { 'text/csv': csvText },
   headers: ['Content-Disposition'],
-  async run({ ledger }, { since: sinceMs, order, limit, cursor, format, bom, ...filter }) {
-    const scope = { list: 'acts', since: `${sinceMs}`, order, ...filter };
+  async run({ ledger }, { since: sinceMs, until: untilMs, order, limit, cursor, format, bom, ...filter }) {
+    const scope = { list: 'acts', since: `${sinceMs}`, until: `${untilMs}`, order, ...filter };
     const after = cursor === undefined ? undefined : readCursor(scope, cursor);
-    const report = await actsReport(ledger, { ...filter, sinceMs, direction: order, after });
-    const file = fileName(['acts'], sinceMs === undefined ? [] : [sinceMs], 'csv');
+    const report = await actsReport(ledger, { ...filter, sinceMs, untilMs, direction: order, after });
+    const times = [sinceMs, untilMs].filter((timeMs) => timeMs !== undefined);
+    const file = fileName(['acts'], times, 'csv');
     if (format === 'csv') return { report, format, mark: bom, isResumed: after !== undefined, file };
     const { columns, rows } = report;
     const acts: Act[] = [];
@@ -90,11 +93,13 @@ export const getActs = mixedOperation({
       (command) =>
         command
           .option('--since <time>', 'only from this time on, like 2026-01-01 (UTC)', readTimeMs)
+          .option('--until <time>', 'only before this time', readTimeMs)
           .option('--by <name>', 'only of this person or key', readOperator)
           .option('--wallet <address>', 'only this wallet', readWallet)
           .option('--market <symbol>', 'only this market')
           .description('list what operators changed, with author, reason, and what there was before'),
-      ({ ledger }, { since, ...filter }) => actsReport(ledger, { ...filter, sinceMs: since }),
+      ({ ledger }, { since, until, ...filter }) =>
+        actsReport(ledger, { ...filter, sinceMs: since, untilMs: until }),
     ),
   ],
 });

@@ -3,29 +3,31 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { z } from 'zod';
-import { bookMovements } from '../../books/movement-batch.ts';
+import { bookMovements } from '../../books/book-movements.ts';
 import { decideMovement } from '../../books/two-persons.ts';
+import { cursorText, nextCursor } from '../../contract/cursor.ts';
 import { oneOf } from '../../contract/fields.ts';
-import { reason, referenceRequest } from '../../contract/operator.ts';
+import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
+import { limit, order, reason, referenceRequest } from '../../contract/operator.ts';
 import { moment } from '../../contract/requests.ts';
 import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/values.ts';
 import type { Act } from '../../domain/act.ts';
 import { type OperatorCode, Refusal } from '../../domain/errors.ts';
+import { MOVEMENT_SIDES, type MovementSide } from '../../domain/event.ts';
 import type { OperatorKey } from '../../domain/operator-rights.ts';
+import { shown } from '../../domain/text.ts';
 import { formatScaled, parseDecimal } from '../../domain/units.ts';
-import type { MovementSide, WaitingMovement } from '../../ledger/index.ts';
+import type { WaitingMovement } from '../../ledger/index.ts';
 import { isoTime } from '../../statements/amounts.ts';
-import { column, renderTable, shown } from '../../terminal/table.ts';
-import { readTimeMs } from '../arguments.ts';
+import { column, renderTable } from '../../terminal/table.ts';
+import { readSequence, readTimeMs } from '../arguments.ts';
 import { type Noun, type OperationServices, operation, replyNames } from '../operation.ts';
 import { shortResult } from '../verb.ts';
-import { KINDS, MOVEMENT_KINDS } from './movements.ts';
-
-const LISTED = 500;
+import { KINDS } from './movements.ts';
 
 const waitingSchema = z
   .strictObject({
-    kind: z.enum(MOVEMENT_KINDS),
+    kind: z.enum(MOVEMENT_SIDES),
     reference: z.string(),
     wallet,
     asset: assetSymbol,
@@ -54,7 +56,7 @@ const told = ({ side, movement, ...rest }: WaitingMovement) => ({
 });
 
 const decisionRequest = z.strictObject({
-  kind: oneOf(MOVEMENT_KINDS),
+  kind: oneOf(MOVEMENT_SIDES),
   askedAt: moment.meta({
     description: '`askedAt` of the movement as it was listed: one that took its place since is not decided',
     examples: ['2026-01-31T12:00:00.123Z'],
@@ -102,7 +104,7 @@ const decisionVerb = (verb: string, sentence: string, description: string) => ({
       .argument('<reference>', 'reference of the movement')
       .addOption(
         new Option('--kind <kind>', 'a reference may be that of one of each')
-          .choices(MOVEMENT_KINDS)
+          .choices(MOVEMENT_SIDES)
           .makeOptionMandatory(),
       )
       .requiredOption('--asked-at <time>', 'when it was asked for, as the list shows it', readTimeMs)
@@ -117,7 +119,7 @@ const decisionVerb = (verb: string, sentence: string, description: string) => ({
   },
 });
 
-const postApprove = operation({
+export const postApprove = operation({
   id: 'approveMovement',
   tag: 'Money',
   summary: 'Approves a movement that another key may not make alone, and books it',
@@ -138,12 +140,12 @@ const postApprove = operation({
   verbs: [decisionVerb('approve', 'is approved and booked', 'approve a movement that waits, and book it')],
 });
 
-const postRefuse = operation({
+export const postRefuse = operation({
   id: 'refuseMovement',
   tag: 'Money',
   summary: 'Refuses a movement that another key may not make alone',
   description:
-    'A key then never books its reference for an amount that needs an approval. The same refusal again changes nothing.',
+    'No key then books this movement where it needs an approval. Another wallet or amount under the reference waits anew. The same refusal again changes nothing.',
   method: 'POST',
   path: '/approvals/:reference/refuse',
   rights: ['credit', 'debit'],
@@ -158,45 +160,76 @@ const postRefuse = operation({
   verbs: [decisionVerb('refuse', 'is refused', 'refuse a movement that waits')],
 });
 
+/** Movements that the command lists at once. */
+const LISTED = 500;
+
 const COLUMNS = ['KIND', 'REFERENCE', 'WALLET', 'ASSET', 'AMOUNT', 'KEY', 'REASON', 'ASKED', 'EXPIRES'].map(
   (title) => column(title),
 );
 
-const getApprovals = operation({
+const rowOf = (one: ReturnType<typeof told>): string[] => [
+  one.kind,
+  shown(one.reference),
+  one.wallet,
+  one.asset,
+  one.amount,
+  one.key,
+  shown(one.reason),
+  one.askedAt,
+  one.expiresAt,
+];
+
+export const getApprovals = operation({
   id: 'listWaitingMovements',
   tag: 'Money',
   summary: 'Lists the movements that wait for the approval of another key',
-  description: `At most ${LISTED}, oldest first.`,
+  description: 'They are listed in the order in which they were asked for.',
   method: 'GET',
   path: '/approvals',
   rights: ['read', 'credit', 'debit'],
+  query: z.object({ order, limit, cursor: cursorText }),
   reply: z
-    .strictObject({ movements: z.array(waitingSchema) })
+    .strictObject({
+      movements: z.array(waitingSchema).describe('in the order that was asked for'),
+      nextCursor,
+    })
     .register(replyNames, { id: 'WaitingMovements' }),
-  async run(services) {
-    return { reply: { movements: (await services.ledger.waiting.list(LISTED)).map(told) } };
+  async run({ ledger }, { order, limit, cursor }) {
+    const scope = { list: 'approvals', order };
+    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
+    // One movement more than the page tells that another page follows.
+    const found = await ledger.waiting.list(limit + 1, order, after);
+    const page = found.slice(0, limit);
+    const next = found.length > limit ? page.at(-1)!.number : null;
+    return { reply: { movements: page.map(told), nextCursor: writeCursor(scope, next) } };
   },
   verbs: [
     {
       verb: 'list',
-      describe: (command) => command.description('list the movements that wait, the oldest first'),
-      answer({ reply }) {
-        const rows = reply.movements.map((one) => [
-          one.kind,
-          shown(one.reference),
-          one.wallet,
-          one.asset,
-          one.amount,
-          one.key,
-          shown(one.reason),
-          one.askedAt,
-          one.expiresAt,
-        ]);
-        return {
-          document: reply,
-          text: (paint) => renderTable(COLUMNS, rows, paint, '(no movement waits)'),
-        };
-      },
+      describe: (command) =>
+        command
+          .option(
+            '--after <number>',
+            'only those after this one, by their `number` (--json)',
+            readSequence,
+            0,
+          )
+          .description(`list the movements that wait, the oldest first, at most ${LISTED} at once`),
+      work:
+        ({ after }: { after: number }) =>
+        async ({ ledger }) => {
+          const waiting = await ledger.waiting.list(LISTED, 'asc', after);
+          return {
+            document: { movements: waiting.map((one) => ({ ...told(one), number: one.number })) },
+            text: (paint) =>
+              renderTable(
+                COLUMNS,
+                waiting.map((one) => rowOf(told(one))),
+                paint,
+                '(no movement waits)',
+              ),
+          };
+        },
     },
   ],
 });

@@ -9,7 +9,7 @@ import {
   listAnnounced,
 } from '../../books/deposits.ts';
 import { cursorText, nextCursor } from '../../contract/cursor.ts';
-import { positiveDecimal } from '../../contract/decimals.ts';
+import { positiveAmount } from '../../contract/decimals.ts';
 import { text } from '../../contract/fields.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import {
@@ -23,15 +23,13 @@ import {
 import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
 import type { OperatorCode } from '../../domain/errors.ts';
-import type { Decimal } from '../../domain/units.ts';
+import { shown } from '../../domain/text.ts';
 import { DEPOSIT_STATES } from '../../domain/withdrawal-states.ts';
-import { column, renderTable, shown } from '../../terminal/table.ts';
-import { AMOUNT, ASSET, readDecimal, readSequence, readWallet, WALLET } from '../arguments.ts';
+import { column, renderTable } from '../../terminal/table.ts';
+import { readSequence } from '../arguments.ts';
 import { type Noun, operation, replyNames } from '../operation.ts';
-import { type CommandResult, shortResult } from '../verb.ts';
+import { answerOf, beginVerb, showVerb, stepVerb } from './by-reference.ts';
 
-const REFERENCE = 'reference of the deposit';
-const REPEAT = '\nIf the outcome is unknown, repeat the command: it counts only once.';
 const OF_STEPS: readonly OperatorCode[] = ['UNKNOWN_DEPOSIT', 'REFERENCE_CONFLICT'];
 
 const depositSchema = z
@@ -44,23 +42,7 @@ const depositSchema = z
   })
   .register(replyNames, { id: 'Deposit' });
 
-/** A deposit as it is now. */
-interface Told {
-  readonly reply: Plain<typeof depositSchema>;
-  readonly isNew?: boolean | undefined;
-}
-
-function answer({ reply, isNew = true }: Told): CommandResult {
-  const { reference, wallet, asset, amount, state } = reply;
-  const earlier = isNew ? '' : ': known already, nothing changed';
-  return shortResult(
-    `deposit ${shown(reference)} of ${amount} ${asset} for ${wallet} is ${state}${earlier}`,
-    {
-      ...reply,
-      duplicate: !isNew,
-    },
-  );
-}
+const answer = answerOf<Plain<typeof depositSchema>>('deposit', () => '');
 
 const postDeposit = operation({
   id: 'announceDeposit',
@@ -76,37 +58,26 @@ const postDeposit = operation({
       reference,
       wallet: inLowerCase,
       asset: text,
-      amount: positiveDecimal,
+      amount: positiveAmount,
       reason,
     })
     .meta({ description: 'A deposit that is not final yet.' }),
   reply: depositSchema,
   mayCreate: true,
-  codes: ['INVALID_AMOUNT', 'INVALID_REFERENCE', 'UNKNOWN_ASSET', 'REFERENCE_CONFLICT', 'SCALE_CHANGED'],
+  codes: [
+    'INVALID_AMOUNT',
+    'INVALID_REFERENCE',
+    'UNKNOWN_ASSET',
+    'REFERENCE_CONFLICT',
+    'SCALE_CHANGED',
+    'TOO_MANY_ANNOUNCED',
+    'SETTLEMENT_STALLED',
+  ],
   async run(services, asked, { act }) {
     const { duplicate } = await announceDeposit(services, asked, act);
     return { reply: await findDeposit(services, asked.reference), isNew: !duplicate };
   },
-  verbs: [
-    {
-      verb: 'announce',
-      describe: (command) =>
-        command
-          .argument('<wallet>', WALLET, readWallet)
-          .argument('<asset>', ASSET)
-          .argument('<amount>', AMOUNT, readDecimal)
-          .requiredOption('--reference <id>', 'unique reference of the deposit')
-          .addHelpText('after', REPEAT)
-          .description('note a deposit that is not final yet; it moves nothing'),
-      input: (wallet: string, asset: string, amount: Decimal, { reference }: { reference: string }) => ({
-        wallet,
-        asset,
-        amount,
-        reference,
-      }),
-      answer,
-    },
-  ],
+  verbs: [beginVerb('deposit', 'announce', 'note a deposit that is not final yet; it moves nothing', answer)],
 });
 
 const postCredit = operation({
@@ -132,18 +103,7 @@ const postCredit = operation({
     const { duplicate } = await creditDeposit(services, reference, act, key);
     return { reply: await findDeposit(services, reference), isNew: !duplicate };
   },
-  verbs: [
-    {
-      verb: 'credit',
-      describe: (command) =>
-        command
-          .argument('<reference>', REFERENCE)
-          .addHelpText('after', REPEAT)
-          .description('credit an announced deposit, which has arrived'),
-      input: (reference: string) => ({ reference }),
-      answer,
-    },
-  ],
+  verbs: [stepVerb('deposit', 'credit', 'credit an announced deposit, which has arrived', answer)],
 });
 
 const postDrop = operation({
@@ -164,15 +124,8 @@ const postDrop = operation({
   },
   verbs: [
     {
-      verb: 'drop',
+      ...stepVerb('deposit', 'drop', 'end an announced deposit that never arrives', answer),
       needsReason: true,
-      describe: (command) =>
-        command
-          .argument('<reference>', REFERENCE)
-          .addHelpText('after', REPEAT)
-          .description('end an announced deposit that never arrives'),
-      input: (reference: string) => ({ reference }),
-      answer,
     },
   ],
 });
@@ -188,15 +141,7 @@ const getDeposit = operation({
   reply: depositSchema,
   codes: ['UNKNOWN_DEPOSIT'],
   run: async (services, { reference }) => ({ reply: await findDeposit(services, reference) }),
-  verbs: [
-    {
-      verb: 'show',
-      describe: (command) =>
-        command.argument('<reference>', REFERENCE).description('show an announced deposit and its state'),
-      input: (reference: string) => ({ reference }),
-      answer,
-    },
-  ],
+  verbs: [showVerb('deposit', 'show an announced deposit and its state', answer)],
 });
 
 /** Deposits that the command lists at once. */

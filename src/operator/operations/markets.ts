@@ -25,12 +25,12 @@ const symbolRequest = z.object({ symbol: text.describe('market symbol, URL-encod
 
 const rule = optional(positiveDecimal.transform(formatDecimal), null).describe('null: not enforced');
 /** A whole number of a body, whose numbers come as they were written. */
-const wholeNumber = (most: number) =>
+const wholeNumber = (max: number) =>
   decimal
     .refine(isWhole, 'must be a whole number')
     .transform(toInteger)
-    .refine((value) => value >= 0 && value <= most, `must be from 0 to ${most}`)
-    .meta({ oneOf: undefined, type: 'integer', minimum: 0, maximum: most });
+    .refine((value) => value >= 0 && value <= max, `must be from 0 to ${max}`)
+    .meta({ oneOf: undefined, type: 'integer', minimum: 0, maximum: max });
 
 const feeBps = wholeNumber(MAX_FEE_BPS);
 const kept = <Schema extends z.ZodType>(schema: Schema) => schema.optional();

@@ -2,11 +2,11 @@
 
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { type BookedMovement, bookMovements } from '../../books/movement-batch.ts';
+import { type BookedMovement, bookMovements } from '../../books/book-movements.ts';
 import { type AskedMovement, findMovement } from '../../books/movements.ts';
 import { scaleFinder } from '../../books/withdrawals.ts';
 import { checked } from '../../contract/checked.ts';
-import { positiveDecimal } from '../../contract/decimals.ts';
+import { positiveAmount } from '../../contract/decimals.ts';
 import { oneOf, optional, text } from '../../contract/fields.ts';
 import {
   anyCode,
@@ -20,11 +20,11 @@ import { assetSymbol, decimalText, wallet } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
 import type { Act } from '../../domain/act.ts';
 import { isReported, type OperatorCode, Refusal } from '../../domain/errors.ts';
-import type { AccountMoved, MovementKind } from '../../domain/event.ts';
+import { type AccountMoved, MOVEMENT_SIDES, type MovementKind } from '../../domain/event.ts';
 import type { OperatorKey } from '../../domain/operator-rights.ts';
+import { shown } from '../../domain/text.ts';
 import { type Decimal, formatScaled } from '../../domain/units.ts';
 import { EventRefused } from '../../engine/index.ts';
-import { shown } from '../../terminal/table.ts';
 import { type ActOptions, actOf } from '../act-options.ts';
 import { AMOUNT, ASSET, readDecimal, readWallet, WALLET } from '../arguments.ts';
 import { bookFile } from '../movement-file.ts';
@@ -40,15 +40,13 @@ export const KINDS = {
   withdrawal: { booked: 'debited', right: 'debit' },
 } as const;
 
-export const MOVEMENT_KINDS = ['deposit', 'withdrawal'] as const;
-
 /** Each movement is checked by itself, so that one that is wrong does not refuse the others. */
 const movementRequest = z.strictObject({
   reference,
-  kind: oneOf(MOVEMENT_KINDS),
+  kind: oneOf(MOVEMENT_SIDES),
   wallet: inLowerCase,
   asset: text,
-  amount: positiveDecimal,
+  amount: positiveAmount,
   reverses: optional(reference).describe('reference of the movement that this corrects'),
   reason,
 });
@@ -80,7 +78,7 @@ const movementsRequest = z
 
 const movement = z.strictObject({
   reference: z.string(),
-  kind: z.enum(MOVEMENT_KINDS),
+  kind: z.enum(MOVEMENT_SIDES),
   wallet,
   asset: assetSymbol,
   amount: decimalText,

@@ -92,7 +92,7 @@ export const getReconcile = operation({
         )
         .nullable()
         .describe(
-          'each check with its result. Of more than 1,000, those with the most differences. Null if an older release ' +
+          'each check with its result; those with the most differences if there are more than 1,000. Null if an older release ' +
             'reconciled.',
         ),
     })

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { cursorText, nextCursor } from '../../contract/cursor.ts';
-import { queryText } from '../../contract/fields.ts';
+import { oneOf, queryText } from '../../contract/fields.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import { inLowerCase, optionalLimit, order, receivable, walletRequest } from '../../contract/operator.ts';
 import {
@@ -12,14 +12,15 @@ import {
   inOrder,
   moment,
   ofSpan,
+  operatorStatementRequest,
   STATEMENT_TEXTS,
   type StatementTextFormat,
-  statementRequest,
 } from '../../contract/requests.ts';
 import { statementJournal, statementSchema, statementText } from '../../contract/statement.ts';
 import { assetSymbol, decimalText, marketSymbol, timestamp, wallet } from '../../contract/values.ts';
 import type { Plain } from '../../contract/written.ts';
 import type { OperatorCode } from '../../domain/errors.ts';
+import { MOVEMENT_SIDES, type MovementSide } from '../../domain/event.ts';
 import { type Dimension, TURNOVER_DIMENSIONS } from '../../ledger/index.ts';
 import { isoTime } from '../../statements/amounts.ts';
 import {
@@ -202,7 +203,7 @@ export const getWalletStatement = textOperation({
   path: '/wallets/:wallet/statement',
   rights: ['read'],
   params: walletRequest,
-  query: statementRequest,
+  query: operatorStatementRequest,
   reply: statementSchema.register(replyNames, { id: 'Statement' }),
   alsoAs: {
     'text/csv': statementText.register(replyNames, { id: 'StatementText' }),
@@ -370,6 +371,7 @@ const getMovements = mixedOperation({
       ...ofSpan,
       wallet: ofWallet,
       asset,
+      side: oneOf(MOVEMENT_SIDES).optional().describe('only deposits, or only withdrawals, with their steps'),
       order,
       limit: optionalLimit,
       cursor: cursorText,
@@ -387,10 +389,10 @@ const getMovements = mixedOperation({
   alsoAs: { 'text/csv': csvText },
   headers: ['Content-Disposition'],
   codes: ['UNKNOWN_ASSET'],
-  async run({ ledger }, { from, to, wallet, asset, order, limit, cursor, format, bom }) {
-    const scope = { list: 'movements', from: `${from}`, to: `${to}`, wallet, asset, order };
+  async run({ ledger }, { from, to, wallet, asset, side, order, limit, cursor, format, bom }) {
+    const scope = { list: 'movements', from: `${from}`, to: `${to}`, wallet, asset, side, order };
     const after = cursor === undefined ? undefined : readCursor(scope, cursor);
-    const filter = { ...spanOf({ from, to }), wallet, asset, direction: order, after };
+    const filter = { ...spanOf({ from, to }), wallet, asset, side, direction: order, after };
     if (limit === undefined || format === 'csv') {
       const file = fileName(['movements'], [from, to], 'csv');
       const report = await movementsReport(ledger, filter);
@@ -406,10 +408,15 @@ const getMovements = mixedOperation({
     return { reply: { ...reply, nextCursor: writeCursor(scope, next) } };
   },
   verbs: [
-    reportVerb<Span & { wallet?: string; asset?: string; after?: number }>(
+    reportVerb<Span & { wallet?: string; asset?: string; side?: MovementSide; after?: number }>(
       'movements',
       (command) =>
         withFilter(withSpan(command))
+          .addOption(
+            new Option('--side <side>', 'only deposits or withdrawals, with their steps').choices(
+              MOVEMENT_SIDES,
+            ),
+          )
           .option(
             '--after <sequence>',
             'continue after this event, in CSV without a header row',

@@ -2,7 +2,7 @@
 
 import { Option } from 'commander';
 import { z } from 'zod';
-import { bookMovements } from '../../books/movement-batch.ts';
+import { bookMovements } from '../../books/book-movements.ts';
 import {
   endWithdrawal,
   findWithdrawal,
@@ -11,7 +11,7 @@ import {
   takeWithdrawal,
 } from '../../books/withdrawals.ts';
 import { cursorText, nextCursor } from '../../contract/cursor.ts';
-import { positiveDecimal } from '../../contract/decimals.ts';
+import { positiveAmount } from '../../contract/decimals.ts';
 import { oneOf, optional, text, validText } from '../../contract/fields.ts';
 import { readCursor, writeCursor } from '../../contract/list-cursor.ts';
 import {
@@ -28,25 +28,13 @@ import { assetSymbol, decimalText, timestamp, wallet } from '../../contract/valu
 import type { Plain } from '../../contract/written.ts';
 import { MAX_BY } from '../../domain/act.ts';
 import type { ErrorCode, OperatorCode } from '../../domain/errors.ts';
-import type { Decimal } from '../../domain/units.ts';
+import { shown } from '../../domain/text.ts';
 import { WITHDRAWAL_STATES, type WithdrawalState } from '../../domain/withdrawal-states.ts';
-import { column, renderTable, shown } from '../../terminal/table.ts';
+import { column, renderTable } from '../../terminal/table.ts';
 import { type ActOptions, actOf } from '../act-options.ts';
-import {
-  AMOUNT,
-  ASSET,
-  readDecimal,
-  readOperator,
-  readSequence,
-  readTimeMs,
-  readWallet,
-  WALLET,
-} from '../arguments.ts';
+import { readOperator, readSequence, readTimeMs } from '../arguments.ts';
 import { type Noun, operation, replyNames } from '../operation.ts';
-import { type CommandResult, shortResult } from '../verb.ts';
-
-const REFERENCE = 'reference of the withdrawal';
-const REPEAT = '\nIf the outcome is unknown, repeat the command: it counts only once.';
+import { answerOf, beginVerb, REPEAT, showVerb, stepVerb, withReference } from './by-reference.ts';
 
 const OF_STEPS: readonly OperatorCode[] = ['UNKNOWN_WITHDRAWAL', 'REFERENCE_CONFLICT', 'PAYMENT_UNDER_WAY'];
 const OF_REQUESTS: readonly (ErrorCode | OperatorCode)[] = [
@@ -83,22 +71,11 @@ const withdrawalSchema = z
   })
   .register(replyNames, { id: 'Withdrawal' });
 
-/** A withdrawal as it is now. */
-interface Told {
-  readonly reply: Plain<typeof withdrawalSchema>;
-  readonly isNew?: boolean | undefined;
-}
-
-function answer({ reply, isNew = true }: Told): CommandResult {
-  const { reference, wallet, asset, amount, state, txid, taken } = reply;
+const answer = answerOf<Plain<typeof withdrawalSchema>>('withdrawal', ({ txid, taken }) => {
   const paid = txid === null ? '' : ` by ${shown(txid)}`;
   const owner = taken === null ? '' : `, taken by ${shown(taken.by)} until ${taken.until}`;
-  const earlier = isNew ? '' : ': known already, nothing changed';
-  return shortResult(
-    `withdrawal ${shown(reference)} of ${amount} ${asset} for ${wallet} is ${state}${paid}${owner}${earlier}`,
-    { ...reply, duplicate: !isNew },
-  );
-}
+  return `${paid}${owner}`;
+});
 
 const requestWithdrawal = operation({
   id: 'requestWithdrawal',
@@ -110,7 +87,7 @@ const requestWithdrawal = operation({
   path: '/withdrawals',
   rights: ['debit'],
   body: z
-    .strictObject({ reference, wallet: inLowerCase, asset: text, amount: positiveDecimal, reason })
+    .strictObject({ reference, wallet: inLowerCase, asset: text, amount: positiveAmount, reason })
     .meta({ description: 'The amount leaves the wallet at once, and is pending.' }),
   reply: withdrawalSchema,
   mayCreate: true,
@@ -122,26 +99,12 @@ const requestWithdrawal = operation({
     return { reply: await findWithdrawal(services, asked.reference), isNew };
   },
   verbs: [
-    {
-      verb: 'request',
-      describe: (command) =>
-        command
-          .argument('<wallet>', WALLET, readWallet)
-          .argument('<asset>', ASSET)
-          .argument('<amount>', AMOUNT, readDecimal)
-          .requiredOption('--reference <id>', 'unique reference of the withdrawal')
-          .addHelpText('after', REPEAT)
-          .description(
-            'take an amount from the available balance; it is pending until it is confirmed or returned',
-          ),
-      input: (wallet: string, asset: string, amount: Decimal, { reference }: { reference: string }) => ({
-        wallet,
-        asset,
-        amount,
-        reference,
-      }),
+    beginVerb(
+      'withdrawal',
+      'request',
+      'take an amount from the available balance; it is pending until it is confirmed or returned',
       answer,
-    },
+    ),
   ],
 });
 
@@ -177,8 +140,7 @@ export const postTake = operation({
     {
       verb: 'take',
       describe: (command) =>
-        command
-          .argument('<reference>', REFERENCE)
+        withReference(command, 'withdrawal')
           .requiredOption('--until <time>', 'when it should have ended, at most 7 days ahead', readTimeMs)
           .addHelpText('after', REPEAT)
           .description(
@@ -222,8 +184,7 @@ export const postRelease = operation({
     {
       verb: 'release',
       describe: (command) =>
-        command
-          .argument('<reference>', REFERENCE)
+        withReference(command, 'withdrawal')
           .option(...TAKEN_BY_OPTION)
           .addHelpText('after', REPEAT)
           .description('give up a taken withdrawal whose payment is not under way'),
@@ -260,8 +221,7 @@ export const confirmWithdrawal = operation({
     {
       verb: 'confirm',
       describe: (command) =>
-        command
-          .argument('<reference>', REFERENCE)
+        withReference(command, 'withdrawal')
           .requiredOption('--txid <id>', 'transaction that paid the withdrawal')
           .option(...TAKEN_BY_OPTION)
           .addHelpText('after', REPEAT)
@@ -294,15 +254,8 @@ export const returnWithdrawal = operation({
   },
   verbs: [
     {
-      verb: 'return',
+      ...stepVerb('withdrawal', 'return', 'give the amount of a withdrawal back to the wallet', answer),
       needsReason: true,
-      describe: (command) =>
-        command
-          .argument('<reference>', REFERENCE)
-          .addHelpText('after', REPEAT)
-          .description('give the amount of a withdrawal back to the wallet'),
-      input: (reference: string) => ({ reference }),
-      answer,
     },
   ],
 });
@@ -318,15 +271,7 @@ export const getWithdrawal = operation({
   reply: withdrawalSchema,
   codes: ['UNKNOWN_WITHDRAWAL'],
   run: async (services, { reference }) => ({ reply: await findWithdrawal(services, reference) }),
-  verbs: [
-    {
-      verb: 'show',
-      describe: (command) =>
-        command.argument('<reference>', REFERENCE).description('show a withdrawal and its state'),
-      input: (reference: string) => ({ reference }),
-      answer,
-    },
-  ],
+  verbs: [showVerb('withdrawal', 'show a withdrawal and its state', answer)],
 });
 
 /** Withdrawals that the command lists at once. */

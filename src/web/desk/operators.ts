@@ -6,9 +6,19 @@
 import { signal } from '@preact/signals';
 import type { Plain } from '../../contract/written.ts';
 import type { Operation } from '../../operator/operation.ts';
+import type { OwnKey } from './operations.ts';
 
 /** Null until the operator has signed in. It ends with the page. */
 export const key = signal<string | null>(null);
+
+/** Forgets the key, and with the page whatever it showed and was asked for. */
+export function signOut(): void {
+  key.value = null;
+  location.reload();
+}
+
+/** The key that is signed in, as the service knows it. */
+export const ownKey = signal<OwnKey | null>(null);
 
 /** An answer that is an error. The message is a sentence. */
 export class Refused extends Error {
@@ -49,7 +59,7 @@ interface Member {
   readonly description?: string;
   readonly examples?: readonly string[];
   readonly enum?: readonly string[];
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly anyOf?: readonly Member[];
 }
 
@@ -100,7 +110,8 @@ export async function readRoutes(): Promise<void> {
 function fieldOf(name: string, isRequired: boolean, member: Member): Field {
   const { description, examples, anyOf = [] } = member;
   const example = examples === undefined ? '' : `, like ${examples[0]}`;
-  const isSwitch = member.type === 'boolean';
+  const types = [member, ...anyOf].flatMap(({ type = [] }) => type);
+  const isSwitch = types.includes('boolean');
   const choices = isSwitch ? ['true', 'false'] : member.enum;
   return {
     name,
@@ -108,7 +119,7 @@ function fieldOf(name: string, isRequired: boolean, member: Member): Field {
     isRequired,
     ...(choices !== undefined && { choices }),
     isSwitch,
-    isNullable: anyOf.some(({ type }) => type === 'null'),
+    isNullable: types.includes('null'),
   };
 }
 
@@ -150,6 +161,31 @@ export type Given<Asked extends Operation> = {
 
 export type Answer<Asked extends Operation> = Plain<Asked['reply']>;
 
+/** Returns what `fetch` asks an operation by; the address is relative to the page. */
+export function requestOf(
+  id: string,
+  given: object,
+  as = key.value ?? '',
+): { readonly url: string; readonly request: RequestInit } {
+  const { method, path } = routeOf(id);
+  const left = new Map<string, unknown>(Object.entries(given));
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const part = encodeURIComponent(String(left.get(name)));
+    left.delete(name);
+    return part;
+  });
+  const query = new URLSearchParams([...left].map(([name, value]) => [name, String(value)]));
+  const url = method === 'GET' && left.size > 0 ? `${filled}?${query}` : filled;
+  return {
+    url: url.slice(1),
+    request: {
+      method,
+      headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
+      ...(method === 'POST' && { body: JSON.stringify(Object.fromEntries(left)) }),
+    },
+  };
+}
+
 /**
  * Carries out an operation.
  * @param as another key than the one that is signed in
@@ -160,20 +196,8 @@ export async function ask<Asked extends Operation>(
   given: Given<Asked> & { readonly reason?: string },
   as = key.value ?? '',
 ): Promise<Answer<Asked>> {
-  const { method, path } = routeOf(id);
-  const left = new Map<string, unknown>(Object.entries(given));
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const part = encodeURIComponent(String(left.get(name)));
-    left.delete(name);
-    return part;
-  });
-  const query = new URLSearchParams([...left].map(([name, value]) => [name, String(value)]));
-  const url = method === 'GET' && left.size > 0 ? `${filled}?${query}` : filled;
-  return answerTo(url.slice(1), {
-    method,
-    headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
-    ...(method === 'POST' && { body: JSON.stringify(Object.fromEntries(left)) }),
-  });
+  const { url, request } = requestOf(id, given, as);
+  return answerTo(url, request);
 }
 
 /** @param url relative to the page */
@@ -184,10 +208,15 @@ async function answerTo<Result>(url: string, request: RequestInit): Promise<Resu
   } catch {
     throw new Refused(0, 'No answer came. Look what became of it before you repeat it.');
   }
+  if (!response.ok) throw await refusedBy(response);
+  return (await response.json().catch(() => ({}))) as Result;
+}
+
+/** Reads an answer that is an error. A key that is revoked is forgotten. */
+export async function refusedBy(response: Response): Promise<Refused> {
   const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer as Result;
-  if (response.status === 401) key.value = null;
-  throw new Refused(response.status, `${capitalised(String(answer.error ?? `status ${response.status}`))}.`);
+  if (response.status === 401 && key.value !== null) signOut();
+  return new Refused(response.status, `${capitalised(String(answer.error ?? `status ${response.status}`))}.`);
 }
 
 const capitalised = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -10,6 +10,8 @@ export const acts = signal(0);
 
 interface Newest<Result> {
   readonly answer: Result | undefined;
+  /** JSON of what it answers. */
+  readonly given: string | undefined;
   /** Null while the newest answer is good. */
   readonly trouble: string | null;
 }
@@ -24,7 +26,11 @@ export function useAnswer<Asked extends Operation>(
   given: Given<Asked> | null,
   everyMs?: number,
 ): Newest<Answer<Asked>> {
-  const [newest, setNewest] = useState<Newest<Answer<Asked>>>({ answer: undefined, trouble: null });
+  const [newest, setNewest] = useState<Newest<Answer<Asked>>>({
+    answer: undefined,
+    given: undefined,
+    trouble: null,
+  });
   const givenText = JSON.stringify(given);
   const count = acts.value;
   useEffect(() => {
@@ -33,10 +39,10 @@ export function useAnswer<Asked extends Operation>(
       if (given === null) return;
       try {
         const answer = await ask<Asked>(id, given);
-        if (!isOver) setNewest({ answer, trouble: null });
+        if (!isOver) setNewest({ answer, given: givenText, trouble: null });
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
-        if (!isOver) setNewest(({ answer }) => ({ answer, trouble: error.message }));
+        if (!isOver) setNewest((before) => ({ ...before, trouble: error.message }));
       }
     };
     void load();

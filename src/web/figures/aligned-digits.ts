@@ -1,6 +1,6 @@
 /** Zeros behind a decimal that align the points of a column. They are drawn, and are no part of the text. */
 
-/** Most decimals that are filled with zeros. Beyond them the zeros would be wider than the figures. */
+/** Maximum decimals that are filled with zeros. Beyond them the zeros would be wider than the figures. */
 const MAX_PLACES = 6;
 
 /**

@@ -57,18 +57,18 @@ export function depthCurves(book: Book, zoom = 1): DepthCurves | null {
     side.filter(({ price }) => Math.abs(Number(price) - mid) <= mid * part),
   );
   const totalOf = (side: readonly Level[]): number => side.reduce((sum, { size }) => sum + Number(size), 0);
-  const most = Math.max(totalOf(bids!), totalOf(asks!));
+  const max = Math.max(totalOf(bids!), totalOf(asks!));
   const xOf = (price: number): number => Math.round(500 + ((price - mid) / (mid * part)) * 500);
   const curve = (side: readonly Level[], edge: number): Curve => {
     let total = 0;
     const points = [`500,1000`];
     for (const { price, size } of side) {
       const x = xOf(Number(price));
-      points.push(`${x},${yOf(total, most)}`);
+      points.push(`${x},${yOf(total, max)}`);
       total += Number(size);
-      points.push(`${x},${yOf(total, most)}`);
+      points.push(`${x},${yOf(total, max)}`);
     }
-    points.push(`${edge},${yOf(total, most)}`, `${edge},1000`);
+    points.push(`${edge},${yOf(total, max)}`, `${edge},1000`);
     return { points: points.join(' '), total };
   };
   return {
@@ -95,5 +95,5 @@ export function depthAt(book: Book, { prices: [low, mid, high] }: DepthCurves, a
   return { side, price, total };
 }
 
-const yOf = (total: number, most: number): number =>
-  most === 0 ? 1000 : Math.round(1000 - (total / most) * 950);
+const yOf = (total: number, max: number): number =>
+  max === 0 ? 1000 : Math.round(1000 - (total / max) * 950);

@@ -19,7 +19,7 @@ export interface OwnArrow {
   readonly time: number;
 }
 
-/** Most lines of a chart, so that a ladder of quotes leaves candles to see. */
+/** Maximum lines of a chart, so that a ladder of quotes leaves candles to see. */
 const MAX_LINES = 40;
 
 /**

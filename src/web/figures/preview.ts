@@ -80,7 +80,7 @@ const notionalOf = (market: Market, ticks: bigint, steps: bigint): bigint =>
 const isFeeWhole = (market: Market, ticks: bigint): boolean =>
   (notionalOf(market, ticks, 1n) * BigInt(market.feeBps)) % 10_000n === 0n;
 
-/** Returns the most that the fees of one level can be. Each fill adds less than an atom to the exact fee. */
+/** Returns the maximum fees of one level. Each fill adds less than an atom to the exact fee. */
 function maxFee(market: Market, ticks: bigint, steps: bigint): bigint {
   const fee = feeAtomsOf(notionalOf(market, ticks, steps), market.feeBps);
   if (isFeeWhole(market, ticks)) return fee;
@@ -203,7 +203,7 @@ function splitOrder(market: Market, asked: Asked, amounts: OrderAmounts, other: 
 }
 
 /** Returns the atoms that a live order of this price and size holds. */
-const holdOf = (market: Market, asked: Asked, ticks: bigint | null, steps: bigint): bigint =>
+const reservedBy = (market: Market, asked: Asked, ticks: bigint | null, steps: bigint): bigint =>
   heldAtoms({ side: asked.side, priceTicks: ticks ?? 0n, remainingSteps: steps }, market);
 
 /**
@@ -211,7 +211,7 @@ const holdOf = (market: Market, asked: Asked, ticks: bigint | null, steps: bigin
  * included.
  */
 function unfillableNeed(market: Market, asked: Asked, { priceTicks, sizeSteps }: OrderAmounts): bigint {
-  const held = holdOf(market, asked, priceTicks, sizeSteps!);
+  const held = reservedBy(market, asked, priceTicks, sizeSteps!);
   return asked.side === 'buy' ? held + feeAtomsOf(held, market.feeBps) : held;
 }
 
@@ -230,7 +230,7 @@ export function previewOrder(
   const { walk, restingSteps, droppedSteps, rejectReason } = split;
   const isBuy = asked.side === 'buy';
   const filledAtoms = walk.steps * market.baseAtomsPerStep;
-  const reservedAtoms = holdOf(market, asked, amounts.priceTicks, restingSteps);
+  const reservedAtoms = reservedBy(market, asked, amounts.priceTicks, restingSteps);
   const isUnfillable = rejectReason === 'FOK_NOT_FILLED' && asked.type === 'limit';
   const neededAtoms = isUnfillable
     ? unfillableNeed(market, asked, amounts)

@@ -14,7 +14,7 @@ export interface PriceAlert {
   readonly reachedAt: number | null;
 }
 
-/** Most alerts of a browser. */
+/** Maximum alerts of a browser. */
 export const MAX_ALERTS = 50;
 
 const PRICE = /^\d+(\.\d+)?$/;

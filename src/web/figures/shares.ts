@@ -7,9 +7,9 @@ import { EXACT_LIMIT } from '../../domain/placing.ts';
 import { type Asked, type OtherSide, walkBook } from './preview.ts';
 
 /**
- * Returns the quote atoms that a buy of this size needs. It counts the most fills that the levels may hold, so that a
- * size computed from it is not refused for one atom. The rest of a limit order counts at its limit, even where it would
- * be dropped.
+ * Returns the quote atoms that a buy of this size needs. It counts the maximum of fills that the levels may hold, so
+ * that a size computed from it is not refused for one atom. The rest of a limit order counts at its limit, even where
+ * it would be dropped.
  */
 function quoteNeed(
   market: Market,
@@ -25,9 +25,9 @@ function quoteNeed(
 }
 
 /** Returns the largest count for which `fits` holds; it must hold for all smaller ones too. */
-function largest(most: bigint, fits: (count: bigint) => boolean): bigint {
+function largest(max: bigint, fits: (count: bigint) => boolean): bigint {
   let low = 0n;
-  let high = most;
+  let high = max;
   while (low < high) {
     const middle = (low + high + 1n) / 2n;
     if (fits(middle)) low = middle;
@@ -52,12 +52,12 @@ export function shareSteps(
   const atoms = (availableAtoms * BigInt(percent)) / 100n;
   const { maxSteps } = marketGrid(market);
   const exact = (EXACT_LIMIT - 1n) / market.baseAtomsPerStep;
-  const most = maxSteps !== null && maxSteps < exact ? maxSteps : exact;
+  const maxExact = maxSteps !== null && maxSteps < exact ? maxSteps : exact;
   if (asked.side === 'sell') {
     const steps = atoms / market.baseAtomsPerStep;
-    return steps < most ? steps : most;
+    return steps < maxExact ? steps : maxExact;
   }
   const shown = other.levels.reduce((sum, level) => sum + level.sizeSteps, 0n);
-  const bound = priceTicks === null && shown < most ? shown : most;
+  const bound = priceTicks === null && shown < maxExact ? shown : maxExact;
   return largest(bound, (steps) => quoteNeed(market, asked, priceTicks, steps, other) <= atoms);
 }

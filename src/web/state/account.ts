@@ -298,7 +298,7 @@ export async function cancelEvery(market?: string): Promise<void> {
   }
 }
 
-/** Most time between two reads: balances also change by deposits, and their worth by prices. */
+/** Maximum time between two reads: balances also change by deposits, and their worth by prices. */
 const SHOWN_PAUSE_MS = 10_000;
 const HIDDEN_PAUSE_MS = 60_000;
 const CHECK_MS = 5_000;

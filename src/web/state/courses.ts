@@ -11,7 +11,7 @@ import { tickerOf } from './selected-market.ts';
 export const courses: Signal<ReadonlyMap<string, string>> = signal(new Map());
 
 /** Each course is a request of its own, so only those of the greatest volumes are read, and seldom. */
-const MOST = 20;
+const MAX = 20;
 const PAUSE_MS = 600_000;
 const HOURS = 24;
 
@@ -21,7 +21,7 @@ async function read(): Promise<void> {
     .map(({ symbol }) => ({ symbol, volume: summaries.peek().get(symbol)?.quote_volume }))
     .filter(({ volume }) => volume !== undefined)
     .sort((one, other) => Number(other.volume) - Number(one.volume))
-    .slice(0, MOST);
+    .slice(0, MAX);
   for (const { symbol } of traded) {
     const { candles } = await getCandles(connection, { tickerId: tickerOf(symbol), tf: '1h', limit: HOURS });
     const moments = candles.map(({ time, close }) => ({ time: Number(time), price: close }));

@@ -6,8 +6,8 @@ import { kept } from './kept-choice.ts';
 import { readStored, store } from './storage.ts';
 
 const KEY = 'redbook:marked-markets';
-/** Most markets that are kept. */
-const MOST = 200;
+/** Maximum markets that are kept. */
+const MAX = 200;
 
 /** Symbols. */
 export const marked: Signal<ReadonlySet<string>> = signal(
@@ -15,7 +15,7 @@ export const marked: Signal<ReadonlySet<string>> = signal(
 );
 
 effect(() => {
-  const text = [...marked.value].slice(-MOST).join(' ');
+  const text = [...marked.value].slice(-MAX).join(' ');
   if (text !== (readStored('browser', KEY) ?? '')) store('browser', KEY, text === '' ? null : text);
 });
 

@@ -195,7 +195,7 @@ export const sendable = computed(
 /** The price and the size that a live order is to have, as texts of a form. */
 export interface Move {
   readonly price: string;
-  /** What is left of the order unless given. */
+  /** The rest of the order unless given. */
   readonly size?: string;
 }
 

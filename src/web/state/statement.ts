@@ -8,7 +8,7 @@ import { endAfter, session } from './session.ts';
 const DAY_MS = 86_400_000;
 /** Longest span of one request. */
 const SPAN_DAYS = 31;
-/** Most days and pages of a file, which is in memory as a whole. */
+/** Maximum days and pages of a file, which is in memory as a whole. */
 const MAX_DAYS = 366;
 const MAX_PAGES = 2_000;
 

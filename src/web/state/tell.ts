@@ -27,7 +27,7 @@ export const signs: Signal<(typeof SIGNALS)[number]> = kept('signs', SIGNALS, 'n
 /** Number of fills that the reader has not seen in their table yet. */
 export const unseenFills: Signal<number> = signal(0);
 
-/** Most sentences that are told together. */
+/** Maximum sentences that are told together. */
 const MAX_TOLD = 3;
 
 /** Orders whose ending was told: changes that led to it may follow. The oldest are forgotten. */

@@ -45,10 +45,10 @@ function themeColours(element: HTMLElement): (name: string) => string {
   return (name) => colours.get(name)!;
 }
 
-/** Most decimals that the chart computes with. Prices with more are drawn as multiples of a smaller unit. */
+/** Maximum decimals that the chart computes with. Prices with more are drawn as multiples of a smaller unit. */
 const MAX_PLACES = 8;
 
-/** Most own lines with a label: more would cover the axis. */
+/** Maximum own lines with a label: more would cover the axis. */
 const MAX_LABELS = 8;
 
 /** Number of candles left at the left edge when older ones are requested. */
@@ -90,7 +90,7 @@ export class CandleDrawing {
   #dropped: { readonly own: OwnLine; readonly price: string } | null = null;
   readonly #overlays = new Map<OverlayName, ISeriesApi<'Line'>>();
   readonly #endDrag: () => void;
-  /** What a price is multiplied by to be drawn. */
+  /** Factor by which a price is multiplied to be drawn. */
   readonly #scale: number;
   /** The marks that are drawn, as text. */
   #marks = '';
@@ -142,7 +142,7 @@ export class CandleDrawing {
     });
     this.#endDrag = dragLines<DrawnLine>(element, {
       lineAt: (y) => this.#lines.find((line) => Math.abs(this.#heightOf(line) - y) <= REACH),
-      hold: (isHeld) => this.#chart.applyOptions({ handleScroll: !isHeld, handleScale: !isHeld }),
+      lock: (isDragged) => this.#chart.applyOptions({ handleScroll: !isDragged, handleScale: !isDragged }),
       show: ({ own, drawn }, y) =>
         drawn.applyOptions({ price: this.#drawnPrice(this.#priceAt(y, tick) ?? this.#placeOf(own)) }),
       drop: async ({ own }, y) => {

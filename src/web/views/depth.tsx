@@ -10,11 +10,11 @@ import { shown } from '../state/number-style.ts';
 /** Times that the curves are drawn closer than usual. */
 const zoom = signal(1);
 const STEP = 1.25;
-const LEAST_ZOOM = 0.05;
-const MOST_ZOOM = 200;
+const MIN_ZOOM = 0.05;
+const MAX_ZOOM = 200;
 
 function zoomBy(factor: number): void {
-  zoom.value = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, zoom.value * factor));
+  zoom.value = Math.min(MAX_ZOOM, Math.max(MIN_ZOOM, zoom.value * factor));
 }
 
 /** Place of the pointer between the edges of the drawing, from 0 to 1; null while it is elsewhere. */

@@ -4,7 +4,7 @@ interface Draggable<Line> {
   /** Returns the line within reach of a height, pixels from the top of the drawing. */
   lineAt(y: number): Line | undefined;
   /** Called when a drag begins and ends, so that the drawing does not scroll meanwhile. */
-  hold(isHeld: boolean): void;
+  lock(isDragged: boolean): void;
   /** Shows a line at a height; null shows it at its own price. */
   show(line: Line, y: number | null): void;
   /** Takes the line that was dropped at a height. The line stays there until it settles. */
@@ -22,7 +22,7 @@ export function dragLines<Line>(element: HTMLElement, lines: Draggable<Line>): (
   const end = (): void => {
     if (held === null) return;
     lines.show(held.line, null);
-    lines.hold(false);
+    lines.lock(false);
     held = null;
   };
   const on = <Name extends keyof HTMLElementEventMap>(
@@ -33,7 +33,7 @@ export function dragLines<Line>(element: HTMLElement, lines: Draggable<Line>): (
     const line = event.button === 0 ? lines.lineAt(heightOf(event)) : undefined;
     if (line === undefined) return;
     held = { line, pointer: event.pointerId, from: heightOf(event) };
-    lines.hold(true);
+    lines.lock(true);
     element.setPointerCapture(event.pointerId);
   });
   on('pointermove', (event) => {
@@ -46,7 +46,7 @@ export function dragLines<Line>(element: HTMLElement, lines: Draggable<Line>): (
     const { line, from } = held;
     if (Math.abs(heightOf(event) - from) < LEAST) return end();
     held = null;
-    lines.hold(false);
+    lines.lock(false);
     void lines.drop(line, heightOf(event)).finally(() => lines.show(line, null));
   });
   on('pointercancel', end);

@@ -151,7 +151,7 @@ function BookTable({ market }: { market: Market }) {
   );
 }
 
-/** Most digits that fit into a third of the narrowest book. */
+/** Maximum digits that fit into a third of the narrowest book. */
 const MAX_DIGITS = 11;
 
 /** True when the figures need a smaller font, because no digit of them may be left out. */

@@ -52,7 +52,7 @@ export function Trades() {
   );
 }
 
-/** Most digits that fit into a column of the narrowest tape. */
+/** Maximum digits that fit into a column of the narrowest tape. */
 const MAX_DIGITS = 9;
 
 const isLong = ({ price, size }: Execution): boolean => Math.max(price.length, size.length) > MAX_DIGITS;

@@ -6,7 +6,7 @@ const UNSUPPORTED = 4200;
 const DISCONNECTED = 4900;
 const PENDING = -32002;
 const NO_SUCH_METHOD = -32601;
-/** Most characters of a wallet's own text, which is not trusted and may be long. */
+/** Maximum characters of a wallet's own text, which is not trusted and may be long. */
 const MAX_TEXT_LENGTH = 200;
 
 /** True when the reader refused in the wallet: nothing is broken. */

@@ -812,17 +812,17 @@ function keysOfStates(): (servers: readonly Server[], shared: string) => string 
 }
 
 /**
- * Visits states until a promise breaks, all were visited, or `most` were.
+ * Visits states until a promise breaks, all were visited, or `max` were.
  * @param idle names of steps that are left out, to find a known trace sooner
  */
-export function explore(rules: Rules, bounds: Bounds, most: number, idle?: RegExp): Explored {
+export function explore(rules: Rules, bounds: Bounds, max: number, idle?: RegExp): Explored {
   const first = firstState(rules, bounds);
   const keyOf = keysOfStates();
   const seen = new Set([keyOf(first.servers, first.text)]);
   const steps: { readonly from: number; readonly name: string }[] = [{ from: -1, name: '' }];
   let frontier: [id: number, state: State][] = [[0, first]];
   let found: { readonly broken: string; readonly id: number } | undefined;
-  while (frontier.length > 0 && found === undefined && seen.size < most) {
+  while (frontier.length > 0 && found === undefined && seen.size < max) {
     const later: typeof frontier = [];
     for (const [from, state] of frontier) {
       stepsOf(state, rules, (name, servers, change) => {
@@ -838,11 +838,11 @@ export function explore(rules: Rules, bounds: Bounds, most: number, idle?: RegEx
         const promise = broken(next, rules);
         if (promise !== undefined) found = { broken: promise, id };
       });
-      if (found !== undefined || seen.size >= most) break;
+      if (found !== undefined || seen.size >= max) break;
     }
     frontier = later;
   }
-  if (found === undefined) return { states: seen.size, isComplete: seen.size < most };
+  if (found === undefined) return { states: seen.size, isComplete: seen.size < max };
   const trace: string[] = [];
   for (let { id } = found; id > 0; id = steps[id]!.from) trace.unshift(steps[id]!.name);
   return { states: seen.size, isComplete: false, broken: found.broken, trace };

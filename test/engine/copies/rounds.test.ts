@@ -37,8 +37,7 @@ const SERVERS = [
 ] as const;
 
 for (const { of, obtain } of SERVERS)
-  describe(`the rounds of ${of}`, function () {
-    this.timeout(120_000);
+  describe(`the rounds of ${of}`, () => {
     const isNewer = obtain === obtainValkey;
     let copies: Copies;
     let names: string[];
@@ -287,7 +286,7 @@ for (const { of, obtain } of SERVERS)
       } finally {
         await primary.config('SET', 'rdb-key-save-delay', 0);
       }
-      await eventually('it is there', async () => (await look()).replicas.has(names[2]!), 30_000);
+      await eventually('it is there', async () => (await look()).replicas.has(names[2]!));
       await place(engine, ALICE, limit(M, 'sell', 10, 1));
       const after = await look();
       expect(Number(after.fullCopies)).to.equal(Number(before.fullCopies) + 1);

@@ -42,7 +42,7 @@ export const unreadLists: Attack = {
       for (let socket = 0; socket < ground.pick(4, 40); socket += 1) ground.deaf(ground.stage.api, list);
     }
     // The requests themselves are a burst, which a balancer stops. The replies that lie there are the attack.
-    await sleep(ground.pick(500, 5_000));
+    await ground.untilAnswered(ground.stage.api);
   },
 };
 
@@ -89,7 +89,7 @@ export const madeUpPlaces: Attack = {
   async begin(ground) {
     const wallets = ground.wallets(ground.pick(2, 4));
     await fill(ground, wallets, { usdc: '100', orders: () => repeated(ground.pick(500, 4_000), () => IOC) });
-    const most = 20_000;
+    const max = 20_000;
     for (const wallet of wallets) {
       const scope = { list: 'changes', wallet };
       const { cursor } = await ground.need({ path: '/v1/orders/changes', wallet });
@@ -99,7 +99,7 @@ export const madeUpPlaces: Attack = {
         sequence += 1n;
         const place = writePlace(scope, [server, (1n << 48n) | sequence, (1n << 32n) - 2n]);
         const { text } = await ground.ask({ path: `/v1/orders/changes?limit=1&after=${place}`, wallet });
-        if (text.length > most) ground.found(`a page of one change has ${text.length} bytes`);
+        if (text.length > max) ground.found(`a page of one change has ${text.length} bytes`);
       });
     }
   },

@@ -51,6 +51,20 @@ const SETTLED_BUT = 100;
 const MOVEMENTS_AT_ONCE = 64;
 const ORDERS_OF_BATCH = 50;
 const REOPENS_AFTER_MS = 5_000;
+/** A process makes its metrics anew once a second. */
+const LOOKS_APART_MS = 1_500;
+/** Between two looks. A burst is answered many times as fast. */
+const ANSWERED_TO_OTHERS = 200;
+
+/** Returns the number of requests that a process has answered, scrapes left out. */
+async function answeredBy(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const counts = text.matchAll(/^redbook_http_request_seconds_count\{(.*)\} (\d+)$/gm);
+  return [...counts].reduce(
+    (sum, [, labels, count]) => sum + (labels!.includes('"/metrics"') ? 0 : Number(count)),
+    0,
+  );
+}
 
 export class Ground {
   readonly stage: Stage;
@@ -179,7 +193,16 @@ export class Ground {
     }
   }
 
-  /** Places orders in batches. Returns how many of them answered 200. */
+  /** Waits until the process at a port has answered what it can of a burst, and answers others alone. */
+  async untilAnswered(port: number): Promise<void> {
+    for (let before = Number.NEGATIVE_INFINITY; ; await sleep(LOOKS_APART_MS)) {
+      const answered = await answeredBy(port);
+      if (answered - before < ANSWERED_TO_OTHERS) return;
+      before = answered;
+    }
+  }
+
+  /** Places orders in order batches. Returns how many of them answered 200. */
   async place(wallet: string, orders: readonly object[]): Promise<number> {
     const batches: object[][] = [];
     for (let at = 0; at < orders.length; at += ORDERS_OF_BATCH)

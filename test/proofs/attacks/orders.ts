@@ -185,8 +185,9 @@ const limitOf = async (redis: Redis): Promise<string> =>
   ((await redis.config('GET', 'maxmemory')) as string[])[1]!;
 
 /**
- * Memory that the attack finds, and the pause after each batch. Processes look once a second how much is left. The band
- * from 90 % on is 200 MB of 2 GB, which takes orders half a minute to fill. Here it is some 5 MB, and takes three seconds.
+ * Memory that the attack finds, and the pause after each order batch. Processes look once a second how much is left.
+ * The band from 90 % on is 200 MB of 2 GB, which takes orders half a minute to fill. Here it is some 5 MB, and takes
+ * three seconds.
  */
 const LEFT_BYTES = 12 * 1_048_576;
 const PAUSE_MS = 50;
@@ -215,7 +216,7 @@ export const fullEngine: Attack = fillingServer(
 );
 
 /** Commands of all processes in a second while a full server refuses them, with room for those of honest callers. */
-const MOST_COMMANDS = 2_000;
+const MAX_COMMANDS = 2_000;
 
 /** A server of the queue that refuses every write. */
 export const fullQueue: Attack = fillingServer('a full queue', 'queueUrl', async (ground, redis) => {
@@ -226,7 +227,7 @@ export const fullQueue: Attack = fillingServer('a full queue', 'queueUrl', async
     const before = await commands();
     await sleep(1_000);
     const sent = (await commands()) - before;
-    if (sent > MOST_COMMANDS) ground.found(`a full queue got ${sent} commands in a second`);
+    if (sent > MAX_COMMANDS) ground.found(`a full queue got ${sent} commands in a second`);
   });
 });
 

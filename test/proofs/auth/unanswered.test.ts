@@ -16,7 +16,7 @@ const CHALLENGES = 1_000_000;
 const OF_SCRIPT = 20_000;
 const SIGN_INS = 100;
 /** Bytes that `docs/hostile-input.md` gives for a challenge, with some room for another allocator. */
-const MOST_BYTES = 300;
+const MAX_BYTES = 300;
 
 /** Leaves records of wallets in the form that `issueChallenge` writes. */
 const ISSUE = `
@@ -82,7 +82,7 @@ describe('a million unanswered challenges', function () {
     const beside = await signIn();
     console.log(`      ${bytes.toFixed(0)} bytes a challenge`);
     console.log(`      a sign-in alone: ${alone}; beside ${CHALLENGES} challenges: ${beside}`);
-    expect(bytes).to.be.at.most(MOST_BYTES);
+    expect(bytes).to.be.at.most(MAX_BYTES);
     expect(await fixture.redis.dbsize()).to.be.at.least(CHALLENGES);
   });
 

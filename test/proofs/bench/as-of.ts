@@ -35,7 +35,7 @@ export async function asOfCosts(databaseUrl: string, timeMs: number, wallet: str
   try {
     const costs = [await cost('all accounts, nothing kept', null)];
     await ledger.balances.keepDay(timeMs);
-    await client.query('vacuum analyze daily_balances');
+    await client.query('vacuum analyze kept_balances');
     costs.push(
       await cost('all accounts, from midnight', null),
       await cost('one wallet, from midnight', wallet),

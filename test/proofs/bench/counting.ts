@@ -12,7 +12,7 @@ import { type Command, cost, NO_OP } from './script-cost.ts';
 const ROUNDS = 5;
 
 /**
- * Server-side microseconds of counting one request, alone in its script and batched with others, and of a no-op script.
+ * Server-side microseconds of counting one request, alone in its script and together with others, and of a no-op script.
  */
 interface Counting {
   readonly noop: number;

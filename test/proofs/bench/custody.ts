@@ -16,7 +16,7 @@ const SECONDS = 2;
 const KEY = `rbk_${'bench'.padEnd(43, '-')}`;
 
 /** Movements of a request, and the target in movements per second on two processors. */
-const BATCHES = [
+const REQUESTS = [
   { size: 64, target: 5_000 },
   { size: 1, target: 600 },
 ] as const;
@@ -57,7 +57,7 @@ export async function benchCustody(): Promise<Table> {
     await ledger.keys.add({ name: 'bench', rights: ['credit'], caps: {}, twoPersons: {}, digest });
     const { url } = await exchange.start('operator-api');
     const rows = [];
-    for (const { size, target } of BATCHES) {
+    for (const { size, target } of REQUESTS) {
       const figures: number[] = [];
       for (let round = 0; round <= ROUNDS; round += 1) {
         const onAnswer = (answer: string): void => {

@@ -25,11 +25,11 @@ const ROUNDS = { timed: 5, counted: 3 };
 /** After this many calls, a no-op script no longer collects garbage of the scripts before it. */
 const WARMING_NO_OPS = 400;
 const ALONE = { together: 1 };
-const BATCHED = { together: 16 };
+const IN_A_CALL = { together: 16 };
 const FILLING = { inFlight: 64 };
 const FEW = 1_000;
 const MANY = 100_000;
-const MOST = 1_000_000;
+const FULL = 1_000_000;
 const DRIVEN = { inFlight: 512 };
 const DRIVEN_ORDERS = { timed: 5_120, counted: 640 };
 const DRIVEN_ROUNDS = { timed: 5, counted: 1 };
@@ -53,9 +53,9 @@ function costsOfCalls(stage: Stage) {
       cancel: of((count) => driver.cancel(count, ALONE)),
       fill: prepared(1, (count) => driver.place('fill', count, ALONE)),
       five: prepared(5, (count) => driver.place('five', count, ALONE)),
-      restBatch: of((count) => driver.place('rest', count, BATCHED)),
-      cancelBatch: of((count) => driver.cancel(count, BATCHED)),
-      fillBatch: prepared(1, (count) => driver.place('fill', count, BATCHED)),
+      restTogether: of((count) => driver.place('rest', count, IN_A_CALL)),
+      cancelTogether: of((count) => driver.cancel(count, IN_A_CALL)),
+      fillTogether: prepared(1, (count) => driver.place('fill', count, IN_A_CALL)),
     });
   });
 }
@@ -131,25 +131,25 @@ function rowsOfCalls(costs: Awaited<ReturnType<typeof costsOfCalls>>): Measured[
     reference: { name: 'no-op of a placement', figure: of(costs.noOp) },
     ...(bound === undefined ? {} : { target: { relation: '<=', bound } }),
   });
-  // Single orders have no target: an engine under load gets its orders in batches, and sixteen share a call's fixed cost.
+  // Single orders have no target: an engine under load gets several orders in a call, and sixteen share its fixed cost.
   return [
     row('rest', costs.rest),
     row('one fill', costs.fill),
     row('five fills', costs.five),
     row('cancel', costs.cancel),
-    row('rest, in batches of 16, each', costs.restBatch, 4),
-    row('one fill, in batches of 16, each', costs.fillBatch, 5),
-    row('cancel, in batches of 16, each', costs.cancelBatch),
+    row('rest, 16 in a call, each', costs.restTogether, 4),
+    row('one fill, 16 in a call, each', costs.fillTogether, 5),
+    row('cancel, 16 in a call, each', costs.cancelTogether),
   ];
 }
 
-function rowOfGrowth(name: string, few: Cost, most: Cost, bound: number): Measured {
+function rowOfGrowth(name: string, few: Cost, full: Cost, bound: number): Measured {
   const { unit, of } = decider();
   return {
     name: `${name} at 1,000,000 resting orders`,
     unit,
-    figure: of(most),
-    note: beside(most),
+    figure: of(full),
+    note: beside(full),
     reference: { name: 'at 1,000', figure: of(few) },
     target: { relation: '<=', bound },
   };
@@ -180,19 +180,19 @@ export async function benchEngine(older: OlderRelease): Promise<Table> {
   const stage = await openStage(PRESENT);
   const measure = async () => {
     const few = await restingAt(stage, FEW);
-    const most = await restingAt(stage, MOST);
+    const full = await restingAt(stage, FULL);
     await stage.driver.rebuild(MANY);
-    return { few, most, costs: await costsOfCalls(stage), longest: await longestScript(stage) };
+    return { few, full, costs: await costsOfCalls(stage), longest: await longestScript(stage) };
   };
-  const { few, most, costs, longest } = await measure().finally(() => stage.close());
+  const { few, full, costs, longest } = await measure().finally(() => stage.close());
   const [present, before] = await driveBoth(older);
   const counter = findCounter();
   const decides = counter === undefined ? 'processor time' : `instructions (${counter})`;
   const title = `${MANY.toLocaleString('en-US')} resting orders; decided by ${decides} of the server, medians`;
   return tableOf('engine', title, [
     ...rowsOfCalls(costs),
-    rowOfGrowth('rest', few.rest, most.rest, 1.2),
-    rowOfGrowth('cancel', few.cancel, most.cancel, 1.5),
+    rowOfGrowth('rest', few.rest, full.rest, 1.2),
+    rowOfGrowth('cancel', few.cancel, full.cancel, 1.5),
     ...rowsOfDriving(present, before, older),
     { name: 'longest script, 64 orders of 100 makers each in one turn', unit: 'ms', figure: longest },
   ]);

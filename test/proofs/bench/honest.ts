@@ -60,7 +60,8 @@ class Lane {
 
   send(request: string): void {
     const due = { request, sinceMs: performance.now() };
-    const socket = this.#idle.pop();
+    // In turns, because the server ends a connection that sends nothing.
+    const socket = this.#idle.shift();
     if (socket === undefined) this.#waiting.push(due);
     else this.#write(socket, due);
   }

@@ -15,7 +15,7 @@ const RESTING = 100_000;
 /** After this many ids the filter, a single string, has almost its full length. */
 const SPREAD_OF_FILTER = 500;
 const ORDERS_ALONE = 1_600;
-const ORDERS_IN_BATCHES = 6_400;
+const ORDERS_IN_CALLS = 6_400;
 
 /** Waits until Redis has freed memory in the background, then returns the used memory. */
 async function usedMemory(redis: Redis): Promise<number> {
@@ -52,9 +52,9 @@ export async function benchMemory(): Promise<Table> {
   const stage = await openStage(PRESENT, ID_LENGTH);
   try {
     await stage.driver.create();
-    const [alone, batched] = [
+    const [alone, together] = [
       await logBytesOf(stage, ORDERS_ALONE, 1),
-      await logBytesOf(stage, ORDERS_IN_BATCHES, 16),
+      await logBytesOf(stage, ORDERS_IN_CALLS, 16),
     ];
     const resting = await weigh(stage);
     return tableOf('memory', `client order ids of ${ID_LENGTH} characters`, [
@@ -65,9 +65,9 @@ export async function benchMemory(): Promise<Table> {
         target: { relation: '<=', bound: 350 },
       },
       {
-        name: 'append-only file, an order, half rest, half fill, in batches of 16',
+        name: 'append-only file, an order, half rest, half fill, 16 in a call',
         unit: 'bytes',
-        figure: batched,
+        figure: together,
         target: { relation: '<=', bound: 800 },
       },
       { name: 'the same, alone', unit: 'bytes', figure: alone },

@@ -13,7 +13,7 @@ import { WALLETS, walletOf } from './driver-wallets.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
 import { type Inspected, inspect, inspectedOn } from './inspected.ts';
 import { cancelOf, orderRequests, restingOrder } from './order-requests.ts';
-import { bytesOfReading, MOST_OF_READING } from './reading-costs.ts';
+import { bytesOfReading, MAX_OF_READING } from './reading-costs.ts';
 import { Rounds } from './rounds.ts';
 import { SECRET } from './sessions.ts';
 
@@ -28,7 +28,7 @@ const IDLE_MS = 3_000;
 const MANY = 64;
 const FEW = 8;
 
-/** What one command makes. */
+/** Promises and bytes that one command makes. */
 export interface Made {
   readonly promises: number;
   /** Bytes allocated in the new space. */
@@ -41,7 +41,7 @@ type CountedCommand = 'an order, 64 in flight' | 'an order, 8 in flight' | 'a ca
 
 type Bytes = Omit<Made, 'promises'>;
 
-/** Half a promise above what each launch makes, under every Node; 8 in flight share a batch more or less often. */
+/** Half a promise above what each launch makes, under every Node; 8 in flight share a call more or less often. */
 const PROMISES: Record<CountedCommand, number> = {
   'an order, 64 in flight': 15.8,
   'an order, 8 in flight': 18,
@@ -70,16 +70,16 @@ const BYTES: Record<number, Record<CountedCommand, Bytes>> = {
   },
 };
 
-/** Most that each command may make under this Node; under one that has no bounds, as under the newest that has. */
-export const MOST: Record<CountedCommand, Made> = mostUnder(Number(process.versions.node.split('.')[0]));
+/** Maximum that each command may make under this Node; under one that has no bounds, as under the newest that has. */
+export const MAX: Record<CountedCommand, Made> = maxUnder(Number(process.versions.node.split('.')[0]));
 
-function mostUnder(major: number): Record<CountedCommand, Made> {
+function maxUnder(major: number): Record<CountedCommand, Made> {
   const bytes = BYTES[major] ?? BYTES[24]!;
-  const most = (command: CountedCommand): Made => ({ promises: PROMISES[command], ...bytes[command] });
+  const max = (command: CountedCommand): Made => ({ promises: PROMISES[command], ...bytes[command] });
   return {
-    'an order, 64 in flight': most('an order, 64 in flight'),
-    'an order, 8 in flight': most('an order, 8 in flight'),
-    'a cancel, 64 in flight': most('a cancel, 64 in flight'),
+    'an order, 64 in flight': max('an order, 64 in flight'),
+    'an order, 8 in flight': max('an order, 8 in flight'),
+    'a cancel, 64 in flight': max('a cancel, 64 in flight'),
   };
 }
 
@@ -218,16 +218,16 @@ export async function benchCosts(): Promise<Table> {
       unit: name === 'promises' ? '' : 'B',
       figure: commands[command][name],
     },
-    target: { relation: '<=', bound: MOST[command][name] },
+    target: { relation: '<=', bound: MAX[command][name] },
   });
-  const rows = (Object.keys(MOST) as CountedCommand[]).flatMap((command) =>
+  const rows = (Object.keys(MAX) as CountedCommand[]).flatMap((command) =>
     (Object.keys(LABELS) as (keyof Made)[]).map((name) => row(command, name)),
   );
   const reading: Measured = {
     name: 'reading an order, allocated',
     unit: 'B',
     figure: bytesOfReading(),
-    target: { relation: '<=', bound: MOST_OF_READING },
+    target: { relation: '<=', bound: MAX_OF_READING },
   };
   return tableOf('costs', `what one command makes in its api process, of ${COUNTED}`, [...rows, reading]);
 }

@@ -53,7 +53,7 @@ async function statementsOf(
   pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
     const [config, values] = args as [string | Statement, readonly unknown[] | undefined];
     const statement = typeof config === 'string' ? { text: config, values } : config;
-    noted.push({ text: statement.text, values: statement.values ?? [] });
+    noted.push({ text: statement.text, values: statement.values ?? values ?? [] });
     return (query as (...all: unknown[]) => unknown).apply(this, args);
   } as typeof query;
   let found: number;

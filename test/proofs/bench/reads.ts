@@ -13,7 +13,7 @@ import { type OlderRelease, PRESENT } from './older-release.ts';
 import { bearerOf } from './sessions.ts';
 
 /** The older release reads a list by one statement and as one text too, so a list must only cost no more. */
-const MOST_OF_OLDER = 1.1;
+const MAX_OF_OLDER = 1.1;
 const ROUNDS = 5;
 const SECONDS = 1;
 /** V8 compiles the code of long lists late. */
@@ -120,7 +120,7 @@ async function rowsOf(
     {
       ...row,
       reference: { name: older.revision, figure: costs.before ?? null },
-      target: { relation: '<=', bound: MOST_OF_OLDER },
+      target: { relation: '<=', bound: MAX_OF_OLDER },
       ...(older.because === undefined ? {} : { note: older.because }),
     },
     {

@@ -13,6 +13,7 @@ import type { EngineEvent, EventBody } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import { composeMarket } from '../../../src/domain/market-rules.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
+import { outlivesSegment } from '../../../src/ledger/segments.ts';
 import { marketSpec } from './market-spec.ts';
 import type { ReadSubject } from './read-plans.ts';
 
@@ -90,13 +91,15 @@ export async function seedLedger({ databaseUrl, trades, endMs, ...more }: SeedOp
     // Creating the indexes at the end costs a fifth of updating them row by row.
     const indexes = await takeIndexes(client);
     const place = { first: opening.length, startMs, wallets };
+    const last = opening.length + rounds * EVENTS_A_ROUND;
+    await run('segments', `select add_segments(${last})`);
     for (let from = 0; from < rounds; from += ROUNDS_TOGETHER) {
       const to = Math.min(from + ROUNDS_TOGETHER, rounds);
       await run(`rounds ${from} to ${to}`, roundsSql(from, to, place));
     }
     for (const index of indexes) await run(index.replace(/ ON .*/, ''), index);
     await run('candles', CANDLES);
-    await run('cursor', cursorSql(opening.length + rounds * EVENTS_A_ROUND, endMs));
+    await run('cursor', cursorSql(last, endMs));
     await run('vacuum', 'vacuum analyze');
   } finally {
     await client.end();
@@ -132,8 +135,8 @@ function openingEvents(timeMs: number, wallets: number): EngineEvent[] {
  */
 async function takeIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
-    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
-     where indrelid in ('ended_orders'::regclass, 'trades'::regclass) and not indisprimary`,
+    `select indexrelid::regclass::text as name, replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') as definition
+     from pg_index where indrelid in ('ended_orders'::regclass, 'trades'::regclass)`,
   );
   for (const { name } of rows) await client.query(`drop index ${name}`);
   return rows.map(({ definition }) => definition);
@@ -183,6 +186,8 @@ const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only,
   fill_count, status, client_order_id, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base,
   quote, base_atoms_per_step, quote_atoms_per_lot`;
 
+const OUTLIVES = outlivesSegment('sequence', 'closed_sequence');
+
 const roundsSql = (from: number, to: number, place: Place): string => `
   create temp table round as ${drawn(from, to, place)};
   create temp table placed (like live_orders);
@@ -200,7 +205,8 @@ const roundsSql = (from: number, to: number, place: Place): string => `
       before + 1 + k, before + 1 + k, before + 1 + k, base, 'USDC', base_atoms_per_step, quote_atoms_per_lot
     from round cross join generate_series(1, ${TRADES_A_ROUND}) as k;
   insert into live_orders select * from placed where closed_sequence is null;
-  insert into ended_orders select * from placed where closed_sequence is not null;
+  insert into ended_orders select * from placed where closed_sequence is not null and not (${OUTLIVES});
+  insert into late_orders select * from placed where closed_sequence is not null and ${OUTLIVES};
   insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
     fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
     quote_atoms_per_lot)

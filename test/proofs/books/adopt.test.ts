@@ -60,8 +60,7 @@ async function stateOf(ledger: Ledger): Promise<Record<string, unknown>> {
   };
 }
 
-describe('books: adopt', function () {
-  this.timeout(60_000);
+describe('books: adopt', () => {
   let exchange: Exchange;
   let dice: Random;
   beforeEach(async () => {

@@ -30,6 +30,8 @@ const UNSEEN: Readonly<Record<string, string>> = {
   '{redbook}:engine claims:ready_at': 'the same, for recent claims',
   '{redbook}:engine unsettled:ready_at that is gone': 'the next trim notes it again',
   '{redbook}:engine claims:ready_at that is gone': 'the same',
+  'segments.made_after': 'the width of a later segment alone follows from it',
+  'segments.made_at': 'the same',
   'operator_keys.revoked_at': 'an earlier time: a revocation that is tried again has a later act',
   'cap_reservations.kind': 'a reservation has no other use than that the same request joins it',
   'cap_reservations.reference': 'the same',
@@ -47,7 +49,7 @@ const EMPTY = [
   'adoptions',
   'backups',
   'closing_balances',
-  'daily_balances',
+  'kept_balances',
   'engine_copies',
   'engine_lists',
   'waiting_movements',
@@ -106,9 +108,11 @@ const KEYS: Readonly<Record<string, string>> = {
   market_versions: 'sequence',
   chain_heads: `'chain'`,
   chain_links: `'event'`,
+  ended_orders: 'id',
+  trades: 'trade_id',
   candles: "concat_ws(' ', market, timeframe, 'at', open_ms)",
-  closing_balances: `'closing of ' || month`,
-  daily_balances: `'balances at'`,
+  closing_balances: `'closing'`,
+  kept_balances: `'balances after'`,
   operator_key_days: 'key',
   cap_reservations: 'key',
   engine_epochs: `'epoch'`,
@@ -150,7 +154,7 @@ interface Column {
 }
 
 describe('books: reconcile of a corrupted engine or ledger', function () {
-  this.timeout(300_000);
+  this.timeout(600_000);
   let books: CorruptedBooks;
   const dice = random(Number(process.env.CORRUPTIONS ?? 77));
   before(async () => {
@@ -187,6 +191,27 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
     return [...changes.slice(first), ...changes.slice(0, first)].map((change) => change(name));
   }
 
+  /** SQL that copies a row with other values in the columns that are unique, in the order in which they are tried. */
+  function copiesOf(
+    table: string,
+    own: readonly Column[],
+    unique: readonly string[],
+    where: string,
+  ): string[] {
+    const names = own.map(({ name }) => name);
+    const shifted = ({ name, type }: Column, by: number): string => {
+      if (!unique.includes(name)) return name;
+      if (/int|numeric/.test(type)) return `${name} + ${by}`;
+      return { text: `${name} || 'x'`, date: `${name} + ${by}`, boolean: name, bytea: `${name} || '\\x01'` }[
+        type
+      ]!;
+    };
+    return [1, -1, 2, -2].map(
+      (by) => `insert into ${table} (${names.join(', ')})
+        select ${own.map((column) => shifted(column, by)).join(', ')} from ${table} where ${where}`,
+    );
+  }
+
   interface DrawnRow {
     readonly table: string;
     readonly kind: string;
@@ -213,7 +238,7 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
     };
   }
 
-  /** Changes one value of each column, and deletes one row of each table. */
+  /** Changes one value of each column, and deletes and copies one row of each table. */
   async function postgresCorruptions(): Promise<Corruption[]> {
     const columns = await ask<Column>(
       `select table_name as table, column_name as name, data_type as type, is_nullable = 'YES' as "isNullable"
@@ -222,6 +247,10 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
     const primary = await ask<{ table: string; key: string }>(
       `select conrelid::regclass::text as table, string_agg(attname, ' || '' '' || ') as key from pg_constraint
        join pg_attribute on attrelid = conrelid and attnum = any(conkey) where contype = 'p' group by 1`,
+    );
+    const unique = await ask<{ table: string; name: string }>(
+      `select distinct indrelid::regclass::text as table, attname as name from pg_index
+       join pg_attribute on attrelid = indrelid and attnum = any(indkey) where indisunique`,
     );
     const corruptions: Corruption[] = [];
     for (const table of books.tables) {
@@ -248,6 +277,17 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
             table,
             new RegExp(`${row.named.source}|rows of|chain begins|reconciliations|heads up to`),
             [`delete from ${table} where ${row.where}`],
+          ),
+          inPostgres(
+            `a row of ${table} that is there twice${kind && ` (${kind})`}`,
+            table,
+            new RegExp(`${row.named.source}|${OTHER_KEY.source}|rows of|no candle`),
+            copiesOf(
+              table,
+              own,
+              unique.filter((one) => one.table === table).map(({ name }) => name),
+              row.where,
+            ),
           ),
         );
       }
@@ -367,14 +407,21 @@ describe('books: reconcile of a corrupted engine or ledger', function () {
     return corruptions;
   }
 
-  /** Deletes each key, and a member of each set; changes a score, and a byte of a member. */
+  /** Deletes each key and gives it a time to live. Deletes and changes a member of each set, and changes a score. */
   async function keyCorruptions(): Promise<Corruption[]> {
     const { redis } = books.fixture;
     const corruptions: Corruption[] = [];
     for (const key of (await redis.keys(`${PREFIX}*`)).sort()) {
       const [, family = ''] = key.split(':');
       const named = NAMES_OF_KEYS[family]!;
-      corruptions.push(inRedis(`${key} that is gone`, named, () => redis.del(key)));
+      corruptions.push(
+        inRedis(`${key} that is gone`, named, () => redis.del(key)),
+        inRedis(
+          `${key} with a time to live`,
+          new RegExp(`key ${literal(key)}: expected no time to live`),
+          () => redis.pexpire(key, 86_400_000),
+        ),
+      );
       if ((await redis.type(key)) !== 'zset') continue;
       const member = dice.pick(await redis.zrangeBuffer(key, '0', '-1'));
       const other = Buffer.from(member);

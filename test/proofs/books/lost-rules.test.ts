@@ -163,8 +163,7 @@ async function expectRulesOfRedis(exchange: Exchange): Promise<void> {
   await expectPublished(exchange);
 }
 
-describe('books: market changes that were lost with the engine', function () {
-  this.timeout(120_000);
+describe('books: market changes that were lost with the engine', () => {
   let exchange: Exchange;
 
   before(async () => {

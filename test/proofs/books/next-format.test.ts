@@ -22,8 +22,7 @@ async function engineCheck({ url }: Service): Promise<[status: number, engine: s
   return [reply?.status ?? 0, body?.checks.engine];
 }
 
-describe('an engine of another format', function () {
-  this.timeout(120_000);
+describe('an engine of another format', () => {
   let fixture: OperatorFixture;
   const running: Service[] = [];
 

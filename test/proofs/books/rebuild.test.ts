@@ -67,8 +67,7 @@ const contentOf = (redis: Redis): Promise<Record<string, unknown>> => contentOfE
 const newestTrade = async (ledger: Ledger): Promise<number> =>
   Math.max(...(await ledger.trades.lastBefore(Number.MAX_SAFE_INTEGER)).map(({ tradeId }) => tradeId));
 
-describe('books: rebuild', function () {
-  this.timeout(60_000);
+describe('books: rebuild', () => {
   let fixture: OperatorFixture;
   let before: Record<string, unknown>;
   let epoch: number;
@@ -245,8 +244,7 @@ describe('books: rebuild', function () {
   });
 });
 
-describe('books: rebuild of an engine of another format', function () {
-  this.timeout(60_000);
+describe('books: rebuild of an engine of another format', () => {
   let fixture: OperatorFixture;
 
   beforeEach(async () => {

@@ -83,8 +83,7 @@ function breakingAt(nth: number): { makePool: MakePool; sent(): number } {
   };
 }
 
-describe('books: reconcile holds', function () {
-  this.timeout(120_000);
+describe('books: reconcile holds', () => {
   let postgres: PostgresServer;
   let admin: pg.Client;
   let fixture: OperatorFixture;

@@ -14,10 +14,9 @@ import { random, runSeed } from '../../support/seed.ts';
 
 const HELD = WALLET('e');
 const TRADERS = [MAKER, TAKER, WALLET('c'), WALLET('d')];
-const CHECKS = 61;
+const CHECKS = 63;
 
-describe('books: reconcile', function () {
-  this.timeout(60_000);
+describe('books: reconcile', () => {
   let fixture: OperatorFixture;
   before(async () => {
     fixture = await openBusyFixture();
@@ -167,8 +166,7 @@ describe('books: reconcile', function () {
   });
 });
 
-describe('books: reconcile of a large book', function () {
-  this.timeout(60_000);
+describe('books: reconcile of a large book', () => {
   const ORDERS = 6_000;
   let fixture: OperatorFixture;
   before(async () => {

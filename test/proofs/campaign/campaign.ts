@@ -86,9 +86,9 @@ function together(options: CampaignOptions): Fault[][] {
 function estimateSeconds(options: CampaignOptions, progress: Progress): number {
   const faults = options.faults.filter(({ lacks }) => lacks?.(options.machine) === undefined);
   const clusters = new Set(faults.map(stageName)).size;
-  const most = isShort(options) ? MAX_SHORT_SECONDS : Number.POSITIVE_INFINITY;
+  const max = isShort(options) ? MAX_SHORT_SECONDS : Number.POSITIVE_INFINITY;
   return faults.reduce((sum, fault) => {
-    const seconds = Math.min(fault.seconds ?? USUAL_SECONDS, most);
+    const seconds = Math.min(fault.seconds ?? USUAL_SECONDS, max);
     return sum + roundsLeft(options, fault, progress).length * seconds;
   }, clusters * CLUSTER_SECONDS);
 }

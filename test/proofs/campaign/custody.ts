@@ -1,6 +1,7 @@
 /**
- * A custody system: books deposits and withdrawals in batches, and withdrawals in two steps, with a key at both replicas
- * of operator-api. It repeats much of what it asked, at the other replica or at both at once.
+ * A custody system: books deposits and withdrawals, several in a request, announces deposits before they arrive, and
+ * takes, pays and returns withdrawals, with a key at both replicas of operator-api. It repeats much of what it asked,
+ * at the other replica or at both at once.
  */
 
 import { Agent } from 'node:http';
@@ -19,16 +20,34 @@ export const CUSTODY = 'custody-';
 const CAPPED = { asset: 'USDC', perDay: 60 };
 const RIGHTS = 'credit,debit,pay,read';
 const PAUSE_MS = 60;
-const MAX_BATCH = 8;
+const MAX_TOGETHER = 8;
 /** Answered movements of a round that are repeated, and read at rest. */
 const MAX_RECENT = 40;
 const SHY_MS = 250;
+const STEP_TRIES = 20;
+const REASON = 'the campaign';
 
 const KNOWN_REFUSALS: ReadonlySet<unknown> = new Set([
   'INSUFFICIENT_BALANCE',
   'CAP_EXCEEDED',
   'UNKNOWN_WITHDRAWAL',
+  'UNKNOWN_DEPOSIT',
 ]);
+/** States after the steps of withdrawals and deposits. */
+const STATES: Readonly<Partial<Record<Movement['kind'], string>>> = {
+  request: 'pending',
+  confirm: 'confirmed',
+  return: 'returned',
+  announce: 'announced',
+  arrive: 'credited',
+  drop: 'dropped',
+};
+const CONFLICT: ReadonlySet<unknown> = new Set(['REFERENCE_CONFLICT']);
+/** A step that only the one who took a withdrawal may make. */
+const UNDER_WAY: ReadonlySet<unknown> = new Set(['PAYMENT_UNDER_WAY']);
+const TAKER = 'the payer';
+const OTHER_TAKER = 'another payer';
+const TAKE_MS = 3_600_000;
 
 interface Asked {
   readonly wallet: number;
@@ -76,6 +95,12 @@ interface DeskParts {
   readonly onViolation: (invariant: string, detail: string) => void;
 }
 
+/** Returns the next step of a withdrawal or deposit. */
+const stepOf = ({ wallet, movement }: Asked, kind: Movement['kind'], by?: string): Asked => ({
+  wallet,
+  movement: { ...movement, kind, by },
+});
+
 class Desk implements Custody {
   readonly recent: Asked[] = [];
   readonly #parts: DeskParts;
@@ -89,9 +114,12 @@ class Desk implements Custody {
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
-    this.#lanes = [() => this.#batch(), () => this.#batch(), () => this.#withdraw()].map((work) =>
-      repeated(PAUSE_MS, work),
-    );
+    this.#lanes = [
+      () => this.#bookSeveral(),
+      () => this.#bookSeveral(),
+      () => this.#withdraw(),
+      () => this.#deposit(),
+    ].map((work) => repeated(PAUSE_MS, work));
   }
 
   async begin(): Promise<void> {
@@ -148,16 +176,16 @@ class Desk implements Custody {
     return { wallet: dice.below(driver.wallets.length), movement };
   }
 
-  async #batch(): Promise<void> {
+  async #bookSeveral(): Promise<void> {
     const { dice } = this.#parts;
-    const isOfBatch = ({ movement: { kind } }: Asked): boolean => kind === 'credit' || kind === 'debit';
-    const earlier = this.recent.filter(isOfBatch);
-    const asked = Array.from({ length: 1 + dice.below(MAX_BATCH) }, () =>
+    const isBooked = ({ movement: { kind } }: Asked): boolean => kind === 'credit' || kind === 'debit';
+    const earlier = this.recent.filter(isBooked);
+    const asked = Array.from({ length: 1 + dice.below(MAX_TOGETHER) }, () =>
       earlier.length > 0 && dice.below(4) === 0
         ? dice.pick(earlier)
         : this.#drawn(dice.pick(['credit', 'debit'])),
     );
-    // A reference twice in one batch would have two answers of one intent.
+    // A reference twice in one request would have two answers of one intent.
     const once = [...new Map(asked.map((one) => [one.movement.reference, one])).values()];
     await this.#book(once, this.#someReplicas());
     if (earlier.length > 0) await this.#contradict(dice.pick(earlier));
@@ -170,27 +198,81 @@ class Desk implements Custody {
     if (dice.below(4) === 0) await this.#book([request], [this.#port()]);
     // Some stay pending. One of unknown outcome is ended as well.
     if (requested!.is === 'refused' || dice.below(5) === 0) return;
-    const [how, other] =
-      dice.below(2) === 0 ? (['confirm', 'return'] as const) : (['return', 'confirm'] as const);
-    const step = (kind: Movement['kind']): Asked => ({ ...request, movement: { ...request.movement, kind } });
-    const [ended] = await this.#book([step(how)], this.#someReplicas());
-    if (ended!.is !== 'ok') return;
-    if (dice.below(4) === 0) await this.#book([step(how)], [this.#port()]);
-    await this.#mustConflict(step(other));
+    if (dice.below(2) === 0) {
+      const isPaid = await this.#pay(request);
+      if (isPaid !== undefined) return;
+    }
+    const isConfirmed = dice.below(2) === 0;
+    await this.#end(request, isConfirmed ? ['confirm', 'return'] : ['return', 'confirm']);
+  }
+
+  async #deposit(): Promise<void> {
+    const { dice } = this.#parts;
+    const announcement = this.#drawn('announce');
+    const [announced] = await this.#book([announcement], this.#someReplicas());
+    if (dice.below(4) === 0) await this.#book([announcement], [this.#port()]);
+    // Some stay announced. One of unknown outcome is ended as well.
+    if (announced!.is === 'refused' || dice.below(5) === 0) return;
+    await this.#end(announcement, dice.below(3) === 0 ? ['drop', 'arrive'] : ['arrive', 'drop']);
+  }
+
+  /** Ends what was begun in the first way, which the second one then contradicts. */
+  async #end(begun: Asked, [how, other]: readonly [Movement['kind'], Movement['kind']]): Promise<boolean> {
+    const [ended] = await this.#book([stepOf(begun, how)], this.#someReplicas());
+    if (ended!.is !== 'ok') return false;
+    if (this.#parts.dice.below(4) === 0) await this.#book([stepOf(begun, how)], [this.#port()]);
+    await this.#mustRefuse(stepOf(begun, other), CONFLICT);
+    return true;
+  }
+
+  /**
+   * Takes a withdrawal, which nobody else can then end, and pays it or gives it up.
+   * @returns undefined if it is given up and ends otherwise
+   */
+  async #pay(request: Asked): Promise<true | undefined> {
+    const { dice } = this.#parts;
+    // The outcome of the request, or of the take, may stay unknown: such a withdrawal is left as it is.
+    if (!(await this.#isDone(request, 'take', TAKER))) return true;
+    await this.#mustRefuse(stepOf(request, 'return'), UNDER_WAY);
+    await this.#mustRefuse(stepOf(request, 'confirm', OTHER_TAKER), UNDER_WAY);
+    const foreign = await this.#step(request, 'take', OTHER_TAKER, UNDER_WAY);
+    if (foreign.is === 'ok')
+      this.#parts.onViolation('custody', `${request.movement.reference} is taken by two`);
+    if (dice.below(3) === 0) return (await this.#isDone(request, 'release', TAKER)) ? undefined : true;
+    await this.#book([stepOf(request, 'confirm', TAKER)], this.#someReplicas());
+    return true;
+  }
+
+  /** Takes or gives up, again until the outcome is known, for a while. */
+  async #isDone(request: Asked, step: 'take' | 'release', by: string): Promise<boolean> {
+    for (let tries = 0; tries < STEP_TRIES; tries += 1) {
+      const answer = await this.#step(request, step, by);
+      if (answer.is !== 'unknown') return answer.is === 'ok';
+      await sleep(SHY_MS);
+    }
+    return false;
+  }
+
+  async #step(
+    { movement: { reference } }: Asked,
+    step: 'take' | 'release',
+    by: string,
+    earned: ReadonlySet<unknown> = new Set(),
+  ): Promise<Answer> {
+    const path = `/withdrawals/${encodeURIComponent(reference)}/${step}`;
+    const until = step === 'take' ? { until: new Date(Date.now() + TAKE_MS).toISOString() } : {};
+    const reply = await this.#call(this.#port(), this.#key, 'POST', path, { by, reason: REASON, ...until });
+    return this.#answerOf(`${step} ${reference}`, reply?.status, reply?.body, earned);
   }
 
   /** Another amount under the reference of a movement that was booked. */
   async #contradict({ wallet, movement }: Asked): Promise<void> {
-    await this.#mustConflict({ wallet, movement: { ...movement, amount: `1${movement.amount}` } });
+    await this.#mustRefuse({ wallet, movement: { ...movement, amount: `1${movement.amount}` } }, CONFLICT);
   }
 
-  async #mustConflict({ wallet, movement }: Asked): Promise<void> {
-    const [answer] = await this.#answersOf(
-      this.#port(),
-      [{ wallet, movement }],
-      new Set(['REFERENCE_CONFLICT']),
-    );
-    if (answer!.is === 'ok' || (answer!.is === 'refused' && answer!.code !== 'REFERENCE_CONFLICT'))
+  async #mustRefuse({ wallet, movement }: Asked, codes: ReadonlySet<unknown>): Promise<void> {
+    const [answer] = await this.#answersOf(this.#port(), [{ wallet, movement }], codes);
+    if (answer!.is === 'ok' || (answer!.is === 'refused' && !codes.has(answer!.code)))
       this.#parts.onViolation(
         'custody',
         `${nameOf(movement)} contradicts what is booked: ${JSON.stringify(answer)}`,
@@ -230,7 +312,7 @@ class Desk implements Custody {
     for (const [field, expected] of Object.entries(same))
       if (body[field] !== expected)
         onViolation('custody', `${name} is answered with ${field} ${body[field]}, asked for ${expected}`);
-    const state = { confirm: 'confirmed', return: 'returned' }[movement.kind as string];
+    const state = STATES[movement.kind];
     if (state !== undefined && body.state !== state)
       onViolation('custody', `${name} is answered with the state ${body.state}`);
     if (status !== 201) return;
@@ -247,23 +329,32 @@ class Desk implements Custody {
     const { path, body } = this.#requestOf(asked);
     const reply = await this.#call(port, asked[0]!.movement.key!, 'POST', path, body);
     const results = reply?.body.results as Record<string, unknown>[] | undefined;
-    return asked.map(({ movement }, at): Answer => {
-      if (reply === undefined) return { is: 'unknown', why: 'no answer' };
-      const own = results === undefined ? reply.body : results[at]!;
-      const status = results === undefined ? reply.status : Number(own.status);
-      if (status === 200 || status === 201) return { is: 'ok', status, body: own };
-      const code = String(own.code);
-      if (KNOWN_REFUSALS.has(code) || earned.has(code)) return { is: 'refused', code };
-      if (status !== 503)
-        this.#parts.onViolation('answers', `${path}, ${nameOf(movement)}: ${status} ${JSON.stringify(own)}`);
-      return { is: 'unknown', why: `${status} ${code}` };
+    return asked.map(({ movement }, at) => {
+      const own = results === undefined ? reply?.body : results[at]!;
+      const status = results === undefined ? reply?.status : Number(own!.status);
+      return this.#answerOf(`${path}, ${nameOf(movement)}`, status, own, earned);
     });
+  }
+
+  /** @param status undefined without an answer */
+  #answerOf(
+    what: string,
+    status: number | undefined,
+    body: Record<string, unknown> | undefined,
+    earned: ReadonlySet<unknown>,
+  ): Answer {
+    if (status === undefined || body === undefined) return { is: 'unknown', why: 'no answer' };
+    if (status === 200 || status === 201) return { is: 'ok', status, body };
+    const code = String(body.code);
+    if (KNOWN_REFUSALS.has(code) || earned.has(code)) return { is: 'refused', code };
+    if (status !== 503) this.#parts.onViolation('answers', `${what}: ${status} ${JSON.stringify(body)}`);
+    return { is: 'unknown', why: `${status} ${code}` };
   }
 
   #requestOf(asked: readonly Asked[]): { readonly path: string; readonly body: object } {
     const { wallets } = this.#parts.driver;
     const [{ movement }] = asked as [Asked];
-    const reason = 'the campaign';
+    const reason = REASON;
     const all = asked.map(({ wallet, movement: { kind, reference, asset, amount } }) => ({
       kind: kind === 'credit' ? 'deposit' : 'withdrawal',
       reference,
@@ -273,14 +364,22 @@ class Desk implements Custody {
       wallet: wallets[wallet]!.address,
     }));
     const [{ kind: _, ...one }] = all as [(typeof all)[number]];
-    const step = `/withdrawals/${encodeURIComponent(movement.reference)}/${movement.kind}`;
-    switch (movement.kind) {
+    const { kind, reference, by } = movement;
+    const stepOn = (list: string, step: string): string =>
+      `/${list}/${encodeURIComponent(reference)}/${step}`;
+    switch (kind) {
       case 'request':
         return { path: '/withdrawals', body: one };
       case 'confirm':
-        return { path: step, body: { txid: `paid ${movement.reference}` } };
+        return { path: stepOn('withdrawals', kind), body: { txid: `paid ${reference}`, by } };
       case 'return':
-        return { path: step, body: { reason } };
+        return { path: stepOn('withdrawals', kind), body: { reason } };
+      case 'announce':
+        return { path: '/deposits', body: one };
+      case 'arrive':
+        return { path: stepOn('deposits', 'credit'), body: { reason } };
+      case 'drop':
+        return { path: stepOn('deposits', kind), body: { reason } };
       default:
         return { path: '/movements', body: { movements: all } };
     }

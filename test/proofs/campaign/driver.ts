@@ -276,7 +276,7 @@ export class Driver {
     return this.place(wallet, { ...order, clientOrderId: this.#freshId() });
   }
 
-  /** A batch whose outcome is unknown is sent again as it was: its orders are placed once. */
+  /** An order batch whose outcome is unknown is sent again as it was: its orders are placed once. */
   async #placeBatch(wallet: Wallet): Promise<void> {
     const { dice } = wallet;
     const orders = Array.from({ length: 1 + dice.below(MAX_BATCH) }, (_none, at) => ({
@@ -295,7 +295,7 @@ export class Driver {
         one.is === 'ok' && orders[at]!.market === market ? [sequenceOf(one.shown[0]!.id)] : [],
       );
       if (sequences.some((sequence, at) => sequence <= (sequences[at - 1] ?? 0)))
-        this.#parts.onViolation('batches', `orders of ${market} have the places ${sequences}`);
+        this.#parts.onViolation('order batches', `orders of ${market} have the places ${sequences}`);
     }
     const isLost = outcomes.every(({ is }) => is === 'unknown');
     for (const outcome of isLost && dice.chance(0.5) ? await send() : outcomes) rested(wallet, outcome);

@@ -114,14 +114,16 @@ export interface OrderBody {
 }
 
 export interface Movement {
-  /** The last three are the steps of a withdrawal, which share its reference. */
-  readonly kind: 'credit' | 'debit' | 'request' | 'confirm' | 'return';
+  /** Steps of a withdrawal share its reference: `request`, `confirm`, `return`. So do those of a deposit, the last three. */
+  readonly kind: 'credit' | 'debit' | 'request' | 'confirm' | 'return' | 'announce' | 'arrive' | 'drop';
   readonly asset: string;
   /** Decimal text. */
   readonly amount: string;
   readonly reference: string;
   /** Name of the operators' key that asks for it; undefined: the command line does. */
   readonly key?: string;
+  /** Who took the withdrawal that is confirmed; undefined: nobody did. */
+  readonly by?: string | undefined;
 }
 
 /** Names a movement. */

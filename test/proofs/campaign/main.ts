@@ -24,7 +24,7 @@ const values = readOptions(
   'Injects faults while clients trade, and checks every invariant at each rest: docs/campaign.md.',
   {
     faults: ['faults whose names contain one of these texts, with commas between'],
-    rounds: ['most rounds of each fault; long waits are shorter with 1 or 2'],
+    rounds: ['maximum rounds of each fault; long waits are shorter with 1 or 2'],
     seed: ['repeats the choices of a run'],
     folder: ['keeps data, logs and journals there'],
     resume: ['continues the run that was killed in this folder'],

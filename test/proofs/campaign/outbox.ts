@@ -11,7 +11,7 @@ const EVERY_MS = 250;
 const KEPT = 10_000;
 /** The first byte of an event is its kind. */
 const ORDER_PLACED = 1;
-const MOVEMENTS: readonly number[] = [3, 4, 14, 15, 16];
+const MOVEMENTS: readonly number[] = [3, 4, 14, 15, 16, 19, 20];
 
 interface Tailed {
   /** Digest of the event as Postgres keeps it. */

@@ -24,7 +24,7 @@ function numberedRows(file: URL, heading: string): string[][] {
     );
 }
 
-const promised = numberedRows(PROMISE, 'What holds under faults').map(([number, fault]) => ({
+const promised = numberedRows(PROMISE, 'Promises under faults').map(([number, fault]) => ({
   number: number!,
   fault: fault!,
 }));

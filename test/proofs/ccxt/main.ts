@@ -265,7 +265,7 @@ async function proveCalls(exchange: Any): Promise<void> {
 }
 
 const MANY = 2_000;
-/** Most makers that one order meets. */
+/** Maximum makers that one order meets. */
 const SWEEP = 1_000;
 
 /** Makes 2,000 trades by two orders that each take a thousand. @returns their ids, and a time before their first second */

@@ -22,8 +22,7 @@ import { runSeed } from '../../support/seed.ts';
 const WEB_HOST = 'redbook.example';
 const STRANGER = `0x${'5'.repeat(40)}`;
 
-describe('demo', function () {
-  this.timeout(30_000);
+describe('demo', () => {
   let fixture: Fixture;
   let server: Server;
   let baseUrl: string;

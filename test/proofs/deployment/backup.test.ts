@@ -253,8 +253,7 @@ describe('the scripts of backups', function () {
   });
 });
 
-describe('a copy of the engine beside a Postgres of somebody else', function () {
-  this.timeout(60_000);
+describe('a copy of the engine beside a Postgres of somebody else', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-engine-copy-'));
   const at = (...path: string[]): string => join(folder, ...path);
   const servers: { stop(): Promise<void> }[] = [];

@@ -604,7 +604,7 @@ describe('the balancer', () => {
     expect(api).to.equal(Math.ceil(((orders + cancels + lists + reads) * calls) / share));
     const [clients] = found(/clients ÷ ([\d,]+\d)/) as [number];
     expect(row).to.include(`${(screens * 100) / clients} \`stream\` replicas`);
-    expect(row).to.include(`The engine needs ${((order + cancel) * calls).toFixed(2)} of its one core`);
+    expect(row).to.include(`The engine needs ${((order + cancel) * calls).toFixed(2)} of its one processor`);
     for (const [, slots] of text.matchAll(/server-template \w+ (\d+) /g))
       expect(Number(slots)).to.be.at.least(Math.max(api, (screens * 100) / clients));
     const [ofApi] = found(/At most (\d+) for an `api` process/) as [number];
@@ -649,9 +649,9 @@ describe('the balancer', () => {
       const due: Record<string, string> = {
         '`api` replicas': shown(api),
         '`stream` replicas': shown(Math.max(2, Math.ceil(screens / perReplica!))),
-        'cores of the engine': shown(n * (engineOrder! + engineCancel!) * h, 2),
-        'cores of `settlement`': shown(2 * n * settled! * h, 2),
-        'cores of Postgres': shown(2 * n * written! * h + (n / 10) * listSeconds, 2),
+        'processors of the engine': shown(n * (engineOrder! + engineCancel!) * h, 2),
+        'processors of `settlement`': shown(2 * n * settled! * h, 2),
+        'processors of Postgres': shown(2 * n * written! * h + (n / 10) * listSeconds, 2),
         'connections to': shown((api + 1) * ofApi! + 2 * ofSettlement! + 2 * ofSnapshot! + ofOperator!),
         'MB a second': shown((screens * megabytes!) / clients!),
         'GB of tables': shown((n * tables! * day) / 1e6),
@@ -684,8 +684,7 @@ describe('the balancer', () => {
   });
 });
 
-describe('the balancer by haproxy itself (where it can be had)', function () {
-  this.timeout(60_000);
+describe('the balancer by haproxy itself (where it can be had)', () => {
   const text = readFileSync(join(ROOT, 'k8s/shared/haproxy.cfg'), 'utf8');
   let haproxy: Program;
 

@@ -51,8 +51,7 @@ function redisOn(folder: string, port: number): Promise<Incarnation> {
   );
 }
 
-describe('the Redis of the cluster', function () {
-  this.timeout(120_000);
+describe('the Redis of the cluster', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-engine-'));
   const services: Service[] = [];
   let port: number;

@@ -81,8 +81,7 @@ describe('the image', () => {
   });
 });
 
-describe('the compiled service', function () {
-  this.timeout(120_000);
+describe('the compiled service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-image-'));
   let service: Service | undefined;
 

@@ -660,7 +660,6 @@ describe('the ingress', () => {
   });
 
   it('answers JSON with a code while no replica is ready, by haproxy itself (where it can be had)', async function () {
-    this.timeout(60_000);
     const haproxy = await obtainHaproxy().catch((error: Error) => {
       console.log(`      ${error.message}`);
       return this.skip();

@@ -54,8 +54,7 @@ const selectedIn = (expression: string): Selected[] =>
     role: /job="redbook-(\w+)"/.exec(labels)?.[1] as Role | undefined,
   }));
 
-describe('alerts, dashboard and autoscalers', function () {
-  this.timeout(120_000);
+describe('alerts, dashboard and autoscalers', () => {
   let texts: Readonly<Record<Role, string>>;
   before(async () => {
     texts = await metricsOfEveryRole();

@@ -30,16 +30,17 @@ const maker = (index: number): string => `0x${index.toString(16).padStart(40, '0
 /** Places one ask of one step from each of `count` wallets; the price rises every ten. */
 async function quote(engine: Engine, count: number): Promise<void> {
   for (let first = 0; first < count; first += 100) {
-    const batch = Array.from({ length: Math.min(100, count - first) }, (_, index) => first + index);
-    await Promise.all(batch.map((index) => engine.funds.move(movement('credited', maker(index), 'ETH', 1n))));
-    for (const index of batch) {
+    const wallets = Array.from({ length: Math.min(100, count - first) }, (_, index) => first + index);
+    await Promise.all(
+      wallets.map((index) => engine.funds.move(movement('credited', maker(index), 'ETH', 1n))),
+    );
+    for (const index of wallets) {
       await place(engine, maker(index), limit(M, 'sell', 100 + Math.floor(index / 10), 1));
     }
   }
 }
 
-describe('engine: orders that match many makers', function () {
-  this.timeout(120_000);
+describe('engine: orders that match many makers', () => {
   let fixture: EngineFixture | undefined;
   afterEach(() => fixture?.close());
 

@@ -34,8 +34,7 @@ function largestSize(price: bigint, bps: bigint): bigint {
   return size;
 }
 
-describe('engine: amounts at the limits of exact numbers', function () {
-  this.timeout(60_000);
+describe('engine: amounts at the limits of exact numbers', () => {
   let fixture: EngineFixture;
 
   beforeEach(async () => {

@@ -1,10 +1,10 @@
 /** Translates between the engine's types and the reference's types. */
 
-import type { EngineEvent } from '../../../src/domain/event.ts';
+import type { AccountMoved, EngineEvent } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import { parseDecimal } from '../../../src/domain/units.ts';
 import type { OrderRequest } from '../../../src/order/request.ts';
-import type { ReferenceEvent } from './reference-book.ts';
+import type { MovementRecord, ReferenceEvent } from './reference-book.ts';
 import type { Request, Rules } from './reference-rules.ts';
 
 const decimalOf = (text: string) => {
@@ -27,6 +27,26 @@ export function withoutPlan<Answer extends object>(answer: Answer): Omit<Answer,
   const { plan: _plan, ...rest } = answer as Answer & { plan?: unknown };
   return rest as Omit<Answer, 'plan'>;
 }
+
+export const movementIn = ({
+  kind,
+  wallet,
+  asset,
+  amountAtoms: atoms,
+  reference,
+  reverses,
+  txid,
+  owedAtoms: owed,
+}: AccountMoved): MovementRecord => ({
+  kind,
+  wallet,
+  asset,
+  atoms,
+  reference,
+  ...(reverses !== undefined && { reverses }),
+  ...(txid !== undefined && { txid }),
+  ...(owed !== undefined && { owed }),
+});
 
 export const inOrder = <One extends { readonly number: number }>(orders: readonly One[]): One[] =>
   [...orders].sort((a, b) => a.number - b.number);

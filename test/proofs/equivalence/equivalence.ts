@@ -1,10 +1,13 @@
 /** Runs random operations through the engine and the reference side by side. The first difference ends the run. */
 
 import type { Redis } from 'ioredis';
-import type { Cursor, EngineEvent } from '../../../src/domain/event.ts';
+import type { Cursor, EngineEvent, MovementKind } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import type { ClosedOrder, OrderTerms, Trade } from '../../../src/domain/order.ts';
 import { parseDecimal } from '../../../src/domain/units.ts';
+import { endsWithdrawal } from '../../../src/domain/withdrawal-states.ts';
+import type { EngineMoment } from '../../../src/engine/claims.ts';
+import type { PostgresLook } from '../../../src/engine/funds.ts';
 import { type Engine, openEngine, type Placement, type PlaceOrder } from '../../../src/engine/index.ts';
 import { levelsKey } from '../../../src/engine/keys.ts';
 import type { Script } from '../../../src/redis/lua.ts';
@@ -16,6 +19,7 @@ import {
   asEngineTakes,
   balancesIn,
   inOrder,
+  movementIn,
   rulesIn,
   sortedClosings,
   sortedClosingsOfWallets,
@@ -62,6 +66,7 @@ export interface RunOptions {
 }
 
 const USUAL_TURNS = 0.04;
+const ACT = { by: 'custody', reason: 'a withdrawal is paid' };
 /** Small, because Redis clears it for each run. */
 const FILTER_BYTES = 262_144;
 
@@ -111,10 +116,10 @@ async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
   const { limits, seed, operations, load, trimEvery, turns = USUAL_TURNS } = options;
   const engine = openEngine({ redis, claimFilterBytes: FILTER_BYTES, ...limits, ...(load && { load }) });
   await engine.lifecycle.open({ epoch: 0, sequence: 0 });
-  const run = new Run(options.redis, engine, new ReferenceExchange(limits));
+  const run = new Run(options.redis, engine, new ReferenceExchange(limits), trimEvery !== undefined);
   await run.prepare();
   const dice = random(seed + 1);
-  const generator = new Generator(random(seed), run.reference);
+  const generator = new Generator(random(seed), run.reference, { steps: random(seed + 2) });
   const drawn = new Turns(dice, generator, run.reference);
   let place = (): string => 'the beginning';
   try {
@@ -146,6 +151,7 @@ class Run {
   readonly outcomes = new Outcomes();
   readonly #redis: Redis;
   readonly #engine: Engine;
+  readonly #trims: boolean;
   readonly #numbers = new Map<string, number>();
   readonly #ids: string[] = [];
   /** Sequences of the events that affect each wallet. */
@@ -158,10 +164,13 @@ class Run {
   /** Order times and trades of the last replies by order id. The events must match them. */
   readonly #replied = new Map<string, { readonly createdAtMs: number; readonly trades: readonly Trade[] }>();
 
-  constructor(redis: Redis, engine: Engine, reference: ReferenceExchange) {
+  /** @param trims true if Postgres gets the events, so that Redis may forget movements */
+  constructor(redis: Redis, engine: Engine, reference: ReferenceExchange, trims: boolean) {
     this.#redis = redis;
     this.#engine = engine;
+    this.#trims = trims;
     this.reference = reference;
+    reference.nowMs = Date.now();
   }
 
   /** Publishes the markets and funds the wallets in both the engine and the reference. */
@@ -220,7 +229,11 @@ class Run {
         await this.#closeAll(operation as CloseAll);
         break;
       case 'move':
-        await this.#move(operation.movement);
+        await this.#move(operation.movement, operation.takenBy);
+        break;
+      case 'take':
+      case 'give_up':
+        await this.#take(operation);
         break;
       default:
         await this.#switch(operation);
@@ -421,24 +434,81 @@ class Run {
     }
   }
 
-  async #move(movement: MovementRecord): Promise<void> {
-    const expected = this.reference.move(movement);
-    const { atoms, ...rest } = movement;
-    const command = { ...rest, amountAtoms: atoms };
+  async #move(movement: MovementRecord, takenBy = ''): Promise<void> {
+    const { atoms, reverses, ...rest } = movement;
+    const leftAtoms = this.#leftInPostgres(reverses);
+    const expected = this.reference.move(movement, takenBy);
+    const command = { ...rest, amountAtoms: atoms, ...(reverses !== undefined && { reverses }) };
+    const ask = (look?: PostgresLook) =>
+      this.#engine.funds.move(command, look, undefined, undefined, takenBy);
     const actual = await outcomeOf(async () => {
-      let moved = await this.#engine.funds.move(command);
+      let moved = await ask();
       if (moved.outcome === 'unchecked') {
+        // The answer of Postgres: it knows the movement, or lacks the announcement.
         if ('known' in expected) return expected;
-        moved = await this.#engine.funds.move(command, moved.moment);
+        if ('refused' in expected && expected.refused === 'UNKNOWN_DEPOSIT') return expected;
+        moved = await ask({ ...moved.moment, leftAtoms });
       }
       if (moved.outcome === 'unchecked') throw new Divergence('reply', moved, expected);
-      const { amountAtoms, ...record } = moved.movement;
-      const answer = { ...record, atoms: amountAtoms };
+      const answer = movementIn(moved.movement);
       return moved.outcome === 'moved' ? { moved: answer } : { known: answer };
     });
     compare('reply', actual, expected);
-    if ('refused' in expected) this.outcomes.add(expected.refused);
-    else this.outcomes.add('moved' in expected ? 'moved' : 'movement known');
+    this.#noteMoved(movement.kind, expected, reverses !== undefined);
+    if (endsWithdrawal(movement.kind)) await this.#compareTake(movement.reference);
+  }
+
+  #noteMoved(kind: MovementKind, expected: ReturnType<ReferenceExchange['move']>, isReversal: boolean): void {
+    if ('refused' in expected) {
+      this.outcomes.add(expected.refused);
+      return;
+    }
+    this.outcomes.add('moved' in expected ? 'moved' : 'movement known');
+    if ('known' in expected) return;
+    if (isReversal) this.outcomes.add('deposit reversed');
+    else if (kind !== 'credited' && kind !== 'debited') this.outcomes.add(`withdrawal or deposit ${kind}`);
+    if (expected.moved.owed !== undefined) this.outcomes.add(isReversal ? 'owes since' : 'pays what it owed');
+  }
+
+  /** The rest of a deposit by Postgres, which has no reversal of it while events are never trimmed. */
+  #leftInPostgres(reverses: string | undefined): bigint {
+    if (reverses === undefined) return 0n;
+    if (this.#trims) return this.reference.leftOf(reverses);
+    return this.reference.credits.find(({ reference }) => reference === reverses)?.atoms ?? 0n;
+  }
+
+  async #compareTake(reference: string): Promise<void> {
+    const taken = await this.#engine.funds.takeOf(reference);
+    compare('take', taken, this.reference.takes.get(reference) ?? null);
+  }
+
+  async #take(operation: Operation & { do: 'take' | 'give_up' }): Promise<void> {
+    const { withdrawal } = operation;
+    const { funds } = this.#engine;
+    const [expected, send] =
+      operation.do === 'take'
+        ? ([
+            this.reference.take(withdrawal, operation.take),
+            (moment?: EngineMoment) => funds.take(withdrawal, operation.take, ACT, moment),
+          ] as const)
+        : ([
+            this.reference.giveUp(withdrawal, operation.by),
+            (moment?: EngineMoment) => funds.release(withdrawal, operation.by, ACT, moment),
+          ] as const);
+    const actual = await outcomeOf(async () => {
+      let taken = await send();
+      if (taken.outcome === 'unchecked') {
+        if (typeof expected === 'object' && 'known' in expected) return expected;
+        taken = await send(taken.moment);
+      }
+      if (taken.outcome === 'unchecked') throw new Divergence('reply', taken, expected);
+      return taken.outcome === 'claimed' ? { known: movementIn(taken.movement) } : taken.outcome;
+    });
+    compare('reply', actual, expected);
+    await this.#compareTake(withdrawal.reference);
+    if (typeof expected === 'object')
+      this.outcomes.add('refused' in expected ? expected.refused : 'movement known');
+    else this.outcomes.add(expected === 'changed' ? `withdrawal: ${operation.do}` : 'take unchanged');
   }
 
   async #switch(operation: Operation): Promise<void> {
@@ -532,9 +602,17 @@ class Run {
       case 'debited':
       case 'requested':
       case 'confirmed':
-      case 'returned': {
-        const { kind, wallet, asset, amountAtoms, reference } = event;
-        return { kind, wallet, asset, atoms: amountAtoms, reference };
+      case 'returned':
+      case 'announced':
+      case 'dropped':
+        return movementIn(event);
+      case 'withdrawal_taken': {
+        const { kind, reference, wallet, asset, take } = event;
+        return { kind, reference, wallet, asset, take };
+      }
+      case 'withdrawal_released': {
+        const { kind, reference, wallet, asset } = event;
+        return { kind, reference, wallet, asset };
       }
       case 'market_changed':
         return { kind: event.kind, market: rulesIn(event.market), version: this.#changesUpTo(event.market) };
@@ -542,12 +620,6 @@ class Run {
         throw new Divergence('events', event, 'no change of an asset');
       case 'operator_acted':
         throw new Divergence('events', event, 'no act of an operator');
-      case 'announced':
-      case 'dropped':
-        throw new Divergence('events', event, 'no announced deposit');
-      case 'withdrawal_taken':
-      case 'withdrawal_released':
-        throw new Divergence('events', event, 'no take of a withdrawal');
       default: {
         const { epoch: _epoch, sequence: _sequence, timeMs: _time, digest: _digest, ...body } = event;
         return body;
@@ -647,7 +719,7 @@ class Run {
     const known = await this.#engine.markets.all();
     const markets = known.filter(({ symbol }) => touched === undefined || touched.includes(symbol));
     const snapshots = await Promise.all(assets.map((asset) => assetContents(this.#engine, asset, markets)));
-    for (const [index, { balances, supplyAtoms, resting, sequence }] of snapshots.entries()) {
+    for (const [index, { balances, owed, supplyAtoms, resting, sequence }] of snapshots.entries()) {
       const asset = assets[index]!;
       compare('sequence of a snapshot', sequence, this.#cursor.sequence);
       const reserved = new Map<string, bigint>();
@@ -674,6 +746,7 @@ class Run {
       compare(`invariant: conservation of ${asset}`, total, supplyAtoms);
       compare(`supply of ${asset}`, supplyAtoms, this.reference.supply.get(asset));
       compare(`balances of ${asset}`, balancesIn(balances), this.#balancesOf(asset));
+      compare(`owed in ${asset}`, new Map([...owed].filter(([, atoms]) => atoms > 0n)), this.#owedIn(asset));
       this.#compareBooks(asset, resting, touched);
     }
     for (const [symbol, { buy, sell }] of best) {
@@ -681,6 +754,13 @@ class Run {
         throw new Divergence(`invariant: the book of ${symbol} is crossed`, buy, sell);
       }
     }
+  }
+
+  #owedIn(asset: string): Map<string, bigint> {
+    const owed = WALLETS.map(
+      (wallet) => [wallet, this.reference.owed.get(`${wallet} ${asset}`) ?? 0n] as const,
+    );
+    return new Map(owed.filter(([, atoms]) => atoms > 0n));
   }
 
   #balancesOf(asset: string): Map<string, readonly [available: bigint, reserved: bigint]> {
@@ -762,9 +842,14 @@ class Run {
     await this.#lookAtMarkets();
     const wallet = WALLETS[this.#cursor.sequence % WALLETS.length]!;
     const balances = await this.#engine.funds.readBalances(wallet);
-    for (const { asset, availableAtoms, reservedAtoms } of balances) {
+    for (const { asset, availableAtoms, reservedAtoms, owedAtoms } of balances) {
       const { available, reserved } = this.reference.account(wallet, asset);
-      compare(`${asset} of ${wallet}`, [availableAtoms, reservedAtoms], [available, reserved]);
+      const owed = this.reference.owed.get(`${wallet} ${asset}`) ?? 0n;
+      compare(
+        `${asset} of ${wallet}`,
+        [availableAtoms, reservedAtoms, owedAtoms],
+        [available, reserved, owed],
+      );
     }
     compare('hold', (await this.#engine.switches.readAccount(wallet)).held, this.reference.held.has(wallet));
     compare(

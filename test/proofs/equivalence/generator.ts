@@ -6,21 +6,21 @@
 import type { MovementKind } from '../../../src/domain/event.ts';
 import { SELF_TRADE_POLICIES } from '../../../src/domain/market.ts';
 import type { Side, TimeInForce } from '../../../src/domain/order.ts';
+import type { Take } from '../../../src/domain/withdrawal-states.ts';
 import { type Random, random } from '../../support/seed.ts';
 import { unitsOf, writeDecimal } from './decimals.ts';
-import type { MovementRecord, ReferenceExchange, ReferenceOrder } from './reference-book.ts';
+import type { MovementRecord, ReferenceExchange, ReferenceOrder, Requested } from './reference-book.ts';
 import { notionalAtoms, type ReferenceMarket, type Request, type Rules } from './reference-rules.ts';
 import {
   BUSY,
   BUY_ONLY,
   CLOSED,
   HUGE,
-  MARKETS,
   MID_TICKS,
   NEVER_TRADED,
   PRE_OPEN,
-  TRADERS,
-  WALLETS,
+  type Profile,
+  STAGE,
   WHALES,
 } from './stage.ts';
 
@@ -40,7 +40,10 @@ export type Operation =
   | { readonly do: 'cancel_all'; readonly wallet: string; readonly market: string | null }
   | { readonly do: 'void'; readonly order: number | null }
   | { readonly do: 'clear'; readonly market: string }
-  | { readonly do: 'move'; readonly movement: MovementRecord }
+  /** `takenBy`: name of whoever took the withdrawal that is confirmed. */
+  | { readonly do: 'move'; readonly movement: MovementRecord; readonly takenBy?: string }
+  | { readonly do: 'take'; readonly withdrawal: Requested; readonly take: Take }
+  | { readonly do: 'give_up'; readonly withdrawal: Requested; readonly by: string }
   | { readonly do: 'hold' | 'release'; readonly wallet: string }
   | { readonly do: 'pause' | 'resume' }
   | { readonly do: 'require_terms'; readonly version: string | null }
@@ -70,23 +73,35 @@ const REMEMBERED_IDS = 200;
 
 const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 const STEPS_SEED = 7;
+/** Keys of those who pay withdrawals. */
+const PAYER_KEYS = ['north', 'south'] as const;
+const DAY_MS = 86_400_000;
 
 export class Generator {
   readonly #dice: Random;
-  /** Decides about steps of withdrawals, so that they change nothing else that a seed gives. */
-  readonly #steps = random(STEPS_SEED);
+  /** Decides about deposits and withdrawals in steps, so that they change nothing else that a seed gives. */
+  readonly #steps: Random;
   readonly #book: ReferenceExchange;
+  readonly #profile: Profile;
+  readonly #wallets: readonly string[];
   readonly #sentIds: { wallet: string; id: string }[] = [];
   readonly #movements: MovementRecord[] = [];
   readonly #intents: readonly (readonly [weight: number, intent: () => Operation])[];
   readonly #weight: number;
   #made = 0;
 
-  constructor(dice: Random, book: ReferenceExchange) {
+  constructor(
+    dice: Random,
+    book: ReferenceExchange,
+    { profile = STAGE, steps = random(STEPS_SEED) }: { profile?: Profile; steps?: Random } = {},
+  ) {
     this.#dice = dice;
+    this.#steps = steps;
+    this.#profile = profile;
+    this.#wallets = [...new Set([...profile.traders, ...profile.sweepers])];
     this.#book = book;
     this.#intents = this.#plan();
     this.#weight = this.#intents.reduce((sum, [weight]) => sum + weight, 0);
@@ -94,7 +109,7 @@ export class Generator {
 
   next(): Operation {
     this.#made += 1;
-    const operation = this.#endWindow() ?? this.#draw();
+    const operation = this.#custody() ?? this.#endWindow() ?? this.#draw();
     return operation.do === 'place' ? this.#polish(operation) : operation;
   }
 
@@ -112,51 +127,55 @@ export class Generator {
 
   /** Kinds of operations with their relative weights. */
   #plan(): readonly (readonly [number, () => Operation])[] {
+    const { hasRefusals } = this.#profile;
+    return this.#allKinds()
+      .filter(([, , isRefused]) => hasRefusals || isRefused === undefined)
+      .map(([weight, intent]) => [weight, intent]);
+  }
+
+  #allKinds(): readonly (readonly [weight: number, intent: () => Operation, isRefused?: 'refused'])[] {
     return [
       [330, () => this.#quote()],
       [160, () => this.#take()],
       [44, () => this.#sweep()],
       [90, () => this.#meetOwn()],
-      [50, () => this.#huge()],
+      [50, () => this.#huge(), 'refused'],
       [152, () => this.#fillOrKill()],
       [135, () => this.#postOnly()],
       [110, () => this.#spend()],
-      [52, () => this.#spendTooLittle()],
-      [26, () => this.#spendOnNothing()],
+      [52, () => this.#spendTooLittle(), 'refused'],
+      [26, () => this.#spendOnNothing(), 'refused'],
       [50, () => this.#allIn()],
       [20, () => this.#bargain()],
       [270, () => this.#atCap()],
-      [105, () => this.#replay()],
-      [32, () => this.#place({ ...this.#plain(), market: this.#dice.pick(['NO/SUCH', 'alpha/usd', '']) })],
-      [40, () => this.#invalid()],
-      [50, () => this.#place({ ...this.#plain(), market: CLOSED })],
-      [30, () => this.#preOpen()],
-      [62, () => this.#crossPreOpen()],
-      [52, () => this.#preOpenByType()],
-      [10, () => this.#place({ ...this.#limit(BUY_ONLY, 'buy', -1n, 1n) })],
-      [58, () => this.#place({ ...this.#limit(BUY_ONLY, 'sell', 0n, 1n) })],
-      [46, () => this.#place({ ...this.#plain(), reduceOnly: true })],
-      [74, () => this.#place(this.#offTick(this.#plain()))],
-      [74, () => this.#place(this.#offStep(this.#plain()))],
-      [58, () => this.#place({ ...this.#plainOn(BUSY[0]), size: this.#dice.pick(['0.003', '0.006']) })],
-      [58, () => this.#place({ ...this.#limit(BUSY[0], this.#side(), 0n, this.#between(1001, 5000)) })],
-      [58, () => this.#tooLargeToBeExact()],
-      [60, () => this.#withoutReference()],
-      [48, () => this.#place(this.#plain(), true)],
+      [105, () => this.#replay(), 'refused'],
+      [32, () => this.#unknownMarket(), 'refused'],
+      [40, () => this.#invalid(), 'refused'],
+      [50, () => this.#place({ ...this.#plain(), market: CLOSED }), 'refused'],
+      [30, () => this.#preOpen(), 'refused'],
+      [62, () => this.#crossPreOpen(), 'refused'],
+      [52, () => this.#preOpenByType(), 'refused'],
+      [10, () => this.#place({ ...this.#limit(BUY_ONLY, 'buy', -1n, 1n) }), 'refused'],
+      [58, () => this.#place({ ...this.#limit(BUY_ONLY, 'sell', 0n, 1n) }), 'refused'],
+      [46, () => this.#place({ ...this.#plain(), reduceOnly: true }), 'refused'],
+      [74, () => this.#place(this.#offTick(this.#plain())), 'refused'],
+      [74, () => this.#place(this.#offStep(this.#plain())), 'refused'],
+      [58, () => this.#tooSmall(), 'refused'],
+      [58, () => this.#tooLarge(), 'refused'],
+      [58, () => this.#tooLargeToBeExact(), 'refused'],
+      [60, () => this.#withoutReference(), 'refused'],
+      [48, () => this.#place(this.#plain(), true), 'refused'],
       [170, () => this.#replace()],
       [115, () => this.#cancel()],
       [10, () => this.#cancelAll()],
       [9, () => ({ do: 'void', order: this.#someOrder() })],
-      [1, () => ({ do: 'clear', market: this.#dice.pick([...BUSY, PRE_OPEN]) })],
+      [1, () => ({ do: 'clear', market: this.#dice.pick(this.#openMarkets(PRE_OPEN)) })],
       [70, () => this.#credit()],
       [46, () => this.#debit()],
-      [26, () => ({ do: 'hold', wallet: this.#dice.pick(WALLETS) })],
+      [26, () => ({ do: 'hold', wallet: this.#dice.pick(this.#wallets) })],
       [20, () => ({ do: 'pause' })],
       [21, () => ({ do: 'require_terms', version: `v${this.#dice.below(4)}` })],
-      [
-        5,
-        () => ({ do: 'accept_terms', wallet: this.#dice.pick(WALLETS), version: `v${this.#dice.below(4)}` }),
-      ],
+      [5, () => this.#acceptTerms()],
       [20, () => this.#change()],
     ];
   }
@@ -177,7 +196,7 @@ export class Generator {
     const [wallet] = held;
     if (wallet !== undefined && this.#dice.chance(0.1)) return { do: 'release', wallet };
     if (requiredTerms !== null) {
-      const stale = WALLETS.filter((one) => !this.#book.hasAcceptedTerms(one));
+      const stale = this.#wallets.filter((one) => !this.#book.hasAcceptedTerms(one));
       if (stale.length > 0 && this.#dice.chance(0.35)) {
         return { do: 'accept_terms', wallet: this.#dice.pick(stale), version: requiredTerms };
       }
@@ -185,7 +204,7 @@ export class Generator {
     }
     for (const { rules } of markets) {
       if (rules.symbol === CLOSED || !this.#dice.chance(0.2)) continue;
-      const change = wayBack(rules);
+      const change = wayBack(rules, this.#profile.markets);
       if (change !== undefined) return { do: 'change', market: rules.symbol, change };
     }
     return undefined;
@@ -220,7 +239,7 @@ export class Generator {
 
   /** Clears a side of a book from a wallet without orders in it. Matches many makers, more than one page of them. */
   #sweep(): Operation {
-    const deepest = [...BUSY]
+    const deepest = [...this.#profile.busy]
       .flatMap((symbol) =>
         SIDES.map((side) => ({ symbol, side, orders: this.#book.book(symbol, side).length })),
       )
@@ -231,12 +250,12 @@ export class Generator {
     const steps = this.#depth(symbol, side) + this.#between(-5, 5);
     const deep = this.#limit(symbol, opposite(side), 60n, steps);
     const request = this.#dice.chance(0.6) ? this.#asMarket(deep) : { ...deep, timeInForce: 'IOC' as const };
-    return this.#place(request, false, this.#dice.pick(WHALES));
+    return this.#place(request, false, this.#dice.pick(this.#profile.sweepers));
   }
 
   /** Crosses an order of the same wallet, with or without other makers before it. */
   #meetOwn(): Operation {
-    const own = this.#book.live.filter(({ market }) => BUSY.some((symbol) => symbol === market));
+    const own = this.#book.live.filter(({ market }) => this.#profile.busy.includes(market));
     if (own.length === 0) return this.#quote();
     const { market, side, wallet, price } = this.#dice.pick(own);
     const { price: _middle, ...request } = this.#limit(
@@ -273,21 +292,21 @@ export class Generator {
   }
 
   #fillOrKill(): Operation {
-    const market = this.#dice.pick(BUSY);
+    const market = this.#dice.pick(this.#profile.busy);
     const side = this.#side();
     const wallet = this.#wallet();
     const reach = this.#between(0, 8);
     const request = this.#limit(market, side, reach, 1n);
     const depth = this.#depth(market, opposite(side), wallet, request.price);
     const usual = this.#usualSteps(market);
-    const wanted = this.#dice.chance(0.75) ? least(usual, most(1n, depth)) : depth + this.#between(1, 3);
+    const wanted = this.#dice.chance(0.75) ? least(usual, max(1n, depth)) : depth + this.#between(1, 3);
     const size = this.#sizeText(market, wanted);
     const killable = { ...request, size, timeInForce: 'FOK' as const };
     return this.#place(this.#dice.chance(0.25) ? this.#asMarket(killable) : killable, false, wallet);
   }
 
   #postOnly(): Operation {
-    const market = this.#dice.pick(BUSY);
+    const market = this.#dice.pick(this.#profile.busy);
     const side = this.#side();
     const [best] = this.#book.book(market, opposite(side));
     const request = this.#limit(market, side, -this.#between(2, 10), this.#usualSteps(market));
@@ -298,7 +317,7 @@ export class Generator {
 
   /** A market buy by quote amount, often exactly the cost of some asks or one atom off it. */
   #spend(): Operation {
-    const market = this.#book.market(this.#dice.pick(BUSY))!;
+    const market = this.#book.market(this.#dice.pick(this.#profile.busy))!;
     const book = this.#book.book(market.rules.symbol, 'sell');
     const asks = book.slice(0, 1 + this.#dice.below(4));
     const cost = asks.reduce(
@@ -311,17 +330,17 @@ export class Generator {
     // The owner of the next ask. No self-trade may occur when the amount is used up before that ask.
     const next = book[asks.length]?.wallet;
     const wallet = next !== undefined && this.#dice.chance(0.4) ? next : this.#wallet();
-    return this.#place(this.#forAmount(market, most(1n, atoms)), false, wallet);
+    return this.#place(this.#forAmount(market, max(1n, atoms)), false, wallet);
   }
 
   #spendTooLittle(): Operation {
-    const symbols = BUSY.filter((symbol) => this.#book.book(symbol, 'sell').length > 0);
+    const symbols = this.#profile.busy.filter((symbol) => this.#book.book(symbol, 'sell').length > 0);
     if (symbols.length === 0) return this.#quote();
     const market = this.#book.market(this.#dice.pick(symbols))!;
     const [best] = this.#book.book(market.rules.symbol, 'sell');
     const step = notionalAtoms(market, best!.price!, market.step);
-    const others = TRADERS.filter((wallet) => wallet !== best!.wallet);
-    return this.#place(this.#forAmount(market, most(1n, step - 1n)), false, this.#dice.pick(others));
+    const others = this.#profile.traders.filter((wallet) => wallet !== best!.wallet);
+    return this.#place(this.#forAmount(market, max(1n, step - 1n)), false, this.#dice.pick(others));
   }
 
   #spendOnNothing(): Operation {
@@ -332,7 +351,7 @@ export class Generator {
   /** Uses exactly the wallet's whole balance, or one step more. */
   #allIn(): Operation {
     const wallet = this.#wallet();
-    const market = this.#book.market(this.#dice.pick([BUSY[1], BUSY[2]]))!;
+    const market = this.#book.market(this.#dice.pick(this.#profile.busy.slice(-2)))!;
     const side = this.#side();
     const request = this.#limit(market.rules.symbol, side, -this.#between(9, 20), 1n);
     const asset = side === 'buy' ? market.quote : market.base;
@@ -347,10 +366,10 @@ export class Generator {
 
   /** A buy that the wallet cannot pay at its limit price, but often can at the prices of its fills. */
   #bargain(): Operation {
-    const market = this.#book.market(this.#dice.pick([BUSY[1], BUSY[2]]))!;
+    const market = this.#book.market(this.#dice.pick(this.#profile.busy.slice(-2)))!;
     const { symbol } = market.rules;
     const asks = this.#book.book(symbol, 'sell');
-    const strangers = TRADERS.filter((trader) => asks.every((ask) => ask.wallet !== trader));
+    const strangers = this.#profile.traders.filter((trader) => asks.every((ask) => ask.wallet !== trader));
     const wallet = strangers.length > 0 ? this.#dice.pick(strangers) : this.#wallet();
     const request = this.#limit(symbol, 'buy', this.#between(10, 60), 1n);
     const each = notionalAtoms(market, unitsOf(request.price!), market.step);
@@ -361,8 +380,10 @@ export class Generator {
 
   /** Small orders far from the middle, from the wallet with the most live orders. */
   #atCap(): Operation {
-    const byLive = [...TRADERS].sort((a, b) => this.#book.liveOf(b).length - this.#book.liveOf(a).length);
-    const market = this.#dice.chance(0.5) ? BUSY[0] : this.#busy();
+    const byLive = [...this.#profile.traders].sort(
+      (a, b) => this.#book.liveOf(b).length - this.#book.liveOf(a).length,
+    );
+    const market = this.#dice.chance(0.5) ? this.#profile.busy[0]! : this.#busy();
     const side = this.#dice.chance(0.7) ? 'sell' : 'buy';
     const request = this.#limit(market, side, -this.#between(10, 40), this.#minOrderSteps(market));
     return this.#place(request, false, byLive[0]!);
@@ -370,7 +391,7 @@ export class Generator {
 
   /** Replaces an order, mostly a live one of the wallet, by one that its funds, its place or its side decide about. */
   #replace(): Operation {
-    const own = this.#book.live.filter(({ market }) => BUSY.some((symbol) => symbol === market));
+    const own = this.#book.live.filter(({ market }) => this.#profile.busy.includes(market));
     if (own.length === 0) return this.#quote();
     const old = this.#dice.pick(own);
     const { wallet } = old;
@@ -394,7 +415,7 @@ export class Generator {
     return { ...this.#place(request, false, wallet), replaces, filledSize };
   }
 
-  /** What an order has filled, mostly; otherwise an amount near it, none, or one that no order can fill. */
+  /** Filled size of an order, mostly; otherwise an amount near it, none, or one that no order can fill. */
   #believedFilled(old: ReferenceOrder, { step }: ReferenceMarket): string {
     if (this.#dice.chance(0.7)) return writeDecimal(old.filled);
     return this.#dice.pick([
@@ -427,6 +448,18 @@ export class Generator {
   }
 
   // --- orders that are refused ---------------------------------------------------------------------------
+
+  #unknownMarket(): Operation {
+    return this.#place({ ...this.#plain(), market: this.#dice.pick(['NO/SUCH', 'alpha/usd', '']) });
+  }
+
+  #tooSmall(): Operation {
+    return this.#place({ ...this.#plainOn(BUSY[0]), size: this.#dice.pick(['0.003', '0.006']) });
+  }
+
+  #tooLarge(): Operation {
+    return this.#place({ ...this.#limit(BUSY[0], this.#side(), 0n, this.#between(1001, 5000)) });
+  }
 
   #invalid(): Operation {
     const request = this.#plain();
@@ -511,36 +544,115 @@ export class Generator {
   }
 
   #cancelAll(): Operation {
-    const market = this.#dice.chance(0.6) ? null : this.#dice.pick([...BUSY, PRE_OPEN, BUY_ONLY]);
-    return { do: 'cancel_all', wallet: this.#dice.pick(WALLETS), market };
+    const market = this.#dice.chance(0.6) ? null : this.#dice.pick(this.#openMarkets(PRE_OPEN, BUY_ONLY));
+    return { do: 'cancel_all', wallet: this.#dice.pick(this.#wallets), market };
+  }
+
+  #acceptTerms(): Operation {
+    return {
+      do: 'accept_terms',
+      wallet: this.#dice.pick(this.#wallets),
+      version: `v${this.#dice.below(4)}`,
+    };
+  }
+
+  /** The busy markets, and those of the others that the stage has. */
+  #openMarkets(...others: readonly string[]): string[] {
+    return [...this.#profile.busy, ...others.filter((symbol) => symbol in this.#profile.midTicks)];
   }
 
   #credit(): Operation {
-    const asset = this.#dice.pick(['USD', 'ALPHA', 'BETA', 'GAMMA', 'YEN', 'DELTA', 'EPSILON']);
+    const asset = this.#dice.pick(this.#profile.credited);
     const atom = 10 ** (this.#book.scales.get(asset)! - 2);
     // Rare outcomes need a few of these in a short run.
     const atoms = this.#dice.chance(0.2)
       ? 2n ** 62n - BigInt(this.#dice.below(3))
       : BigInt(Math.ceil((1 + this.#dice.below(60_000)) * atom));
-    return this.#move('credited', this.#dice.pick(TRADERS), asset, atoms);
+    return this.#move('credited', this.#dice.pick(this.#profile.traders), asset, atoms);
   }
 
   #debit(): Operation {
     const wallet = this.#wallet();
-    const asset = this.#dice.pick(['USD', 'ALPHA', 'BETA', 'GAMMA', 'YEN']);
+    const asset = this.#dice.pick(this.#profile.debited);
     const { available } = this.#book.account(wallet, asset);
     const part = (available * BigInt(this.#dice.below(300))) / 1000n;
     const atoms = this.#dice.chance(0.6) ? part : available + this.#between(0, 2);
-    const debit = this.#move('debited', wallet, asset, most(1n, atoms));
-    return this.#steps.chance(0.35) ? this.#endWithdrawal(debit) : debit;
+    return this.#move('debited', wallet, asset, max(1n, atoms));
   }
 
-  /** Ends a withdrawal, or ends one again that has ended. */
-  #endWithdrawal(otherwise: Operation): Operation {
-    const { requests } = this.#book;
-    if (requests.length === 0) return otherwise;
-    const request = this.#steps.pick(requests.slice(-REMEMBERED_IDS));
-    return { do: 'move', movement: { ...request, kind: this.#steps.pick(['confirmed', 'returned']) } };
+  /** Sometimes a step of custody: of a withdrawal that it pays later, of an announced deposit, or a reversal. */
+  #custody(): Operation | undefined {
+    if (!this.#steps.chance(this.#profile.custodyChance)) return undefined;
+    const { requests, announced } = this.#book;
+    // The first funds stay, because books are made of them.
+    const credits = this.#book.credits.filter(({ reference }) => !reference.startsWith('opening'));
+    const step = this.#steps.below(100);
+    if (step < 50 && requests.length > 0) return this.#payment(this.#recent(requests));
+    if (step < 65) return { do: 'move', movement: this.#first('requested', this.#profile.debited) };
+    if (step < 78) return { do: 'move', movement: this.#first('announced', this.#profile.announced) };
+    if (step < 90 && announced.length > 0) {
+      const kind = this.#steps.pick(['credited', 'credited', 'dropped', 'announced'] as const);
+      return { do: 'move', movement: { ...this.#recent(announced), kind } };
+    }
+    return credits.length === 0 ? undefined : this.#reversal(this.#deposit(credits));
+  }
+
+  /** One of the last, and often of the very last: others have ended. */
+  #recent(movements: readonly MovementRecord[]): MovementRecord {
+    return this.#steps.pick(movements.slice(this.#steps.chance(0.7) ? -4 : -REMEMBERED_IDS));
+  }
+
+  /** Pays, returns, takes or gives up a withdrawal, or one that has ended. Others may have taken it. */
+  #payment(request: MovementRecord): Operation {
+    const { reference, wallet, asset } = request;
+    const withdrawal = { reference, wallet, asset };
+    const taken = this.#book.takes.get(reference);
+    const by =
+      this.#steps.chance(0.7) && taken !== undefined ? taken.by : this.#steps.pick(this.#profile.payers);
+    const step = this.#steps.below(100);
+    if (step < 50) {
+      const key = this.#steps.chance(0.7) && taken !== undefined ? taken.key : this.#steps.pick(PAYER_KEYS);
+      const days = this.#steps.pick([2, 2, 2, 3, -1, 30]);
+      return { do: 'take', withdrawal, take: { by, key, untilMs: this.#book.nowMs + days * DAY_MS } };
+    }
+    if (step < 65) return { do: 'give_up', withdrawal, by };
+    if (step < 80) return { do: 'move', movement: { ...request, kind: 'returned' } };
+    const txid = `tx ${this.#stepText()}`;
+    const movement: MovementRecord = { ...request, kind: 'confirmed', txid };
+    return taken === undefined && this.#steps.chance(0.7)
+      ? { do: 'move', movement }
+      : { do: 'move', movement, takenBy: by };
+  }
+
+  /** An id of this step, which changes nothing else that a seed gives. */
+  #stepText(): string {
+    return this.#profile.idText?.(this.#made) ?? `${this.#made}`;
+  }
+
+  /** The first step of a withdrawal or of a deposit. */
+  #first(kind: 'requested' | 'announced', assets: readonly string[]): MovementRecord {
+    const atoms = BigInt(1 + this.#steps.below(10_000));
+    const reference = `${kind} ${this.#stepText()}`;
+    const wallet = this.#steps.pick(this.#profile.traders);
+    return { kind, wallet, asset: this.#steps.pick(assets), atoms, reference };
+  }
+
+  /** A deposit, often one that its wallet has spent: what is not there any more is owed. */
+  #deposit(credits: readonly MovementRecord[]): MovementRecord {
+    const spent = credits.filter(
+      ({ wallet, asset, reference }) =>
+        this.#book.account(wallet, asset).available < this.#book.leftOf(reference),
+    );
+    return spent.length > 0 && this.#steps.chance(0.5) ? this.#steps.pick(spent) : this.#recent(credits);
+  }
+
+  /** Takes back a part of a deposit, all that is left of it, or more. */
+  #reversal({ wallet, asset, reference: reverses }: MovementRecord): Operation {
+    const left = this.#book.leftOf(reverses);
+    const part = (left * BigInt(this.#steps.below(900))) / 1_000n;
+    const atoms = max(1n, this.#steps.pick([part, part, part, left, left + 1n]));
+    const reference = `reversal ${this.#stepText()}`;
+    return { do: 'move', movement: { kind: 'debited', wallet, asset, atoms, reference, reverses } };
   }
 
   #move(drawn: 'credited' | 'debited', wallet: string, asset: string, atoms: bigint): Operation {
@@ -558,7 +670,8 @@ export class Generator {
   }
 
   #change(): Operation {
-    const market = this.#dice.pick([...BUSY, ...BUSY, ...BUSY, PRE_OPEN, NEVER_TRADED, CLOSED]);
+    const { busy } = this.#profile;
+    const market = this.#dice.pick([...busy, ...busy, ...this.#openMarkets(PRE_OPEN, NEVER_TRADED, CLOSED)]);
     const changes: readonly Partial<Rules>[] =
       market === CLOSED
         ? [
@@ -636,12 +749,13 @@ export class Generator {
   /** Prefers a wallet on hold, so that the hold is tested. */
   #wallet(): string {
     const [held] = this.#book.held;
-    return held !== undefined && this.#dice.chance(0.5) ? held : this.#dice.pick(TRADERS);
+    return held !== undefined && this.#dice.chance(0.5) ? held : this.#dice.pick(this.#profile.traders);
   }
 
   /** Prefers one market, so that its book gets deep. */
   #busy(): string {
-    return this.#dice.chance(0.3) ? BUSY[0] : this.#dice.pick(BUSY);
+    const { busy } = this.#profile;
+    return this.#dice.chance(0.3) ? busy[0]! : this.#dice.pick(busy);
   }
 
   #side(): Side {
@@ -653,6 +767,8 @@ export class Generator {
   }
 
   #idText(): string {
+    const { idText } = this.#profile;
+    if (idText !== undefined) return idText(this.#made);
     if (this.#dice.chance(0.04)) return '\u{1f40b}'.repeat(MAX_CODE_POINTS - 8) + this.#made;
     const length = 1 + this.#dice.below(6);
     return `${this.#made}${Array.from({ length }, () => this.#dice.pick(ID_ALPHABET)).join('')}`;
@@ -661,8 +777,8 @@ export class Generator {
   /** A GTC limit order `reach` ticks from the middle towards the other side. */
   #limit(symbol: string, side: Side, reach: bigint, steps: bigint): Request {
     const market = this.#book.market(symbol)!;
-    const scale = symbol === BUSY[1] ? 25n : 1n;
-    const ticks = MID_TICKS[symbol]! + reach * scale * (side === 'buy' ? 1n : -1n);
+    const { midTicks, reachTicks } = this.#profile;
+    const ticks = midTicks[symbol]! + reach * (reachTicks[symbol] ?? 1n) * (side === 'buy' ? 1n : -1n);
     return {
       market: symbol,
       side,
@@ -672,13 +788,13 @@ export class Generator {
       leverage: null,
       postOnly: false,
       reduceOnly: false,
-      price: writeDecimal(most(1n, ticks) * market.tick),
+      price: writeDecimal(max(1n, ticks) * market.tick),
       size: this.#sizeText(symbol, steps),
     };
   }
 
   #plain(): Request {
-    return this.#plainOn(this.#dice.pick(BUSY));
+    return this.#plainOn(this.#dice.pick(this.#profile.busy));
   }
 
   #plainOn(market: string): Request {
@@ -704,7 +820,7 @@ export class Generator {
   }
 
   #sizeText(symbol: string, steps: bigint): string {
-    return writeDecimal(most(this.#minOrderSteps(symbol), steps) * this.#book.market(symbol)!.step);
+    return writeDecimal(max(this.#minOrderSteps(symbol), steps) * this.#book.market(symbol)!.step);
   }
 
   #minOrderSteps(symbol: string): bigint {
@@ -714,7 +830,7 @@ export class Generator {
   }
 
   #usualSteps(symbol: string): bigint {
-    return symbol === BUSY[0] ? this.#between(3, 60) : this.#between(1, 90);
+    return symbol === this.#profile.busy[0] ? this.#between(3, 60) : this.#between(1, 90);
   }
 
   /** The best price of a side without the wallet's own orders, or a price slightly behind it. */
@@ -737,8 +853,8 @@ export class Generator {
 }
 
 /** Returns a change that restores a market's original rules. */
-function wayBack(rules: Rules): Partial<Rules> | undefined {
-  const { status, minOrderSize, maxOrderSize, minNotional } = MARKETS.find(
+function wayBack(rules: Rules, markets: readonly Rules[]): Partial<Rules> | undefined {
+  const { status, minOrderSize, maxOrderSize, minNotional } = markets.find(
     ({ symbol }) => symbol === rules.symbol,
   )!;
   if (rules.status !== status) return { status };

@@ -1,5 +1,5 @@
 /**
- * Proves that an order that fails inside a batch leaves no trace and does not affect the others. `SEED=… npx mocha …`
+ * Proves that an order that fails inside a call leaves no trace and does not affect the others. `SEED=… npx mocha …`
  * repeats a run. The tests must also detect scripts that break this isolation.
  */
 
@@ -27,14 +27,14 @@ const WANTED = [
   'BAD_REQUEST',
 ];
 
-describe('isolation of the orders of a batch', function () {
+describe('isolation of the orders of a call', function () {
   this.timeout(300_000);
 
-  it('holds over random batches with injected errors', async () => {
+  it('holds over random calls with injected errors', async () => {
     await runIsolation({ url: await sharedRedis(), seed: runSeed(), rounds: ROUNDS });
   });
 
-  it('holds in the batches given to the broken scripts, which cover every error', async () => {
+  it('holds in the calls given to the broken scripts, which cover every error', async () => {
     const met = new Set<string>();
     const missing = (): string[] =>
       WANTED.filter((word) => ![...met].some((outcome) => outcome.includes(word)));

@@ -1,6 +1,6 @@
 /**
- * Injects errors into a batch. An order that fails must leave no trace, and the other orders must have the same result
- * as without it. The whole Redis is compared key by key, with a fixed script clock.
+ * Injects errors into a call of several orders. An order that fails must leave no trace, and the other orders must have
+ * the same result as without it. The whole Redis is compared key by key, with a fixed script clock.
  */
 
 import type { Redis } from 'ioredis';
@@ -23,17 +23,17 @@ import { compare } from './divergence.ts';
 
 const M = 'ETH/USD';
 const WALLETS = Array.from({ length: 6 }, (_none, index) => `0x${`a${index}`.repeat(20)}`);
-const FILTER = { generation: 0, bytes: 4096 };
+const FILTER = { serial: 0, bytes: 4096 };
 /** A low limit of live orders, so that some orders exceed it. */
 const LIMITS = { maxMakers: 20, maxLiveOrders: 8, claimFilterBytes: FILTER.bytes };
-/** Most orders or cancels of one call. */
+/** Maximum orders or cancels of one call. */
 const MAX_TOGETHER = 64;
 const NO_AMOUNTS = ['12.5', '', 'abc', '1e5', ' 7', '0x10', '--1', '7\n'];
 const CLOCK = "{ '1800000000', '0' }";
 
 type Load = (name: string) => Script;
 
-/** One command of a batch. Its outcome is a text: `failed …` if it ended in an error other than a refusal. */
+/** One command of a call. Its outcome is a text: `failed …` if it ended in an error other than a refusal. */
 type Command = (engine: Engine) => Promise<unknown>;
 
 /** Damage that no command can cause, written directly to Redis. */
@@ -55,11 +55,11 @@ export interface IsolationOptions {
   readonly load?: Load;
 }
 
-/** Number of times that each outcome occurred in a batch. */
+/** Number of times that each outcome occurred in a call. */
 export type Counts = ReadonlyMap<string, number>;
 
 /**
- * @throws Divergence at the first round whose batch has another result than the same batch without its failing orders
+ * @throws Divergence at the first round whose call has another result than the same call without its failing orders
  */
 export async function runIsolation({
   url,
@@ -183,7 +183,7 @@ async function runRound(stage: Stage, round: number, counts: Map<string, number>
 }
 
 /**
- * Checks that the commands that did not fail have the same result without the failed ones, in one batch and one by one.
+ * Checks that the commands that did not fail have the same result without the failed ones, in one call and one by one.
  */
 async function compareWithoutFailures(
   run: Run,
@@ -257,7 +257,7 @@ interface Drawn {
   readonly request: OrderRequest;
 }
 
-/** The orders of the last batch. A fault is injected at one of their client order ids. */
+/** The orders of the last call. A fault is injected at one of their client order ids. */
 const drawnOrders = new WeakMap<Stage, readonly Drawn[]>();
 
 function drawOrders(stage: Stage): Command[] {
@@ -275,7 +275,7 @@ function drawOrder(dice: Random, index: number): Drawn {
   const side: Side = dice.pick(['buy', 'sell'] as const);
   const price = 95 + dice.below(12);
   const size = 1 + dice.below(12);
-  const id = dice.chance(0.1) ? `before ${dice.below(40)}` : `in the batch ${dice.below(4 * index + 4)}`;
+  const id = dice.chance(0.1) ? `before ${dice.below(40)}` : `in the call ${dice.below(4 * index + 4)}`;
   const own = dice.chance(0.5) ? { clientOrderId: id } : {};
   const kind = dice.below(100);
   if (kind < 60) return { wallet, request: limit(M, side, price, size, own) };
@@ -316,7 +316,7 @@ const DAMAGES = [
 
 /**
  * Returns each kind of damage in turn, and up to two more. The record of a market with changed rules is kept, because
- * orders whose rules are stale read it again. Claims are not damaged if a market may be halted: in the same call as the
+ * orders whose rules are stale read it again. Claims are not damaged if a market may be halted. In the same call as the
  * halt an order fails by its claim, but in a later call the replica refuses it because of the halt.
  */
 async function drawDamages(stage: Stage, round: number): Promise<Damage[]> {

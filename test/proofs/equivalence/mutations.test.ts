@@ -9,7 +9,7 @@ import { Divergence } from './divergence.ts';
 import { type RunOptions, runEquivalence } from './equivalence.ts';
 
 /** Tried in turn until one shows the fault: the sound scripts pass them all. */
-const SEEDS = [1, 7, 25, 2, 3] as const;
+const SEEDS = [1, 7, 25, 2, 5, 6, 10] as const;
 const LONG = { operations: 700, turns: 0 };
 /** Many turns. At the end, every event must be among the unsettled ones. */
 const TURNS = { operations: 60, turns: 0.5 };

@@ -13,6 +13,7 @@ import type {
   Side,
   TimeInForce,
 } from '../../../src/domain/order.ts';
+import type { Take } from '../../../src/domain/withdrawal-states.ts';
 import { readDecimal, unitsOf, writeDecimal } from './decimals.ts';
 import {
   baseAtoms,
@@ -30,6 +31,7 @@ import {
 const SUPPLY_LIMIT = 2n ** 62n;
 /** Deadlines before this one have passed. */
 const FAR_AHEAD_MS = 2 ** 46;
+const LONGEST_TAKE_MS = 7 * 86_400_000;
 
 export interface ReferenceOrder {
   /** Serial number among all recorded orders; stands for the engine's id. */
@@ -76,9 +78,16 @@ export interface MovementRecord {
   readonly reference: string;
   /** Reference of the deposit that a withdrawal reverses. */
   readonly reverses?: string;
+  /** Transaction that paid a confirmed withdrawal. */
+  readonly txid?: string;
   /** Part that the wallet owes since, or that paid what it owed; absent for nothing. */
   readonly owed?: bigint;
 }
+
+/** A pending withdrawal, by its request. */
+export type Requested = Pick<MovementRecord, 'reference' | 'wallet' | 'asset'>;
+
+export type TakeAnswer = 'changed' | 'unchanged' | { readonly known: MovementRecord } | Refused;
 
 /** Movements of one name share their references. */
 const NAMES: Readonly<Record<MovementKind, string>> = {
@@ -103,6 +112,8 @@ export type ReferenceEvent =
     }
   | { readonly kind: 'orders_closed'; readonly orders: readonly ClosedRecord[] }
   | MovementRecord
+  | (Requested & { readonly kind: 'withdrawal_taken'; readonly take: Take })
+  | (Requested & { readonly kind: 'withdrawal_released' })
   | { readonly kind: 'account_held' | 'account_released'; readonly wallet: string }
   | { readonly kind: 'terms_accepted'; readonly wallet: string; readonly version: string }
   | { readonly kind: 'terms_required'; readonly version: string | null }
@@ -116,7 +127,7 @@ export type Refused = { readonly refused: ErrorCode | OperatorCode };
 export interface ReplacedOrder {
   /** Null: an id that no order has. */
   readonly number: number | null;
-  /** What it must have filled; undefined: any amount. */
+  /** Size that it must have filled; undefined: any. */
   readonly filledSize: string | undefined;
 }
 
@@ -179,8 +190,14 @@ export class ReferenceExchange {
   readonly #reversed = new Map<string, bigint>();
   /** Atoms that wallets owe, by `wallet asset`. */
   readonly owed = new Map<string, bigint>();
-  /** Requested withdrawals, ended or not. */
+  /** Requested withdrawals, announced deposits and deposits that arrived, ended or not. */
   readonly requests: MovementRecord[] = [];
+  readonly announced: MovementRecord[] = [];
+  readonly credits: MovementRecord[] = [];
+  /** Who pays each pending withdrawal, by its reference. */
+  readonly takes = new Map<string, Take>();
+  /** Unix milliseconds, by which takes may be too late or too long. */
+  nowMs = 0;
   /** By asset: requested, and neither confirmed nor returned. */
   readonly pending = new Map<string, bigint>();
   #events: ReferenceEvent[] = [];
@@ -474,13 +491,22 @@ export class ReferenceExchange {
 
   // --- accounts and switches ------------------------------------------------------------------------------
 
-  /** Returns the movement, or an earlier one with the same reference. */
-  move(movement: MovementRecord): { moved: MovementRecord } | { known: MovementRecord } | Refused {
+  /**
+   * Returns the movement, or an earlier one with the same reference.
+   * @param takenBy name of whoever took the withdrawal that is confirmed
+   */
+  move(
+    movement: MovementRecord,
+    takenBy = '',
+  ): { moved: MovementRecord } | { known: MovementRecord } | Refused {
     const { kind, wallet, asset, atoms, reference } = movement;
     const name = `${NAMES[kind]} ${reference}`;
     const known = this.#movements.get(name);
     if (known !== undefined) return { known };
     if (kind === 'announced' || kind === 'dropped') return this.#announce(movement, name);
+    const taken = isEnd(kind) ? this.takes.get(reference) : undefined;
+    if (taken !== undefined && (kind === 'returned' || taken.by !== takenBy))
+      return { refused: 'PAYMENT_UNDER_WAY' };
     const account = this.account(wallet, asset);
     const supply = this.supply.get(asset)!;
     if (kind === 'credited' && supply + atoms > SUPPLY_LIMIT) return { refused: 'SUPPLY_LIMIT' };
@@ -488,9 +514,8 @@ export class ReferenceExchange {
     const { reverses } = movement;
     if (reverses !== undefined && !this.#reverse(movement)) return { refused: 'ALREADY_REVERSED' };
     if (leaves && reverses === undefined) {
-      if (this.held.has(wallet)) return { refused: 'CUSTODY_HOLD' };
-      if ([...this.owed].some(([of, owed]) => owed > 0n && of.startsWith(`${wallet} `)))
-        return { refused: 'RECEIVABLE_OPEN' };
+      const refused = this.#refusalToPay(wallet);
+      if (refused !== undefined) return { refused };
       if (account.available < atoms) return { refused: 'INSUFFICIENT_BALANCE' };
     }
     const owed = this.#owe(movement, account.available);
@@ -501,9 +526,11 @@ export class ReferenceExchange {
     if (kind === 'confirmed') this.supply.set(asset, supply - atoms);
     if (kind === 'returned') this.supply.set(asset, supply - owed);
     if (kind === 'requested') this.requests.push(movement);
+    if (kind === 'credited') this.credits.push(movement);
     const pending = this.pending.get(asset) ?? 0n;
     if (kind === 'requested') this.pending.set(asset, pending + atoms);
     if (isEnd(kind)) this.pending.set(asset, pending - atoms);
+    if (isEnd(kind)) this.takes.delete(reference);
     const moved = owed === 0n ? movement : { ...movement, owed };
     this.#movements.set(name, moved);
     this.#record(moved);
@@ -511,22 +538,66 @@ export class ReferenceExchange {
   }
 
   /** A deposit is dropped only after it was announced, and announced only before it ends. */
-  #announce(movement: MovementRecord, name: string): { moved: MovementRecord } | Refused {
+  #announce(
+    movement: MovementRecord,
+    name: string,
+  ): { moved: MovementRecord } | { known: MovementRecord } | Refused {
     const { kind, reference } = movement;
-    const other = this.#movements.has(`${kind === 'announced' ? 'deposit' : 'announcement'} ${reference}`);
-    if (other === (kind === 'announced')) return { refused: 'UNKNOWN_DEPOSIT' };
+    const ended = this.#movements.get(`deposit ${reference}`);
+    if (kind === 'announced' && ended !== undefined) return { known: ended };
+    const wasAnnounced = this.#movements.has(`announcement ${reference}`);
+    if (kind === 'dropped' && !wasAnnounced) return { refused: 'UNKNOWN_DEPOSIT' };
+    if (kind === 'announced') this.announced.push(movement);
     this.#movements.set(name, movement);
     this.#record(movement);
     return { moved: movement };
   }
 
+  /** Refusal of every withdrawal of the wallet, whatever its amount. */
+  #refusalToPay(wallet: string): 'CUSTODY_HOLD' | 'RECEIVABLE_OPEN' | undefined {
+    if (this.held.has(wallet)) return 'CUSTODY_HOLD';
+    const owes = [...this.owed].some(([of, owed]) => owed > 0n && of.startsWith(`${wallet} `));
+    return owes ? 'RECEIVABLE_OPEN' : undefined;
+  }
+
+  /** Takes a requested withdrawal, so that nobody else pays or returns it. Who took it may change the time. */
+  take({ reference, wallet, asset }: Requested, take: Take): TakeAnswer {
+    const taken = this.takes.get(reference);
+    if (taken !== undefined && (taken.by !== take.by || taken.key !== take.key))
+      return { refused: 'PAYMENT_UNDER_WAY' };
+    if (taken?.untilMs === take.untilMs) return 'unchanged';
+    const known = this.#movements.get(`end ${reference}`);
+    if (known !== undefined) return { known };
+    const refused = taken === undefined ? this.#refusalToPay(wallet) : undefined;
+    if (refused !== undefined) return { refused };
+    const aheadMs = take.untilMs - this.nowMs;
+    if (aheadMs <= 0 || aheadMs > LONGEST_TAKE_MS) return { refused: 'VALIDATION_ERROR' };
+    this.takes.set(reference, take);
+    this.#record({ kind: 'withdrawal_taken', reference, wallet, asset, take });
+    return 'changed';
+  }
+
+  giveUp({ reference, wallet, asset }: Requested, by: string): TakeAnswer {
+    const taken = this.takes.get(reference);
+    if (taken === undefined) return 'unchanged';
+    if (taken.by !== by) return { refused: 'PAYMENT_UNDER_WAY' };
+    this.takes.delete(reference);
+    this.#record({ kind: 'withdrawal_released', reference, wallet, asset });
+    return 'changed';
+  }
+
+  /** Atoms of a deposit that no reversal took back. */
+  leftOf(reference: string): bigint {
+    const deposit = this.#movements.get(`deposit ${reference}`);
+    return deposit?.kind === 'credited' ? deposit.atoms - (this.#reversed.get(reference) ?? 0n) : 0n;
+  }
+
   /** @returns false if less than the amount is left of the deposit */
   #reverse({ reverses, atoms, wallet, asset }: MovementRecord): boolean {
     const deposit = this.#movements.get(`deposit ${reverses}`);
-    const before = this.#reversed.get(reverses!) ?? 0n;
     if (deposit?.kind !== 'credited' || deposit.wallet !== wallet || deposit.asset !== asset) return false;
-    if (before + atoms > deposit.atoms) return false;
-    this.#reversed.set(reverses!, before + atoms);
+    if (atoms > this.leftOf(reverses!)) return false;
+    this.#reversed.set(reverses!, (this.#reversed.get(reverses!) ?? 0n) + atoms);
     return true;
   }
 

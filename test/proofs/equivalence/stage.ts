@@ -82,3 +82,44 @@ export const TRADERS = [
 /** Wallets that can pay for `HUGE`. Their balances exceed 2^53 atoms. */
 export const WHALES = [`0x${'fe'.repeat(20)}`, `0x${'0a'.repeat(20)}`] as const;
 export const WALLETS: readonly string[] = [...TRADERS, ...WHALES];
+
+/** Choices of a generator: the markets and wallets of a stage, and the texts of its ids. */
+export interface Profile {
+  readonly markets: readonly Rules[];
+  /** Markets with most of the trading. The first has small sizes. */
+  readonly busy: readonly string[];
+  readonly midTicks: Readonly<Record<string, bigint>>;
+  /** Ticks of one step of a price away from the middle, where it is not one. */
+  readonly reachTicks: Readonly<Record<string, bigint>>;
+  readonly traders: readonly string[];
+  /** Wallets without orders of their own in most books, which clear them. */
+  readonly sweepers: readonly string[];
+  /** Assets of deposits, of withdrawals, and of announced deposits. */
+  readonly credited: readonly string[];
+  readonly debited: readonly string[];
+  readonly announced: readonly string[];
+  /** Names of those who pay withdrawals. */
+  readonly payers: readonly string[];
+  /** Returns an id, or a reference, that begins with the number of the operation. */
+  readonly idText?: (made: number) => string;
+  /** Chance that an operation is a step of custody. */
+  readonly custodyChance: number;
+  /** Also draws what every exchange refuses, and what only the other markets of the stage show. */
+  readonly hasRefusals: boolean;
+}
+
+export const STAGE: Profile = {
+  markets: MARKETS,
+  busy: BUSY,
+  midTicks: MID_TICKS,
+  reachTicks: { [BUSY[1]]: 25n },
+  traders: TRADERS,
+  sweepers: WHALES,
+  credited: ['USD', 'ALPHA', 'BETA', 'GAMMA', 'YEN', 'DELTA', 'EPSILON'],
+  debited: ['USD', 'ALPHA', 'BETA', 'GAMMA', 'YEN'],
+  announced: ['USD', 'ALPHA', 'GAMMA'],
+  // One begins another.
+  payers: ['ann', 'ann"', 'an'],
+  custodyChance: 0.08,
+  hasRefusals: true,
+};

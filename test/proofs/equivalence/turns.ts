@@ -99,7 +99,7 @@ export class Turns {
     const drawn: Placing[] = [];
     for (let draws = 0; draws < size * DRAWS_EACH && drawn.length < size; draws += 1) {
       const operation = this.#place(drawn.map((one) => ({ operation: one })));
-      if (operation === undefined) continue;
+      if (operation === undefined || this.#mayBeLookedUpLate(operation, drawn)) continue;
       const { market } = operation.request;
       const ofMarket = drawn.filter(({ request }) => request.market === market);
       if (this.#book.market(market) !== undefined && ofMarket.length < maxOfMarket) drawn.push(operation);
@@ -128,6 +128,17 @@ export class Turns {
     };
   }
 
+  /**
+   * True for an order that is refused ahead and has its client order id with another of the turn. Its look-up comes after
+   * theirs if the replica has to read its market again.
+   */
+  #mayBeLookedUpLate(operation: Placing, before: readonly Placing[]): boolean {
+    return before.some(
+      (other) =>
+        isSameClaim(other, operation) && (this.#isRefusedAhead(other) || this.#isRefusedAhead(operation)),
+    );
+  }
+
   #isRefusedAhead({ request }: Placing): boolean {
     return refusalByRules(request, this.#book.market(request.market)) !== undefined;
   }
@@ -141,3 +152,8 @@ export class Turns {
     return Array.from({ length: size }, () => this.#generator.closing());
   }
 }
+
+const isSameClaim = (one: Placing, other: Placing): boolean =>
+  one.request.clientOrderId !== null &&
+  one.wallet === other.wallet &&
+  one.request.clientOrderId === other.request.clientOrderId;

@@ -6,13 +6,13 @@ import { peakBytesOf } from '../../support/proc.ts';
 export interface CaughtUp {
   readonly events: number;
   readonly seconds: number;
-  /** Most memory that the process held at once. */
+  /** Maximum memory that the process held at once. */
   readonly peakBytes: number;
 }
 
 const POLL_MS = 200;
 
-/** Most resident memory of a process so far; 0 if it has ended, or where the system does not tell. */
+/** Maximum resident memory of a process so far; 0 if it has ended, or where the system does not tell. */
 function peakBytesSoFar(pid: number): number {
   try {
     return peakBytesOf(pid);

@@ -89,11 +89,11 @@ function kindsOf({ keys }: Memory, model: ReadonlyMap<string, Expected>): Record
   return kinds;
 }
 
-/** Most memory outside the data: buffers of connections and of the append-only file, and the cache of scripts. */
+/** Maximum memory outside the data: buffers of connections and of the append-only file, and the cache of scripts. */
 const MAX_OVERHEAD = 32 * 1024 * 1024;
 /**
- * Most data that belongs to no key. Redis' figure of a large string leaves out what its allocator adds, which is up to a
- * quarter.
+ * Maximum data that belongs to no key. Redis' figure of a large string leaves out what its allocator adds, which is up
+ * to a quarter.
  */
 const MAX_UNNAMED = 2 * 1024 * 1024;
 const UNNAMED_SHARE = 0.25;
@@ -186,9 +186,9 @@ function growthOf({ shape }: Grown, kinds: Kinds, before: readonly Checkpoint[])
   const first = before.find(({ rounds }) => rounds > shape.depth);
   if (first === undefined) return [];
   const bytes = liveBytes(kinds);
-  const most = Math.round(liveBytes(first.kinds) * MAX_GROWTH.ratio + MAX_GROWTH.bytes);
-  if (bytes <= most) return [];
-  return [`growth: ${bytes} bytes, more than ${most}, with the live orders of ${first.orders} orders`];
+  const max = Math.round(liveBytes(first.kinds) * MAX_GROWTH.ratio + MAX_GROWTH.bytes);
+  if (bytes <= max) return [];
+  return [`growth: ${bytes} bytes, more than ${max}, with the live orders of ${first.orders} orders`];
 }
 
 /**
@@ -199,8 +199,8 @@ const WRITE_LOG = `begin; set local synchronous_commit = on; select pg_current_x
 
 const tailExcess = (tail: readonly TailMeasured[]): string[] =>
   tail
-    .filter(({ entries, most }) => entries > most)
-    .map(({ name, entries, most }) => `while it ran: ${entries} entries of ${name}, more than ${most}`);
+    .filter(({ entries, max }) => entries > max)
+    .map(({ name, entries, max }) => `while it ran: ${entries} entries of ${name}, more than ${max}`);
 
 /**
  * @param rounds number of rounds that were made

@@ -194,12 +194,12 @@ export class Driver {
    * Waits until at most so many events are unsettled.
    * @throws Error when settlement makes no progress for ten minutes
    */
-  async untilLag(most: number, rounds: number): Promise<void> {
+  async untilLag(max: number, rounds: number): Promise<void> {
     let least = Number.POSITIVE_INFINITY;
     let sinceMs = Date.now();
     for (;;) {
       const lag = await this.note(rounds);
-      if (lag <= most) return;
+      if (lag <= max) return;
       if (lag < least) [least, sinceMs] = [lag, Date.now()];
       if (Date.now() - sinceMs > PATIENCE_MS)
         throw new Error(`settlement makes no progress: ${lag} events are not settled`);

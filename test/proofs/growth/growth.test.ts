@@ -86,8 +86,7 @@ describe('the growth of reads', () => {
   });
 });
 
-describe('an engine that grows', function () {
-  this.timeout(120_000);
+describe('an engine that grows', () => {
   let grown: Awaited<ReturnType<typeof openGrown>> | undefined;
 
   afterEach(() => grown?.close());

@@ -97,21 +97,21 @@ export interface Expected {
   readonly kind: string;
   /** Members, fields, entries or bytes of a string. */
   readonly entries: { readonly exactly: number } | { readonly atMost: number };
-  /** Most bytes of the key in Redis' memory. */
+  /** Maximum bytes of the key in Redis' memory. */
   readonly maxBytes: number;
 }
 
 /**
- * Most bytes of one entry. A member of a sorted set has an entry of a table (24 bytes and up to 24 bytes of its buckets
- * while the table grows), a node (40 to 64) and its text (42 to 77). A field of a hash has no node, and its value has a
- * text of its own. Measured at 20,000 live orders: 139 and 155 bytes of a member, 56 to 92 of a field.
+ * Maximum bytes of one entry. A member of a sorted set has an entry of a table (24 bytes and up to 24 bytes of its
+ * buckets while the table grows), a node (40 to 64) and its text (42 to 77). A field of a hash has no node, and its
+ * value has a text of its own. Measured at 20,000 live orders: 139 and 155 bytes of a member, 56 to 92 of a field.
  */
 const MAX_BYTES = { member: 200, field: 128 } as const;
 /** A table, a list or a block of a stream that holds next to nothing. */
 const FIXED_BYTES = 16 * 1024;
 /**
- * Most bytes of a large string: Redis asks for up to one MiB more than it needs, and its allocator has four sizes between
- * a power of two and the next one.
+ * Maximum bytes of a large string: Redis asks for up to one MiB more than it needs, and its allocator has four sizes
+ * between a power of two and the next one.
  */
 const maxBytesOfString = (length: number): number => (length + 1024 * 1024) * 1.25;
 /** Fields of the engine hash that do not depend on markets. */
@@ -123,10 +123,10 @@ const exactly = (kind: string, count: number, bytesEach: number = MAX_BYTES.memb
   maxBytes: FIXED_BYTES + count * bytesEach,
 });
 
-const atMost = (kind: string, most: number): Expected => ({
+const atMost = (kind: string, max: number): Expected => ({
   kind,
-  entries: { atMost: most },
-  maxBytes: FIXED_BYTES + most * MAX_BYTES.field,
+  entries: { atMost: max },
+  maxBytes: FIXED_BYTES + max * MAX_BYTES.field,
 });
 
 /** @returns each key that the engine may have, with what it may hold. A key of zero entries must not exist. */

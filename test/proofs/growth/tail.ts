@@ -29,7 +29,7 @@ export interface Position {
 export interface TailMeasured {
   readonly name: string;
   readonly entries: number;
-  readonly most: number;
+  readonly max: number;
 }
 
 const NOTHING = { sequence: 0, settled: 0, ids: 0 };
@@ -84,13 +84,13 @@ export class Tail {
       {
         name: 'events',
         entries: events,
-        most: sequence - this.#before(timeMs - 2 * (EVENTS_STAY_MS + SLACK_MS)).settled + 1,
+        max: sequence - this.#before(timeMs - 2 * (EVENTS_STAY_MS + SLACK_MS)).settled + 1,
       },
-      { name: 'unsettled index', entries: index, most: indexed * MAX_WALLETS },
+      { name: 'unsettled index', entries: index, max: indexed * MAX_WALLETS },
       {
         name: 'recent claims',
         entries: claims,
-        most: ids - this.#generationBegan(CLAIMS_STAY_MS, timeMs).ids,
+        max: ids - this.#generationBegan(CLAIMS_STAY_MS, timeMs).ids,
       },
     ];
   }

@@ -21,8 +21,7 @@ import { FORGERY_KINDS, forgery, validForgery } from './tokens.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-describe('the forms of hostile logins and tokens', function () {
-  this.timeout(120_000);
+describe('the forms of hostile logins and tokens', () => {
   let fixture: AuthFixture;
   let auth: ReturnType<AuthFixture['open']>;
 

@@ -6,7 +6,7 @@ import type { Planted } from '../../planted/planted.ts';
 import { withPlanted } from '../../planted/release.ts';
 import { type Random, random } from '../../support/seed.ts';
 import { playAttacks } from './attacks.ts';
-import { addressOf, ask, bodyOf, signIn } from './client.ts';
+import { addressOf, ask, bodyOf, placeResting, signIn } from './client.ts';
 import { probeForeign } from './foreign.ts';
 import { type LoginCounts, tryLogins } from './logins.ts';
 import { operationsOf } from './operations.ts';
@@ -22,6 +22,7 @@ import {
   type Memory,
   measure,
   type Scene,
+  type Stock,
   SYMBOLS,
   startTarget,
   type Target,
@@ -183,12 +184,23 @@ async function openScene({ target, seed, api: given, operates }: HostileOptions)
     streams: others.filter(({ role }) => role === 'stream').map(({ port }) => port),
     everyPort: [...api, ...others.map(({ port }) => port)],
     operations: operationsOf(document),
-    stocked: world.wallets,
+    stock: restingOrdersOf(world, api[0]!),
     judge: new Judge(document, findings),
     option: '',
     leastJudged: 0,
   };
 }
+
+/** Places an order that rests for the next wallet in turn. It is refused while trading is paused. */
+const restingOrdersOf =
+  (world: World, port: number): Stock =>
+  async (turn) => {
+    const wallet = world.wallets[turn % world.wallets.length]!;
+    const line = new Line(port);
+    const reply = await placeResting(line, wallet.token, `stock-${turn}`);
+    line.close();
+    world.learn(wallet, reply, random(turn));
+  };
 
 class Run {
   readonly #options: HostileOptions;

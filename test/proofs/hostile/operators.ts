@@ -3,6 +3,7 @@
 import { OPERATOR_RIGHTS } from '../../../src/domain/operator-rights.ts';
 import type { Random } from '../../support/seed.ts';
 import { ask, bodyOf, placeResting } from './client.ts';
+import { Lives, type Unfinished } from './lives.ts';
 import { operationsOf } from './operations.ts';
 import type { Scene } from './target.ts';
 import { Judge } from './verdict.ts';
@@ -19,7 +20,8 @@ const KEYS: readonly (readonly string[])[] = [
   ['--may', RIGHTS, '--cap', 'USDC=100/day'],
   ['--may', 'read'],
 ];
-
+/** Options of the key that asks for movements. */
+const ASKING = ['--may', RIGHTS, '--two-persons', 'USDC=1'];
 /** The markets that hostile operators change, the second of them halted. Ordinary clients trade on others. */
 const MARKETS = ['OPS/USDC', 'HALT/USDC'] as const;
 const NEW_SYMBOLS = 40;
@@ -32,16 +34,26 @@ const TXID = 'a';
 const reason = 'hostile';
 /** Many of their routes ask for a state that an earlier request must have made. */
 const LEAST_JUDGED = 100;
+/** The end of each take. The routes allow seven days. */
+const UNTIL = new Date(Date.now() + 86_400_000).toISOString();
 /** Live orders that may be voided. */
 const ORDERS = 60;
 
 /** Values of the names that the routes for operators give another meaning, or have alone. */
 class OperatorWorld extends World {
   readonly #orderIds: readonly string[];
+  readonly #unfinished: Unfinished;
 
-  constructor(wallets: readonly SignedIn[], orderIds: readonly string[]) {
+  constructor(wallets: readonly SignedIn[], orderIds: readonly string[], unfinished: Unfinished) {
     super(wallets, MARKETS);
     this.#orderIds = orderIds;
+    this.#unfinished = unfinished;
+  }
+
+  #reference(dice: Random): string {
+    const { pending, announced, waiting } = this.#unfinished;
+    if (dice.chance(0.7)) return dice.pick([pending, announced, waiting.reference]);
+    return dice.chance(0.6) ? dice.pick(WITHDRAWALS) : `hostile-${dice.below(REFERENCES)}`;
   }
 
   override valueOf(name: string, wallet: SignedIn, dice: Random): unknown {
@@ -55,7 +67,9 @@ class OperatorWorld extends World {
         amount: drawn('amount'),
         reason,
       }),
-      reference: () => (dice.chance(0.6) ? dice.pick(WITHDRAWALS) : `hostile-${dice.below(REFERENCES)}`),
+      reference: () => this.#reference(dice),
+      askedAt: () => this.#unfinished.waiting.askedAt,
+      until: () => UNTIL,
       txid: () => TXID,
       wallet: () => dice.pick(this.wallets).address,
       asset: () => dice.pick(['USDC', 'ETH']),
@@ -77,7 +91,9 @@ class OperatorWorld extends World {
       ucid: () => '1',
       minWithdraw: () => '1',
       networkId: () => '1',
-      month: () => dice.pick(['2026-01', '2026-02', '2026-03']),
+      // Two months: the first is refused while the second is closed. None of them has entries.
+      month: () => dice.pick(['2026-01', '2026-02']),
+      empty: () => true,
       // Holds are paged by wallet.
       cursor: () => (dice.chance(0.5) ? drawn('wallet') : super.valueOf('cursor', wallet, dice)),
       since: () => '2026-01-01',
@@ -94,14 +110,18 @@ export async function openOperators(scene: Scene, owner: SignedIn): Promise<Scen
   const { cluster } = target;
   const ports = cluster.of('operator-api').map(({ port }) => port);
   if (ports.length === 0) return undefined;
-  const keys: SignedIn[] = [];
-  for (const [index, options] of KEYS.entries()) {
-    const name = `hostile${index}-${Date.now()}`;
-    const { key } = (await cluster.operate('key', 'create', name, ...options)) as { key: string };
+  const createKey = async (name: string, options: readonly string[]): Promise<string> => {
+    const called = `hostile-${name}-${Date.now()}`;
+    const { key } = (await cluster.operate('key', 'create', called, ...options)) as { key: string };
     secrets.addKey(key);
-    keys.push({ ...world.wallets[index]!, token: key });
-  }
+    return key;
+  };
+  const keys: SignedIn[] = [];
+  for (const [index, options] of KEYS.entries())
+    keys.push({ ...world.wallets[index]!, token: await createKey(`${index}`, options) });
   const document = await prepared(ports[0]!, keys[0]!);
+  const lives = new Lives(ports[0]!, keys[0]!, await createKey('asking', ASKING));
+  const unfinished = await lives.first();
   return {
     ...scene,
     api: ports,
@@ -109,8 +129,8 @@ export async function openOperators(scene: Scene, owner: SignedIn): Promise<Scen
     everyPort: ports,
     clients: keys,
     operations: operationsOf(document),
-    stocked: [],
-    world: new OperatorWorld(keys, await restingOrders(scene, owner)),
+    stock: (turn) => lives.begin(unfinished, turn),
+    world: new OperatorWorld(keys, await restingOrders(scene, owner), unfinished),
     judge: new Judge(document, findings),
     option: '--operators ',
     leastJudged: LEAST_JUDGED,

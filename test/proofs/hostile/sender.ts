@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { checkFrame } from '../../support/contract.ts';
 import { type Random, random } from '../../support/seed.ts';
-import { placeResting } from './client.ts';
 import { type Attack, drawAttack } from './framing.ts';
 import { type Drawn, drawRequest, FIRST_TURNS } from './requests.ts';
 import { closeCodeOf, drawHandshake, type Handshake, isAlive, LAST_PING, readFrames } from './sockets.ts';
@@ -19,7 +18,7 @@ const FRAMINGS = 90;
 /** Heads and bodies beyond this may be cut off by the refusal, before it can be read. */
 const LIMIT_BYTES = 16 * 1_024;
 const MAX_SHOWN = 3_000;
-/** One of so many requests follows an order that rests, so that requests that name a live order find one. */
+/** One of so many requests follows a call of the scene's `stock`. */
 const STOCKED_EVERY = 25;
 
 /** Choices of one number of a run, whatever was chosen before. */
@@ -62,7 +61,7 @@ export class Sender {
     const hasStreams = streams.length > 0;
     const dice = diceOf(seed, index);
     const isFirst = index < FIRST_TURNS * operations.length;
-    if (!isFirst && index % STOCKED_EVERY === 0) await this.#stock(index);
+    if (!isFirst && index % STOCKED_EVERY === 0) await this.#scene.stock(index / STOCKED_EVERY);
     const roll = isFirst ? 0 : dice.below(100);
     if (roll < REQUESTS || (roll >= FRAMINGS && !hasStreams)) {
       const port = isFirst || dice.chance(0.9) ? dice.pick(api) : dice.pick(everyPort);
@@ -71,17 +70,6 @@ export class Sender {
     }
     if (roll < FRAMINGS) return this.#framing(index, drawAttack(world, dice), dice.pick(everyPort), isTold);
     return this.#handshake(index, drawHandshake(dice), dice.pick(streams), isTold);
-  }
-
-  /** Places an order that rests for the next wallet in turn. It is refused while trading is paused. */
-  async #stock(index: number): Promise<void> {
-    const { world, api, stocked } = this.#scene;
-    const wallet = stocked[(index / STOCKED_EVERY) % stocked.length];
-    if (wallet === undefined) return;
-    const line = new Line(api[0]!);
-    const reply = await placeResting(line, wallet.token, `stock-${index}`);
-    line.close();
-    world.learn(wallet, reply, random(index));
   }
 
   #countKind(kind: string): void {

@@ -65,6 +65,9 @@ function openFiles(pid: number): number | undefined {
   }
 }
 
+/** @param turn number of the call */
+export type Stock = (turn: number) => Promise<void>;
+
 export interface Scene {
   readonly seed: number;
   readonly target: Target;
@@ -76,8 +79,8 @@ export interface Scene {
   /** All wallets with a session. Hostile requests have those of `world` only. */
   readonly clients: readonly SignedIn[];
   readonly world: World;
-  /** Wallets of `world` that always have a live order of late. */
-  readonly stocked: readonly SignedIn[];
+  /** Makes something that is used up, such as a live order, so that later requests find one. */
+  readonly stock: Stock;
   readonly judge: Judge;
   readonly findings: Findings;
   readonly secrets: Secrets;

@@ -29,11 +29,16 @@ export function drawValue(name: string, schema: Node, drawing: Drawing): unknown
   if (forms.length > 0) return drawValue(name, dice.pick(forms), drawing);
   if (schema.examples !== undefined) return dice.pick(schema.examples as unknown[]);
   if (schema.properties !== undefined) return drawObject(schema, drawing);
-  if (schema.type === 'array') return drawList(name, schema, drawing);
-  if (schema.type === 'boolean') return dice.chance(0.5);
+  const type = typeOf(schema);
+  if (type === 'array') return drawList(name, schema, drawing);
+  if (type === 'boolean') return dice.chance(0.5);
   const { minimum = 0, maximum = minimum + MAX_SPREAD } = schema;
-  return schema.type === 'string' ? 'a' : minimum + dice.below(Math.min(maximum - minimum, MAX_SPREAD) + 1);
+  return type === 'string' ? 'a' : minimum + dice.below(Math.min(maximum - minimum, MAX_SPREAD) + 1);
 }
+
+/** Returns the type of a schema, which may allow null beside it. */
+const typeOf = ({ type }: Node): string | undefined =>
+  Array.isArray(type) ? type.find((one: string) => one !== 'null') : type;
 
 function drawList(name: string, { items, maxItems = MAX_ITEMS }: Node, drawing: Drawing): unknown[] {
   const length = 1 + drawing.dice.below(Math.min(maxItems, MAX_ITEMS));

@@ -1,4 +1,7 @@
-/** Proves that a batch asks an engine that does not answer once: none of its orders is sent after a look-up that failed. */
+/**
+ * Proves that an order batch asks an engine that does not answer once: none of its orders is sent after a look-up that
+ * failed.
+ */
 
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -11,8 +14,7 @@ import { asUser } from '../../support/redis-server.ts';
 /** Longer than a command is waited for, and shorter than two. */
 const PAUSED_MS = 3_500;
 
-describe('POST /v1/orders/batch, while the engine does not answer', function () {
-  this.timeout(60_000);
+describe('POST /v1/orders/batch, while the engine does not answer', () => {
   let fixture: Fixture;
 
   before(async () => {

@@ -1,6 +1,6 @@
 /**
  * Proves that no number of a caller is a size. A made-up cursor, id or time of each list costs no more rows, statements
- * and bytes than honest pages, and no limit makes a page larger than the largest one of the document. The lists and their
+ * and bytes than honest pages. No limit makes a page larger than the largest one of the document. The lists and their
  * parameters come from the tables of routes.
  */
 
@@ -98,6 +98,7 @@ const WORDS = [
     'by',
     'wallet',
     'asset',
+    'side',
     'bom',
   ],
   'ticker_id',
@@ -291,6 +292,7 @@ describe('made-up places', function () {
         wallet,
         from: `${Date.parse(today)}`,
         to: `${Date.parse(tomorrow)}`,
+        order: asked.order ?? 'asc',
       };
       const sums = draw.chance(0.2)
         ? null
@@ -326,14 +328,17 @@ describe('made-up places', function () {
       listDeposits: () => writePlace({ list: 'deposits' }, numbersOf(1)),
       listMovements: () => {
         const span = { from: `${Date.parse(today)}`, to: `${Date.parse(tomorrow)}` };
-        return writePlace(
-          { list: 'movements', ...span, wallet: undefined, asset: undefined, order: 'asc' },
-          numbersOf(1),
-        );
+        const filter = { wallet: undefined, asset: undefined, side: undefined };
+        return writePlace({ list: 'movements', ...span, ...filter, order: 'asc' }, numbersOf(1));
       },
       listMovementChanges: () =>
         writePlace({ list: 'movements' }, draw.chance(0.5) ? [draw.below(ORDERS)] : numbersOf(1)),
-      listActs: () => writePlace({ list: 'acts', since: `${span(since)}`, order: 'asc' }, numbersOf(1)),
+      listActs: () =>
+        writePlace(
+          { list: 'acts', since: `${span(since)}`, until: `${span(until)}`, order: 'asc' },
+          numbersOf(1),
+        ),
+      listWaitingMovements: () => writePlace({ list: 'approvals', order: 'asc' }, numbersOf(1)),
       listHolds: () => `0x${draw.pick(['0', '1', 'f', 'a'])}${number().toString(16).padStart(39, '0')}`,
     };
     return forgeries[route.id]!();
@@ -395,7 +400,8 @@ describe('made-up places', function () {
       expect(cost.accepted, 'places that the list takes').to.be.above(MADE_UP / 4);
       const share = MADE_UP / HONEST;
       expect(cost.rows).to.be.at.most(2 * honest.rows * share + SEARCHED * MADE_UP);
-      expect(cost.statements).to.be.at.most(2 * honest.statements * share);
+      // A page that begins at a time is read in a snapshot, which asks for the cursor first.
+      expect(cost.statements).to.be.at.most(2 * honest.statements * share + MADE_UP);
       expect(cost.bytes).to.be.at.most(2 * honest.bytes);
     });
 

@@ -69,8 +69,7 @@ describe('a book of 40,000 orders', () => {
     }
   };
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     fixture = await openFixture();
     for (const wallet of WALLETS) await fixture.credit(wallet, { BTC: '20000', USDC: '20000000' });
     const lane = async (wallet: string, count: number): Promise<void> => {

@@ -71,15 +71,14 @@ describe('pages of orders and trades', () => {
     return ids;
   };
 
-  it('reach live orders that are older than a thousand closed ones, settled or not', async function () {
-    this.timeout(60_000);
+  it('reach live orders that are older than a thousand closed ones, settled or not', async () => {
     const live = (await rest(alice, 120)).reverse();
     const closed: string[] = [];
     for (let at = 0; at < 10; at += 1) {
-      const batch = await Promise.all(
+      const placed = await Promise.all(
         Array.from({ length: 100 }, () => alice.order({ price: 1, size: 0.01, timeInForce: 'IOC' })),
       );
-      closed.push(...batch.map(({ body }) => body.id));
+      closed.push(...placed.map(({ body }) => body.id));
       if (at === 5) await fixture.settle();
     }
     for (const settle of [async () => undefined, () => fixture.settle()]) {
@@ -106,8 +105,7 @@ describe('pages of orders and trades', () => {
     expect(await page(alice, '/v1/orders?status=closed')).to.deep.equal({ items: [], next: null });
   });
 
-  it('contain each order once while orders are placed, filled, cancelled and settled', async function () {
-    this.timeout(60_000);
+  it('contain each order once while orders are placed, filled, cancelled and settled', async () => {
     const dice = random(runSeed());
     for (const status of ['live', 'closed', undefined]) {
       const resting = await rest(alice, 24);
@@ -350,8 +348,7 @@ describe('pages of orders and trades', () => {
     const pathOf = (clientOrderId: string): string =>
       `/v1/orders/by-client-id/${encodeURIComponent(clientOrderId)}`;
 
-    it('return the order by its id and by any client order id, settled, forgotten or not', async function () {
-      this.timeout(60_000);
+    it('return the order by its id and by any client order id, settled, forgotten or not', async () => {
       const placed = new Map<string, string>();
       for (const clientOrderId of IDS) {
         placed.set(clientOrderId, (await alice.order({ price: 1, size: 0.01, clientOrderId })).body.id);

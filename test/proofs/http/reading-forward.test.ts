@@ -7,7 +7,7 @@ import { type Fixture, openFixture, type Trader } from '../../http/fixture.ts';
 const SIZE = 0.002;
 /** One order may take as many makers, and more than a page of any list has. */
 const SWEPT = 1_000;
-const BATCH = 50;
+const ORDERS_OF_BATCH = 50;
 
 type Item = Readonly<Record<string, string | number>>;
 
@@ -21,8 +21,8 @@ describe('reading forward', function () {
 
   const rest = async (count: number): Promise<void> => {
     const order = { market: 'ETH/USDC', side: 'sell', type: 'limit', price: 2000, size: SIZE };
-    for (let left = count; left > 0; left -= BATCH) {
-      const { body } = await maker.post('/v1/orders/batch', { orders: Array(BATCH).fill(order) });
+    for (let left = count; left > 0; left -= ORDERS_OF_BATCH) {
+      const { body } = await maker.post('/v1/orders/batch', { orders: Array(ORDERS_OF_BATCH).fill(order) });
       expect(body.results[0].status, JSON.stringify(body.results[0])).to.equal(200);
     }
   };

@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openLedger } from '../../../src/ledger/index.ts';
+import { divide } from '../../ledger/segmented.ts';
 import { contents, query, WRITTEN_TABLES } from '../../ledger/tables.ts';
 import { program } from '../../support/program.ts';
 import { random, runSeed } from '../../support/seed.ts';
@@ -27,7 +28,7 @@ async function settledUpTo(databaseUrl: string): Promise<number> {
 }
 
 describe('ledger processes', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const children = new Set<ChildProcess>();
 
   const startChild = async (...parameters: (string | number)[]): Promise<ChildProcess> => {
@@ -96,6 +97,8 @@ describe('ledger processes', function () {
       const databaseUrl = await freshDatabase();
       const ledger = openLedger({ databaseUrl });
       await ledger.migrate();
+      await divide(databaseUrl, 512);
+      await query(databaseUrl, `select add_segments(${events.length})`);
       await ledger.settlement.settle(events.slice(0, 100));
       return { databaseUrl, ledger };
     };
@@ -104,7 +107,7 @@ describe('ledger processes', function () {
       whole.databaseUrl,
       `create table noted (operation text, relation text);
        create function note() returns trigger language plpgsql as
-       $$ begin insert into public.noted values (tg_op, tg_table_name); return null; end $$;
+       $$ begin insert into public.noted values (tg_op, concat(nullif(tg_table_schema, 'public') || '.', tg_table_name)); return null; end $$;
        ${WRITTEN_TABLES.map((table) => onEach('insert or update or delete', table, 'note')).join(' ')}`,
     );
     await whole.ledger.settlement.settle(events);
@@ -113,7 +116,13 @@ describe('ledger processes', function () {
       'select distinct operation, relation from noted',
     );
     const names = noted.map(({ operation, relation }) => `${operation} ${relation}`);
-    expect(names).to.include.members(['INSERT live_orders', 'DELETE live_orders', 'INSERT ended_orders']);
+    expect(names).to.include.members([
+      'INSERT live_orders',
+      'DELETE live_orders',
+      'INSERT segments.ended_orders_0',
+      'INSERT segments.ended_orders_1',
+      'INSERT late_orders',
+    ]);
 
     const killed = await begun();
     const before = await contents(killed.databaseUrl);

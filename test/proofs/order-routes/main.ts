@@ -11,7 +11,7 @@ import { newSeed, readOptions, wholeNumber, withServers } from '../command.ts';
 
 const values = readOptions(
   'npm run proofs -- order-routes',
-  'Compares batches, replacements and changes with a naive exchange.',
+  'Compares order batches, replacements and changes with a naive exchange.',
   {
     cases: ['cases of each route', '1000'],
     seed: ['repeats the cases of a run', newSeed()],

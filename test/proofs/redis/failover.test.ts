@@ -23,8 +23,7 @@ import { asUser, openRedis } from '../../support/redis-server.ts';
 const M = 'ETH/USD';
 const OUTAGE_MS = 30_000;
 
-describe('a Redis that takes over', function () {
-  this.timeout(120_000);
+describe('a Redis that takes over', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-failover-'));
   const closing: (() => unknown)[] = [];
   const closeAll = async (): Promise<void> => {

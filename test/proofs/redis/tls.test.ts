@@ -15,8 +15,7 @@ import { asUser, type RedisServer, startRedisServer } from '../../support/redis-
 import { freshLedgerDatabase } from '../../support/servers.ts';
 import { type Service, signIn, startService } from '../../support/service.ts';
 
-describe('a Redis behind TLS', function () {
-  this.timeout(120_000);
+describe('a Redis behind TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-tls-'));
   const { certificate, key } = makeCertificate();
   const file = (name: string, text: string): string => {

@@ -205,8 +205,7 @@ describe('the keepers of the copies', function () {
   });
 });
 
-describe('copies behind TLS', function () {
-  this.timeout(120_000);
+describe('copies behind TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-copies-tls-'));
   let stage: CopiesStage;
 

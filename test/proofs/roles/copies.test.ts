@@ -178,8 +178,8 @@ describe('an engine with copies', function () {
   });
 
   describe('by the operator', () => {
-    const run = async (...argv: string[]) => {
-      const [backends] = stage.settling as [Backends];
+    const run = (...argv: string[]) => runOn(stage.settling[0]!, ...argv);
+    const runOn = async (backends: Backends, ...argv: string[]) => {
       const { engine, ledger } = backends;
       const copies = () => lookAtCopies(backends);
       const out = new Capture();
@@ -236,13 +236,24 @@ describe('an engine with copies', function () {
 
     it('is forced onto one server only with its name, and is told what may be lost', async () => {
       const { server } = await stage.row();
-      const { code, error } = await run('copies', 'force', server);
+      expect((await run('copies', 'force', server)).code).to.equal('BAD_USAGE');
+      const why = ['--by', 'ann', '--reason', 'the others burnt down'];
+      const { code, error } = await run('copies', 'force', server, ...why);
       expect([code, error]).to.deep.equal([
         'CONFIRM',
         `${server} becomes the only copy: it is a copy, so it has every answered order. Repeat the command with --confirm ${server}`,
       ]);
-      expect(await run('copies', 'force', server, '--confirm', server)).to.deep.include({ primary: server });
+      const operator = stage.open('operator');
+      await operator.engineOpened;
+      const forced = await runOn(operator, 'copies', 'force', server, '--confirm', server, ...why).finally(
+        operator.close,
+      );
+      expect(forced).to.deep.include({ primary: server, isNoted: true });
       await nothingIsLost();
+      const acts = async () => (await run('acts', '--by', 'ann')).acts;
+      await eventually('the act is settled', async () => (await acts()).length > 0);
+      const [noted] = await acts();
+      expect(noted).to.include({ act: 'copies force', subject: server, reason: 'the others burnt down' });
     });
 
     it('becomes one server, and three again, by the guide', async () => {

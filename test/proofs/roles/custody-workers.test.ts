@@ -105,7 +105,7 @@ describe('two workers of a custody system', () => {
     const services = [await launch(0), await launch(1)];
     const url = (at: number): string => `http://127.0.0.1:${ports[at]}`;
     const isUp = (at: number): Promise<void> =>
-      eventually(`operator-api ${at} is ready`, () => isReady(url(at)), 60_000);
+      eventually(`operator-api ${at} is ready`, () => isReady(url(at)));
     try {
       await Promise.all([isUp(0), isUp(1)]);
       await operate(settings, 'asset', 'set', 'USDC', '--scale', '6');

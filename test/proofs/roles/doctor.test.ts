@@ -39,8 +39,7 @@ const wrongOf = ({ findings }: Answer): Finding[] => findings.filter(({ verdict 
 const shown = (answer: Answer): string[] =>
   wrongOf(answer).map(({ part, what, verdict }) => `${part.replace(/ .*/, '')}: ${what} ${verdict}`);
 
-describe('redbook doctor', function () {
-  this.timeout(120_000);
+describe('redbook doctor', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-doctor-'));
   let clock: FakedClock | undefined;
   let engine: RedisServer;

@@ -25,8 +25,7 @@ import { launchService, type Service } from '../../support/service.ts';
 
 const PASSWORD = 'hunter2';
 
-describe('npm start in the first minute', function () {
-  this.timeout(60_000);
+describe('npm start in the first minute', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-minute-'));
   const running: Service[] = [];
   let taken: Server;

@@ -7,8 +7,7 @@ import { freshLedgerDatabase, freshRedis } from '../../support/servers.ts';
 import { isReady, launchService, operate } from '../../support/service.ts';
 
 describe('the role operator-api', () => {
-  it('serves operators on OPERATOR_PORT with the rights of its users, and nothing on PORT', async function () {
-    this.timeout(60_000);
+  it('serves operators on OPERATOR_PORT with the rights of its users, and nothing on PORT', async () => {
     const port = await freePort();
     const operatorPort = await freePort();
     const settings = { REDIS_URL: await freshRedis(), DATABASE_URL: await freshLedgerDatabase() };
@@ -16,7 +15,7 @@ describe('the role operator-api', () => {
     const service = await launchService('operator-api', { ...settings, ...ports });
     const url = `http://127.0.0.1:${operatorPort}`;
     try {
-      await eventually('it is ready', () => isReady(url), 30_000);
+      await eventually('it is ready', () => isReady(url));
       await operate(settings, 'asset', 'set', 'USDC', '--scale', '6');
       const made = (await operate(
         settings,
@@ -62,8 +61,7 @@ describe('the role operator-api', () => {
     }
   });
 
-  it('ends each withdrawal once, however often it is killed between the steps', async function () {
-    this.timeout(120_000);
+  it('ends each withdrawal once, however often it is killed between the steps', async () => {
     const port = await freePort();
     const operatorPort = await freePort();
     const settlementPort = await freePort();
@@ -73,7 +71,7 @@ describe('the role operator-api', () => {
     const settlement = await launchService('settlement', { ...settings, PORT: String(settlementPort) });
     let service = await launchService('operator-api', { ...settings, ...ports });
     try {
-      await eventually('it is ready', () => isReady(url), 60_000);
+      await eventually('it is ready', () => isReady(url));
       const wallet = `0x${'b'.repeat(40)}`;
       await operate(settings, 'asset', 'set', 'USDC', '--scale', '6');
       await operate(settings, 'account', 'credit', wallet, 'USDC', '50', '--reference', 'first');
@@ -102,7 +100,7 @@ describe('the role operator-api', () => {
         await service.end('SIGKILL');
         await Promise.all(lost);
         service = await launchService('operator-api', { ...settings, ...ports });
-        await eventually('it is ready again', () => isReady(url), 60_000);
+        await eventually('it is ready again', () => isReady(url));
         const again = await Promise.all(names.map(step));
         for (const { status } of again) expect(status).to.be.oneOf([200, 201]);
         const third = await Promise.all(names.map(step));

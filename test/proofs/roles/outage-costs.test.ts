@@ -28,9 +28,9 @@ import { type Call, operate, type Service, signIn, startService } from '../../su
 const OUTAGE_MS = 30_000;
 /** Pause between two orders of the one who trades during an outage. */
 const ORDER_EVERY_MS = 1_000;
-/** Most commands and connections in an outage. A process whose servers work sends 200 a second. */
+/** Maximum commands and connections in an outage. A process whose servers work sends 200 a second. */
 const MAX_COMMANDS = 8_000;
-/** Most lines in an outage: every ten seconds one for each server, and ten for each kind of refused request. */
+/** Maximum lines in an outage: every ten seconds one for each server, and ten for each kind of refused request. */
 const MAX_LINES = 100;
 /** Keys that let a server load for as long as an outage lasts, one after the other. */
 const SLOW_KEYS = 3_000;

@@ -138,11 +138,11 @@ describe('an api whose servers are away', function () {
   };
 
   it('reads no file for the first request of a kind, and repeats failed reads of the documentation', async () => {
-    const setMost = (descriptors: string): void => {
+    const setLimit = (descriptors: string): void => {
       const { status } = spawnSync('prlimit', ['--pid', String(api.child.pid), `--nofile=${descriptors}:`]);
       expect(status).to.equal(0);
     };
-    const most = spawnSync('prlimit', [
+    const max = spawnSync('prlimit', [
       '--pid',
       String(api.child.pid),
       '--nofile',
@@ -158,12 +158,12 @@ describe('an api whose servers are away', function () {
     };
     // Leaves a connection to the requests below.
     await call('GET', '/v1/status');
-    setMost('3');
+    setLimit('3');
     try {
       expect((await call('DELETE', '/v1/orders')).status).to.equal(200);
       expect(await styles(), 'a file of the documentation').to.equal(500);
     } finally {
-      setMost(String(most.stdout).trim());
+      setLimit(String(max.stdout).trim());
     }
     expect(await styles(), 'the same file later').to.equal(200);
   });

@@ -67,8 +67,7 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
-describe('the all-in-one', function () {
-  this.timeout(120_000);
+describe('the all-in-one', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-all-'));
   const settings: Record<string, string> = { DATA_DIR: join(folder, 'data') };
   const alice = ethersSigner();
@@ -85,7 +84,7 @@ describe('the all-in-one', function () {
   after(async () => {
     await service?.end('SIGKILL');
     if (isRunning(serversOf(settings.DATA_DIR!)[0]!))
-      await eventually('it ends', async () => !serversOf(settings.DATA_DIR!).some(isRunning), 30_000);
+      await eventually('it ends', async () => !serversOf(settings.DATA_DIR!).some(isRunning));
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -140,7 +139,7 @@ describe('the all-in-one', function () {
     const pids = serversOf(settings.DATA_DIR!);
     const { cancelAt } = (await call('POST', '/v1/orders/cancel-after', { timeoutMs: 5_000 })).body;
     await service.end('SIGKILL');
-    await eventually('its servers end', async () => !pids.some(isRunning), 30_000);
+    await eventually('its servers end', async () => !pids.some(isRunning));
     service = await startService('all', settings);
     expect(await statusesOf(call)).to.have.length(3);
     await eventually('the dead-man switch fires', async () => {
@@ -191,8 +190,7 @@ describe('the all-in-one', function () {
   });
 });
 
-describe('roles as processes', function () {
-  this.timeout(120_000);
+describe('roles as processes', () => {
   const running: Service[] = [];
   let shared: Record<string, string>;
   let receiver: Awaited<ReturnType<typeof receiveSpans>>;

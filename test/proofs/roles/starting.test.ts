@@ -63,8 +63,7 @@ interface Start {
   readonly postgres: Link;
 }
 
-describe('a process that starts while its servers are away', function () {
-  this.timeout(120_000);
+describe('a process that starts while its servers are away', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-starting-'));
   const running: Service[] = [];
   const links: Link[] = [];

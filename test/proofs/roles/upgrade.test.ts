@@ -41,8 +41,7 @@ function nextRelease(): string {
   return folder;
 }
 
-describe('two releases', function () {
-  this.timeout(120_000);
+describe('two releases', () => {
   const folder = nextRelease();
   const running: Service[] = [];
   let settings: Record<string, string>;

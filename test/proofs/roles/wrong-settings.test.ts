@@ -26,8 +26,7 @@ const engineIn = async ({ url }: Service): Promise<[status: number, engine: stri
   return [readiness.status, checks.engine];
 };
 
-describe('processes that start on servers with wrong settings', function () {
-  this.timeout(120_000);
+describe('processes that start on servers with wrong settings', () => {
   const running: Service[] = [];
   const admins: Redis[] = [];
   let postgres: pg.Client | undefined;
@@ -141,7 +140,7 @@ describe('processes that start on servers with wrong settings', function () {
         ENGINE_DOWN_AFTER_MS: '500',
       });
       const sentence = `${postgresHost} of REDIS_URL does not answer as a Redis of the engine`;
-      await eventually('it tells', () => service.output().includes(sentence), 30_000);
+      await eventually('it tells', () => service.output().includes(sentence));
       expect(await isReady(service.url)).to.equal(false);
     });
 
@@ -155,7 +154,7 @@ describe('processes that start on servers with wrong settings', function () {
       const names = [first, second].map(hostOf);
       const service = await launched({ REDIS_URL: copies(...names), QUEUE_REDIS_URL: queueUrl });
       const tells = (text: string) => service.output().includes(text);
-      await eventually('it tells', () => tells('REDIS_URL names two engines as copies of one'), 30_000);
+      await eventually('it tells', () => tells('REDIS_URL names two engines as copies of one'));
       expect(names.every(tells)).to.equal(true);
       expect(await isReady(service.url)).to.equal(false);
     });

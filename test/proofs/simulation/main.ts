@@ -1,5 +1,5 @@
 /**
- * Simulated histories of settlement, rebuild, epochs, claims and batches, on a Redis and a Postgres of their own:
+ * Simulated histories of settlement, rebuild, epochs, claims and orders, on a Redis and a Postgres of their own:
  *   npm run simulation -- --histories 20000 --seed 7
  *   npm run simulation -- --copies 3             an engine with copies, and the faults of their machines
  *   npm run simulation -- --broken               every build that is broken on purpose
@@ -12,10 +12,14 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { plantedFor } from '../../planted/planted.ts';
 import { addTests, withPlanted } from '../../planted/release.ts';
+import { SEGMENT_EVENTS } from '../../support/servers.ts';
 import { newSeed, readOptions, wholeNumber, withServers } from '../command.ts';
 import { type Failure, replay } from './simulate.ts';
 import { type Task, TaskRunner, type UsedSeconds } from './tasks.ts';
 import { runInWorkers } from './workers.ts';
+
+/** A history fills several segments. */
+process.env[SEGMENT_EVENTS] = '64';
 
 const HISTORIES_OF_A_TASK = 50;
 const REPORT_EVERY = 500;

@@ -63,8 +63,6 @@ class Replay {
   >();
   readonly trades: Traded[] = [];
   readonly movements: string[] = [];
-  /** Who takes each withdrawal, by reference. */
-  readonly takes = new Map<string, string>();
   readonly last: EngineEvent | undefined;
   readonly #ids: string[] = [];
 
@@ -75,6 +73,7 @@ class Replay {
 
   #take(event: EngineEvent): void {
     const { book } = this;
+    book.nowMs = event.timeMs;
     switch (event.kind) {
       case 'order_placed':
         this.#place(event);
@@ -91,27 +90,23 @@ class Replay {
       case 'dropped': {
         const { kind, wallet, asset, amountAtoms: atoms, reference, reverses } = event;
         const asked = { kind, wallet, asset, atoms, reference };
-        const answer = book.move(reverses === undefined ? asked : { ...asked, reverses });
+        const takenBy = book.takes.get(reference)?.by;
+        const answer = book.move(reverses === undefined ? asked : { ...asked, reverses }, takenBy);
         if (!('moved' in answer))
           throw new Violation('the naive exchange takes each event', json([event, answer]));
         same('what is owed follows the events', reference, answer.moved.owed ?? 0n, event.owedAtoms ?? 0n);
-        if (kind === 'returned' && this.takes.has(reference))
-          throw new Violation('no taken withdrawal is returned', reference);
-        if (kind === 'confirmed') this.takes.delete(reference);
         this.movements.push(`${event.sequence} ${kind} ${wallet} ${asset} ${atoms} ${reference}`);
         return;
       }
-      case 'withdrawal_taken': {
-        const { reference, take } = event;
-        const by = this.takes.get(reference) ?? take.by;
-        if (by !== take.by) throw new Violation('one worker takes a withdrawal', `${reference}: ${by}`);
-        this.takes.set(reference, take.by);
+      case 'withdrawal_taken':
+      case 'withdrawal_released': {
+        const by = book.takes.get(event.reference)?.by ?? '';
+        const answer =
+          event.kind === 'withdrawal_taken' ? book.take(event, event.take) : book.giveUp(event, by);
+        if (answer !== 'changed')
+          throw new Violation('the naive exchange takes each event', json([event, answer]));
         return;
       }
-      case 'withdrawal_released':
-        if (!this.takes.delete(event.reference))
-          throw new Violation('a taken withdrawal is given up', event.reference);
-        return;
       case 'account_held':
         book.held.add(event.wallet);
         return;
@@ -231,12 +226,12 @@ function readEngine({ redis, markets }: EngineData) {
   return reads;
 }
 
-async function checkRedis(world: EngineData, { book, id, takes }: Replay): Promise<void> {
+async function checkRedis(world: EngineData, { book, id }: Replay): Promise<void> {
   const reads = readEngine(world);
   same(
     'takes follow the events',
     'key engine',
-    [...takes.keys()].map(takenField).sort(),
+    [...book.takes.keys()].map(takenField).sort(),
     Object.keys(await reads.own)
       .filter((field) => field.startsWith(takenField('')))
       .sort(),
@@ -317,7 +312,7 @@ function checkUncrossed(book: ReferenceExchange, symbol: string): void {
 // --- the ledger --------------------------------------------------------------------------------------------
 
 async function checkPostgres(ask: Ask, expected: Replay): Promise<void> {
-  const { book, orders, trades, movements, takes, last } = expected;
+  const { book, orders, trades, movements, last } = expected;
   const [cursor] = await ask<{ place: string }>(
     `select epoch || '-' || sequence as place from engine_cursor`,
   );
@@ -351,7 +346,7 @@ async function checkPostgres(ask: Ask, expected: Replay): Promise<void> {
   same(
     'takes follow the events',
     'taken withdrawals',
-    [...takes].map((line) => line.join(' ')).sort(),
+    [...book.takes].map(([reference, { by }]) => `${reference} ${by}`).sort(),
     taken.map(({ line }) => line),
   );
   await checkEntries(ask, book);

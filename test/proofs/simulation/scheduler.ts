@@ -604,8 +604,8 @@ export class Scheduler {
     const { clients, dice, flavour, processes, world } = this.#parts;
     const api = dice.pick(API_NAMES);
     // An answer that waits for copies takes more decisions.
-    const [most, frequency] = world.replication === undefined ? [MAX_RUNNING, 6] : [2 * MAX_RUNNING, 20];
-    if (clients.requests.length < MAX_REQUESTS && clients.running() < most)
+    const [max, frequency] = world.replication === undefined ? [MAX_RUNNING, 6] : [2 * MAX_RUNNING, 20];
+    if (clients.requests.length < MAX_REQUESTS && clients.running() < max)
       add(frequency * this.#weightOf(REQUESTS), 'start', api, this.#operations.next());
     const mayWait = world.replication !== undefined && !processes.get(api).service.isOpen();
     const eagerness = mayWait ? 0.2 : 2;

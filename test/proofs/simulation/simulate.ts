@@ -15,14 +15,14 @@ import { World, type WorldOptions } from './world.ts';
 async function shrink(
   failing: HistoryResult,
   replay: (decisions: readonly Decision[]) => Promise<HistoryResult>,
-  most: number,
+  max: number,
 ): Promise<HistoryResult> {
   const invariant = failing.violation?.invariant;
   let shortest = failing;
   let replays = 0;
   for (let length = Math.ceil(failing.decisions.length / 2); length >= 1; ) {
     let isShorter = false;
-    for (let at = 0; at < shortest.decisions.length && replays < most; ) {
+    for (let at = 0; at < shortest.decisions.length && replays < max; ) {
       const rest = shortest.decisions.filter((_one, index) => index < at || index >= at + length);
       replays += 1;
       const found = await replay(rest);
@@ -33,7 +33,7 @@ async function shrink(
         isShorter = true;
       } else at += length;
     }
-    if (replays >= most) break;
+    if (replays >= max) break;
     if (length > 1) length = Math.ceil(length / 2);
     else if (!isShorter) break;
   }

@@ -58,7 +58,7 @@ export class VirtualTime {
       Buffer.from(Array.from({ length }, () => this.#dice.below(256)))) as typeof crypto.randomBytes;
     syncBuiltinESMExports();
     globalThis.setInterval = ((fire: () => void, everyMs: number) => {
-      const timer = this.#add(everyMs, fire, everyMs);
+      const timer = this.#add(everyMs, fire, true);
       const handle = { unref: () => handle, ref: () => handle, simulated: timer.number };
       return handle;
     }) as unknown as typeof setInterval;
@@ -97,9 +97,12 @@ export class VirtualTime {
     });
   }
 
-  #add(ms: number, fire: () => void, everyMs?: number): Timer {
+  #add(ms: number, fire: () => void, isInterval = false): Timer {
     const { actor } = this;
-    const timer = { number: this.#numbers, actor, everyMs, dueMs: this.elapsedMs + Math.max(1, ms), fire };
+    // Node cuts fractions of its delays off too, and so all clocks stay at whole milliseconds.
+    const delayMs = Math.max(1, Math.trunc(ms));
+    const everyMs = isInterval ? delayMs : undefined;
+    const timer = { number: this.#numbers, actor, everyMs, dueMs: this.elapsedMs + delayMs, fire };
     this.#numbers += 1;
     this.#timers.set(timer.number, timer);
     this.#onActivity();

@@ -22,9 +22,7 @@ function isWorker(pid: number): boolean {
   }
 }
 
-describe('a worker of the simulation', function () {
-  this.timeout(60_000);
-
+describe('a worker of the simulation', () => {
   it('ends when its parent is killed, although it does not run its event loop', async function () {
     if (!canSignalDeath()) this.skip();
     const parent = spawn(process.execPath, ['--import=tsx', '--input-type=module', '-e', PARENT], {

@@ -42,7 +42,7 @@ const EVENTS_KEY = KEYS.events;
 export const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;
 /** All tables that a history writes. */
-const OTHER_TABLES = ['engine_epochs', 'engine_copies', 'engine_lists', 'daily_balances', 'reconciliations'];
+const OTHER_TABLES = ['engine_epochs', 'engine_copies', 'engine_lists', 'kept_balances', 'reconciliations'];
 const WRITTEN = [...WRITTEN_TABLES, ...OTHER_TABLES];
 /** Any offset: a history begins in the middle of a stream. */
 const FIRST_OFFSET = 1_000;

@@ -48,8 +48,7 @@ const ofOneMarket = ({ seen }: Watcher): Seen[] =>
 /** Time at which a frame was built, which identifies its beat. */
 const timeOf = ({ text }: Seen): number => Number(/,"time":(\d+),"sequence":\d+}$/.exec(text)![1]);
 
-describe('the streams over time', function () {
-  this.timeout(90_000);
+describe('the streams over time', () => {
   let exchange: StreamFixture;
   let other: StreamFixture;
   let replicas: Service[];

@@ -18,7 +18,7 @@ import { readOptions } from '../command.ts';
 const run = promisify(execFile);
 const FETCHED_WITHIN_MS = 300_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
-/** Most characters of a failing run that the console shows. */
+/** Maximum characters of a failing run that the console shows. */
 const SHOWN_CHARACTERS = 6_000;
 
 const values = readOptions('npm run proofs -- versions', 'Runs tests on each Postgres, Redis and Valkey.', {

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
+import { shown } from '../../../domain/text.ts';
 import type { Operation } from '../../../operator/operation.ts';
 import { Dialog } from '../../views/dialog.tsx';
 import { type Answer, ask, type Field, type Given, membersOfAct, Refused } from '../operators.ts';
@@ -83,7 +84,7 @@ function ActForm({ act, onDone }: { readonly act: Act<Operation>; readonly onDon
         return setSending(false);
       }
       const answer = await ask(act.operation, { ...act.given, ...Object.fromEntries(filled) });
-      told.value = typeof act.done === 'string' ? act.done : act.done(answer);
+      told.value = shown(typeof act.done === 'string' ? act.done : act.done(answer));
       onDone();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -141,10 +142,10 @@ const ChangesTable = ({ changes }: { readonly changes: Changes }) => (
     <tbody>
       {changes.map(([name, old, next]) => (
         <tr key={name}>
-          <th scope="row">{name}</th>
-          <td>{old}</td>
+          <th scope="row">{shown(name)}</th>
+          <td>{shown(old)}</td>
           <td>
-            <strong>{next}</strong>
+            <strong>{shown(next)}</strong>
           </td>
         </tr>
       ))}

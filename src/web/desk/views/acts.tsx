@@ -3,15 +3,14 @@
 import { signal } from '@preact/signals';
 import type { GetActs } from '../operations.ts';
 import type { Answer, Given } from '../operators.ts';
-import { useAnswer } from '../use-answer.ts';
+import { usePages } from '../use-pages.ts';
 import { Listing, shownTime } from './listing.tsx';
 import { Search } from './search.tsx';
 
 const DAYS = 7;
 /** An act is listed once it is settled. */
 const EVERY_MS = 3_000;
-/** The most that one request lists. */
-const MOST = 500;
+const PAGE = 100;
 
 const since = signal(new Date(Date.now() - DAYS * 86_400_000).toISOString().slice(0, 10));
 /** A wallet, or the name of a person or of a key; empty: acts of and by all. */
@@ -36,8 +35,8 @@ const rowOf = (one: Answer<GetActs>['acts'][number]): [number, string[]] => [
 ];
 
 export function Acts() {
-  const given = { since: since.value, ...filterOf(asked.value), order: 'desc', limit: MOST } as const;
-  const { answer, trouble } = useAnswer<GetActs>('listActs', given, EVERY_MS);
+  const given = { since: since.value, ...filterOf(asked.value), order: 'desc', limit: PAGE } as const;
+  const { answer, trouble, pages } = usePages<GetActs>('listActs', given, EVERY_MS);
   return (
     <>
       <div class="panel desk-search">
@@ -62,7 +61,7 @@ export function Acts() {
         rows={answer?.acts.map(rowOf)}
         empty="No changes yet."
         trouble={trouble}
-        more={answer?.nextCursor ? `the newest ${MOST}` : undefined}
+        pages={pages}
       />
     </>
   );

@@ -1,6 +1,13 @@
 /** The books: the last reconcile and the closed months. */
 
-import type { CloseMonth, GetReconcile, GetStatus, ListClosings, Status } from '../operations.ts';
+import type {
+  CloseMonth,
+  GetReconcile,
+  GetStatus,
+  ListClosings,
+  ReopenMonth,
+  Status,
+} from '../operations.ts';
 import type { Answer } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
 import { askForAct } from './act-dialog.tsx';
@@ -27,15 +34,12 @@ export function Books() {
       )}
       <Listing
         title="Closings"
-        columns={['Month', 'Closed at (UTC)', 'Last event', 'Balances', 'Digest']}
-        rows={closings.answer?.closings.map((one) => [
-          one.month,
-          [one.month, shownTime(one.closedAt), one.sequence, one.balances, one.digest],
-        ])}
+        columns={['Month', 'Closed at (UTC)', 'Last event', 'Balances', 'Digest', 'State']}
+        rows={closings.answer && rowsOfClosings(closings.answer)}
         empty="No month is closed."
         trouble={closings.trouble}
         aside={
-          <button type="button" class="button small" onClick={closeMonth}>
+          <button type="button" class="button small" onClick={() => closeMonth()}>
             Close month
           </button>
         }
@@ -44,12 +48,49 @@ export function Books() {
   );
 }
 
-const closeMonth = (): void =>
+/** The closings in force, of which the last can be withdrawn, and those that were. */
+function rowsOfClosings({ closings, reopened }: Answer<ListClosings>) {
+  const inForce = closings.map((one, at) => ({
+    ...one,
+    state: at === closings.length - 1 ? <Reopen key="state" closing={one} /> : 'in force',
+  }));
+  const withdrawn = reopened.map((one) => ({ ...one, state: `withdrawn ${shownTime(one.reopenedAt)}` }));
+  return [...inForce, ...withdrawn].map(
+    ({ month, closedAt, sequence, balances, digest, state }) =>
+      [`${month} ${closedAt}`, [month, shownTime(closedAt), sequence, balances, digest, state]] as const,
+  );
+}
+
+function Reopen({ closing }: { readonly closing: Answer<ListClosings>['closings'][number] }) {
+  const { month, digest } = closing;
+  const reopen = (): void =>
+    askForAct<ReopenMonth>({
+      operation: 'reopenMonth',
+      given: { month },
+      title: 'Reopen the month',
+      facts: [
+        ['Month', month],
+        ['Withdrawn digest', `${digest}; its figures stay on record`],
+      ],
+      done: ({ isNew }) => `${month} ${isNew ? 'is open again' : 'was reopened before: nothing changed'}.`,
+    });
+  return (
+    <button type="button" class="button small" onClick={reopen}>
+      Reopen
+    </button>
+  );
+}
+
+/** @param month that is closed; absent: the dialog asks for it */
+export const closeMonth = (month?: string): void =>
   askForAct<CloseMonth>({
     operation: 'closeMonth',
-    given: {},
+    given: month === undefined ? {} : { month },
     title: 'Close the month',
-    facts: [['Balances at its end (UTC)', 'are kept for good: a closed month stays as it is']],
+    facts: [
+      ...(month === undefined ? [] : [['Month', month] as const]),
+      ['Balances at its end (UTC)', 'are kept for good: a closed month stays as it is until it is reopened'],
+    ],
     done: ({ month, isNew }) => `${month} ${isNew ? 'is closed' : 'was closed before: nothing changed'}.`,
   });
 

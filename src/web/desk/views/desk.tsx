@@ -3,13 +3,15 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { THEMES, theme } from '../../state/theme.ts';
-import { key } from '../operators.ts';
+import { key, signOut } from '../operators.ts';
 import { ActDialog, told } from './act-dialog.tsx';
 import { Acts } from './acts.tsx';
+import { Approvals } from './approvals.tsx';
 import { Books } from './books.tsx';
 import { KillSwitch } from './kill-switch.tsx';
 import { Markets } from './markets.tsx';
 import { OtherActs } from './other-acts.tsx';
+import { Reports } from './reports.tsx';
 import { SignIn } from './sign-in.tsx';
 import { StatusView } from './status.tsx';
 import { Wallet } from './wallet.tsx';
@@ -20,8 +22,10 @@ const VIEWS: Readonly<Record<string, () => ComponentChildren>> = {
   Markets,
   Wallet,
   Withdrawals,
+  Approvals,
   Acts,
   Books,
+  Reports,
   'Kill switch': KillSwitch,
   More: OtherActs,
 };
@@ -37,13 +41,7 @@ export function Desk() {
         {key.value !== null && <Views />}
         <ThemeChoice />
         {key.value !== null && (
-          <button
-            type="button"
-            class="button"
-            onClick={() => {
-              key.value = null;
-            }}
-          >
+          <button type="button" class="button" onClick={signOut}>
             Sign out
           </button>
         )}

@@ -1,11 +1,13 @@
 /** The parts of all views: panels, tables that scroll sideways by themselves, facts, and what went wrong. */
 
 import { type ComponentChildren, Fragment } from 'preact';
+import { shown } from '../../../domain/text.ts';
+import type { Turning } from '../use-pages.ts';
 
 export const Trouble = ({ text }: { readonly text: string | null }) =>
   text === null ? null : (
     <p class="note error" role="alert">
-      {text}
+      {shown(text)}
     </p>
   );
 
@@ -14,7 +16,7 @@ export const Facts = ({ facts }: { readonly facts: readonly (readonly [string, s
     {facts.map(([name, value]) => (
       <Fragment key={name}>
         <dt>{name}</dt>
-        <dd>{value}</dd>
+        <dd>{shown(value)}</dd>
       </Fragment>
     ))}
   </dl>
@@ -44,14 +46,14 @@ interface ListingProps {
   readonly rows: readonly (readonly [id: string | number, cells: readonly ComponentChildren[]])[] | undefined;
   readonly empty: string;
   readonly trouble?: string | null;
-  /** Tells that there are more rows. */
-  readonly more?: string | undefined;
-  /** Beside the title, where `more` is not. */
+  /** Beside the title. */
   readonly aside?: ComponentChildren;
+  /** Turns the pages of the list. */
+  readonly pages?: Turning | undefined;
 }
 
-export const Listing = ({ title, columns, rows, empty, trouble = null, more, aside }: ListingProps) => (
-  <Panel title={title} aside={more === undefined ? aside : <span class="muted">{more}</span>}>
+export const Listing = ({ title, columns, rows, empty, trouble = null, aside, pages }: ListingProps) => (
+  <Panel title={title} aside={aside}>
     <Trouble text={trouble} />
     {rows === undefined && trouble === null && <p class="muted">Loading …</p>}
     {rows?.length === 0 && <p class="muted">{empty}</p>}
@@ -72,7 +74,7 @@ export const Listing = ({ title, columns, rows, empty, trouble = null, more, asi
             {rows.map(([id, cells]) => (
               <tr key={id}>
                 {cells.map((cell, at) => (
-                  <td key={columns[at]}>{cell}</td>
+                  <td key={columns[at]}>{typeof cell === 'string' ? shown(cell) : cell}</td>
                 ))}
               </tr>
             ))}
@@ -80,8 +82,31 @@ export const Listing = ({ title, columns, rows, empty, trouble = null, more, asi
         </table>
       </section>
     )}
+    {pages !== undefined && <Pages title={title} pages={pages} />}
   </Panel>
 );
+
+/** A list of one page needs no buttons. */
+const Pages = ({
+  title,
+  pages: { number, previous, next },
+}: {
+  readonly title: string;
+  readonly pages: Turning;
+}) =>
+  previous === null && next === null ? null : (
+    <nav class="desk-actions" aria-label={`Pages: ${title}`}>
+      <button type="button" class="button small" disabled={previous === null} onClick={() => previous?.()}>
+        Previous page
+      </button>
+      <button type="button" class="button small" disabled={next === null} onClick={() => next?.()}>
+        Next page
+      </button>
+      <span class="muted" role="status">
+        Page {number}
+      </span>
+    </nav>
+  );
 
 /** Writes an ISO time in UTC, to the second. */
 export const shownTime = (time: string | null): string =>

@@ -7,7 +7,7 @@ import { askForAct } from './act-dialog.tsx';
 import { FieldInput } from './field-input.tsx';
 import { Panel } from './listing.tsx';
 
-/** Acts of the other views. */
+/** Acts of the other views. A month without entries is closed here, because another view asks for no choice. */
 const ELSEWHERE = [
   'holdWallet',
   'releaseWallet',
@@ -16,9 +16,11 @@ const ELSEWHERE = [
   'releaseWithdrawal',
   'returnWithdrawal',
   'takeWithdrawal',
+  'approveMovement',
+  'refuseMovement',
   'pauseTrading',
   'resumeTrading',
-  'closeMonth',
+  'reopenMonth',
 ];
 
 const chosen = signal('');

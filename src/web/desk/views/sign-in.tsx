@@ -1,8 +1,8 @@
 /** Signs an operator in by a key, which stays in the memory of this page. */
 
 import { useState } from 'preact/hooks';
-import type { GetStatus } from '../operations.ts';
-import { ask, key, Refused, readRoutes } from '../operators.ts';
+import type { GetOwnKey } from '../operations.ts';
+import { ask, key, ownKey, Refused, readRoutes } from '../operators.ts';
 import { Trouble } from './listing.tsx';
 
 export function SignIn() {
@@ -11,7 +11,10 @@ export function SignIn() {
   const open = async (): Promise<void> => {
     try {
       await readRoutes();
-      await ask<GetStatus>('getServiceStatus', {}, typed);
+      const own = await ask<GetOwnKey>('getOwnKey', {}, typed);
+      if (!own.rights.includes('read'))
+        return setTrouble('The key may not do this: it needs the right read.');
+      ownKey.value = own;
       key.value = typed;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

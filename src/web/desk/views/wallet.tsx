@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import type { Account, GetStatement, GetWallet, HoldWallet, ReleaseWallet } from '../operations.ts';
 import { ask, type Given } from '../operators.ts';
 import { useAnswer } from '../use-answer.ts';
+import { usePages } from '../use-pages.ts';
 import { askForAct, type Changes } from './act-dialog.tsx';
 import { Facts, Listing, Panel, shownTime, Trouble } from './listing.tsx';
 import { Search } from './search.tsx';
@@ -19,7 +20,7 @@ const STATEMENT_DAYS = 31;
 function statementOf(wallet: string): Given<GetStatement> {
   const end = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS;
   const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
-  return { wallet, from: day(end - STATEMENT_DAYS * DAY_MS), to: day(end) };
+  return { wallet, from: day(end - STATEMENT_DAYS * DAY_MS), to: day(end), order: 'desc' };
 }
 
 export function Wallet() {
@@ -97,10 +98,10 @@ function Hold({ account: { wallet, held, terms } }: { readonly account: Account 
 }
 
 function Statement({ address }: { readonly address: string }) {
-  const { answer, trouble } = useAnswer<GetStatement>('getWalletStatement', statementOf(address));
+  const { answer, trouble, pages } = usePages<GetStatement>('getWalletStatement', statementOf(address));
   return (
     <Listing
-      title={`Statement of the last ${STATEMENT_DAYS} days`}
+      title={`Statement of the last ${STATEMENT_DAYS} days, newest first`}
       columns={['Time (UTC)', 'Kind', 'Asset', 'Amount', 'Market', 'Reference or order']}
       rows={answer?.lines.map((line, at) => [
         at,
@@ -115,7 +116,7 @@ function Statement({ address }: { readonly address: string }) {
       ])}
       empty="Nothing changed the balances."
       trouble={trouble}
-      more={answer?.nextCursor ? `the first ${answer.lines.length} lines` : undefined}
+      pages={pages}
     />
   );
 }

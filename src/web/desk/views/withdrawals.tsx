@@ -1,6 +1,7 @@
 /** Withdrawals, pending or found by their reference: takes, releases, confirms and returns them. */
 
 import { signal } from '@preact/signals';
+import { shown } from '../../../domain/text.ts';
 import type {
   ConfirmWithdrawal,
   GetWithdrawal,
@@ -11,11 +12,13 @@ import type {
   Withdrawal,
 } from '../operations.ts';
 import { useAnswer } from '../use-answer.ts';
+import { usePages } from '../use-pages.ts';
 import { askForAct } from './act-dialog.tsx';
 import { Listing, shownTime } from './listing.tsx';
 import { Search } from './search.tsx';
 
 const EVERY_MS = 10_000;
+const PAGE = 100;
 /** A person pays within an hour. */
 const TAKEN_FOR_MS = 3_600_000;
 
@@ -31,9 +34,9 @@ function ownerOf({ taken }: Withdrawal): string {
 }
 
 export function Withdrawals() {
-  const { answer, trouble } = useAnswer<GetWithdrawals>(
+  const { answer, trouble, pages } = usePages<GetWithdrawals>(
     'listWithdrawals',
-    { state: 'pending', limit: 100 },
+    { state: 'pending', limit: PAGE },
     EVERY_MS,
   );
   return (
@@ -41,7 +44,7 @@ export function Withdrawals() {
       <Search id="reference" label="Reference" button="Find" asked={asked} />
       {asked.value !== '' && <Found key={asked.value} reference={asked.value} />}
       <Listing
-        title="Pending withdrawals"
+        title="Pending withdrawals, oldest first"
         columns={['Requested (UTC)', 'Reference', 'Wallet', 'Amount', 'Hold', 'Taken by', 'Actions']}
         rows={answer?.withdrawals.map((one) => [
           one.reference,
@@ -57,7 +60,7 @@ export function Withdrawals() {
         ])}
         empty="No withdrawal is pending."
         trouble={trouble}
-        more={answer?.nextCursor ? `the oldest ${answer.withdrawals.length}` : undefined}
+        pages={pages}
       />
     </>
   );
@@ -174,7 +177,7 @@ function WithdrawalActions({ withdrawal }: { readonly withdrawal: Withdrawal }) 
           onClick={() => act(withdrawal)}
         >
           {name}
-          <span class="visually-hidden"> {withdrawal.reference}</span>
+          <span class="visually-hidden"> {shown(withdrawal.reference)}</span>
         </button>
       ))}
     </span>

@@ -14,9 +14,9 @@ const WITHOUT_MS = 4_000;
 const AGAIN_MS = 200;
 const MAX_TRIES = 10;
 
-/** @param most highest number of a descriptor, and one more */
-function setLimit(pid: number, most: number): void {
-  const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${most}:`]);
+/** @param max highest number of a descriptor, and one more */
+function setLimit(pid: number, max: number): void {
+  const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${max}:`]);
   if (status !== 0) throw new Error(`prlimit: ${stderr}`);
 }
 
@@ -79,9 +79,9 @@ const none: Fault = {
     const pid = cluster.processes.pidOf(slot);
     note(slot.name);
     const usual = readLimit(pid);
-    const most = Math.max(...readdirSync(`/proc/${pid}/fd`).map(Number)) + 1;
-    setLimit(pid, most);
-    const endFlood = flood(slot.port, most);
+    const max = Math.max(...readdirSync(`/proc/${pid}/fd`).map(Number)) + 1;
+    setLimit(pid, max);
+    const endFlood = flood(slot.port, max);
     await sleep(FILL_MS);
     if (await canConnect(slot.port)) violation('campaign', `${slot.name} has descriptors left`);
     for (const redis of [cluster.redis, cluster.queueRedis]) await endConnections(redis, 'normal');

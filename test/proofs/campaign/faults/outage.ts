@@ -16,7 +16,7 @@ const BACKLOG = 10_000;
 const LONG_BACKLOG = 250_000;
 /** The first measurement is only the expectation of the second. */
 const EXPECTED_BACKLOG = 50_000;
-/** Most measurements, and the share by which two of them may differ that follow each other. */
+/** Maximum measurements, and the share by which two of them may differ that follow each other. */
 const MEASUREMENTS = 3;
 const SETTLED_SHARE = 0.1;
 /** Share of the rate of settlement at which orders are placed. */

@@ -202,7 +202,7 @@ const cancelled = administered('Postgres cancels statements at random', async (s
 });
 
 const QUEUES_OF_OTHERS = 20;
-/** Most time until the first connection is refused. */
+/** Maximum time until the first connection is refused. */
 const FILL_MS = 60_000;
 const RETRY_MS = 50;
 

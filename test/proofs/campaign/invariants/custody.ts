@@ -1,6 +1,7 @@
 /** Money that custody moved with a key: steps of withdrawals, caps, and what the routes for operators show of it. */
 
 import { CUSTODY } from '../custody.ts';
+import type { Movement } from '../journal.ts';
 import { type Rest, told } from './events.ts';
 
 /** A withdrawal is requested, then confirmed or returned or neither, always with the same content. */
@@ -23,6 +24,31 @@ export async function withdrawalsFollowSteps({ cluster }: Rest): Promise<string[
     })
     .map(({ reference, steps, contents, is_pending }) => {
       const listed = is_pending ? 'listed as pending' : 'not listed as pending';
+      return `${reference} was ${steps}, with ${contents} contents, and is ${listed}`;
+    });
+  return told(found);
+}
+
+/** A deposit that was announced is credited or dropped or neither, always with the same content. */
+export async function depositsFollowSteps({ cluster }: Rest): Promise<string[]> {
+  const rows = await cluster.sql<{
+    reference: string;
+    steps: string;
+    contents: string;
+    is_announced: boolean;
+  }>(`
+    select reference, string_agg(kind, ' ' order by movements.sequence) as steps,
+      count(distinct (movements.wallet, movements.asset, movements.amount_atoms)) as contents,
+      bool_or(listed.reference is not null) as is_announced
+    from movements left join announced_deposits as listed using (reference)
+    where kind in ('announced', 'credited', 'dropped') group by 1 having bool_or(kind = 'announced')`);
+  const found = rows
+    .filter(({ steps, contents, is_announced }) => {
+      const isEnded = steps === 'announced credited' || steps === 'announced dropped';
+      return contents !== '1' || (is_announced ? steps !== 'announced' : !isEnded);
+    })
+    .map(({ reference, steps, contents, is_announced }) => {
+      const listed = is_announced ? 'listed as announced' : 'not listed as announced';
       return `${reference} was ${steps}, with ${contents} contents, and is ${listed}`;
     });
   return told(found);
@@ -62,25 +88,36 @@ export async function capsHold({ cluster }: Rest): Promise<string[]> {
   ]);
 }
 
-const STATES: Readonly<Record<string, string>> = {
-  requested: 'pending',
-  confirmed: 'confirmed',
-  returned: 'returned',
+/** Lists of the movements that are no steps of a withdrawal. */
+const LISTS: Readonly<Partial<Record<Movement['kind'], 'movements' | 'deposits'>>> = {
+  credit: 'movements',
+  debit: 'movements',
+  announce: 'deposits',
+  arrive: 'deposits',
+  drop: 'deposits',
 };
+
+/** States of a withdrawal or deposit, which have the names of its last step but for the first one. */
+const stateAfter = (step: string): string => (step === 'requested' ? 'pending' : step);
+const STEPS = {
+  withdrawals: ['requested', 'confirmed', 'returned'],
+  deposits: ['announced', 'credited', 'dropped'],
+} as const;
 
 /** Each replica shows an answered movement as it was answered, and a withdrawal in the state of its last step. */
 export async function custodyReadsAreTrue({ cluster, custody }: Rest): Promise<string[]> {
   const found = custody?.recent.length === 0 ? ['no movement was answered in the last round'] : [];
   for (const { movement } of custody?.recent ?? []) {
     const { kind, reference, asset, amount } = movement;
-    const isDirect = kind === 'credit' || kind === 'debit';
-    const path = `${isDirect ? '/movements' : '/withdrawals'}/${encodeURIComponent(reference)}`;
-    const last = isDirect ? undefined : await lastStep(cluster, reference);
+    const list = LISTS[kind] ?? 'withdrawals';
+    const isDirect = list === 'movements';
+    const path = `/${list}/${encodeURIComponent(reference)}`;
+    const last = isDirect ? undefined : await lastStep(cluster, list, reference);
     for (const reply of await custody!.read(path)) {
       const shown = isDirect
         ? (reply?.body.movements as Record<string, unknown>[] | undefined)
         : [reply?.body];
-      const state = last === undefined ? undefined : STATES[last];
+      const state = last === undefined ? undefined : stateAfter(last);
       const isTrue =
         reply?.status === 200 &&
         shown?.length === 1 &&
@@ -93,11 +130,14 @@ export async function custodyReadsAreTrue({ cluster, custody }: Rest): Promise<s
   return told(found);
 }
 
-async function lastStep({ sql }: Rest['cluster'], reference: string): Promise<string> {
+async function lastStep(
+  { sql }: Rest['cluster'],
+  list: keyof typeof STEPS,
+  reference: string,
+): Promise<string> {
   const [row] = await sql<{ kind: string }>(
-    `select kind from movements where reference = $1 and kind in ('requested', 'confirmed', 'returned')
-     order by sequence desc limit 1`,
-    [reference],
+    'select kind from movements where reference = $1 and kind = any($2) order by sequence desc limit 1',
+    [reference, STEPS[list]],
   );
   return row?.kind ?? 'missing';
 }

@@ -2,7 +2,7 @@
 
 import { booksAreOfLiveOrders, prioritiesHold, screensAreTrue } from './books.ts';
 import { changesAreToldOnce, deadlinesHold, replacementsAreWhole } from './changes.ts';
-import { capsHold, custodyReadsAreTrue, withdrawalsFollowSteps } from './custody.ts';
+import { capsHold, custodyReadsAreTrue, depositsFollowSteps, withdrawalsFollowSteps } from './custody.ts';
 import { eventsAreWhole, nothingShownIsGone, type Rest } from './events.ts';
 import { dataIsTrue } from './market-data.ts';
 import {
@@ -34,6 +34,7 @@ export const INVARIANTS: readonly Invariant[] = [
   { name: 'shown orders and executions', check: nothingShownIsGone },
   { name: 'acknowledged credits and debits', check: movementsAreThere },
   { name: 'withdrawals in two steps', check: withdrawalsFollowSteps },
+  { name: 'deposits that are announced', check: depositsFollowSteps },
   { name: 'caps of keys', check: capsHold },
   { name: 'reads of custody', check: custodyReadsAreTrue },
   { name: 'client ids', check: replaysAreTheSame },

@@ -170,9 +170,12 @@ const KINDS = {
   request: 'requested',
   confirm: 'confirmed',
   return: 'returned',
+  announce: 'announced',
+  arrive: 'credited',
+  drop: 'dropped',
 } as const;
 
-/** Each credit, debit and step of a withdrawal that an operator was told of counts once, with its amount. */
+/** Each credit, debit and step of a withdrawal or deposit that an operator was told of counts once, with its amount. */
 export async function movementsAreThere({ cluster, model, driver }: Rest): Promise<string[]> {
   const rows = await cluster.sql<{
     kind: string;

@@ -17,20 +17,20 @@ const NONE: Bounds = {
 /** States that are visited where the model has more than a test can wait for. */
 const SOME = 10_000;
 const MORE = 100_000;
-const MOST = 1_100_000;
+const MAX = 1_100_000;
 
 describe('the model of the copies', function () {
   this.timeout(600_000);
 
-  const SOUND_CASES: [name: string, bounds: Partial<Bounds>, most: number][] = [
-    ['a naming', { namings: 1 }, MOST],
-    ['two changes of the list', { changes: 2 }, MOST],
+  const SOUND_CASES: [name: string, bounds: Partial<Bounds>, max: number][] = [
+    ['a naming', { namings: 1 }, MAX],
+    ['two changes of the list', { changes: 2 }, MAX],
     ['a crash, a cut and a whole copy', { crashes: 1, cuts: 1, wholeCopies: 1 }, SOME],
     ['a naming, a crash and a whole copy', { namings: 1, crashes: 1, wholeCopies: 1 }, SOME],
-    ['a lost disk', { crashes: 1, lostDisks: 1 }, MOST],
-    ['an older disk', { crashes: 1, olderDisks: 1 }, MOST],
-    ['a naming and a Postgres that is put back', { namings: 1, putBacks: 1 }, MOST],
-    ['a naming and a lost disk', { namings: 1, crashes: 1, lostDisks: 1 }, MOST],
+    ['a lost disk', { crashes: 1, lostDisks: 1 }, MAX],
+    ['an older disk', { crashes: 1, olderDisks: 1 }, MAX],
+    ['a naming and a Postgres that is put back', { namings: 1, putBacks: 1 }, MAX],
+    ['a naming and a lost disk', { namings: 1, crashes: 1, lostDisks: 1 }, MAX],
     ['a naming and an older disk', { namings: 1, crashes: 1, olderDisks: 1 }, MORE],
     [
       'a change of the list, crashes and a Postgres that is put back',
@@ -39,12 +39,12 @@ describe('the model of the copies', function () {
     ],
     ['two of everything', { orders: 2, namings: 2, changes: 2, crashes: 2, cuts: 1, wholeCopies: 1 }, SOME],
   ];
-  for (const [name, bounds, most] of SOUND_CASES)
-    it(`holds through ${name}, in ${most === MOST ? 'all' : `the first ${most}`} states`, () => {
-      const { states, isComplete, broken, trace } = explore(SOUND, { ...NONE, ...bounds }, most);
+  for (const [name, bounds, max] of SOUND_CASES)
+    it(`holds through ${name}, in ${max === MAX ? 'all' : `the first ${max}`} states`, () => {
+      const { states, isComplete, broken, trace } = explore(SOUND, { ...NONE, ...bounds }, max);
       expect(broken, trace?.join('\n')).to.equal(undefined);
-      expect(states).to.be.at.least(most === MOST ? 1 : most);
-      expect(isComplete).to.equal(most === MOST);
+      expect(states).to.be.at.least(max === MAX ? 1 : max);
+      expect(isComplete).to.equal(max === MAX);
     });
 
   const sentinels: Partial<Rules> = { promoter: 'the longest', epochsBeginOnMembersOnly: false };
@@ -176,7 +176,7 @@ describe('the model of the copies', function () {
   ];
   for (const [name, rules, bounds, promise, idle] of BROKEN_CASES)
     it(`breaks when ${name}`, () => {
-      const found = explore({ ...SOUND, ...rules }, { ...NONE, ...bounds }, MOST, idle);
+      const found = explore({ ...SOUND, ...rules }, { ...NONE, ...bounds }, MAX, idle);
       expect(found.broken).to.equal(promise);
     });
 });

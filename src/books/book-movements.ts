@@ -1,4 +1,4 @@
-/** Books batches of deposits and withdrawals, each by itself, within the caps of the key that asks for them. */
+/** Books deposits and withdrawals, each by itself, within the caps of the key that asks for them. */
 
 import type { Act } from '../domain/act.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
@@ -161,7 +161,7 @@ async function settleCaps(
     } else if (result.value.duplicate) refused.push(cap.amount);
     else moved.push(cap.amount);
   });
-  // Equal movements of a batch hold one reservation together.
+  // Equal movements of a request have one reservation together.
   const held = new Set([...moved, ...unknown].map(reservationOf));
   const released = refused.filter((amount) => !held.has(reservationOf(amount)));
   await Promise.allSettled([ledger.caps.keep(name, moved), ledger.caps.release(name, released)]);

@@ -24,7 +24,7 @@ const MAX_TOGETHER = 64;
 const MAX_OF_WALLET = 16;
 const MAX_MAKERS_OF_CALL = 200;
 const MAX_ORDERS_OF_CALL = 200;
-/** Most orders of one request when all orders of a wallet are cancelled. */
+/** Maximum orders of one request when all orders of a wallet are cancelled. */
 const MAX_ORDERS_OF_REQUEST = 100;
 const MAX_MAKERS = 150;
 const MAKERS = Array.from({ length: 7 }, (_none, index) => `0x${`c${index}`.repeat(20)}`);
@@ -43,7 +43,7 @@ interface EngineFixture {
   readonly engine: Engine;
   readonly calls: { place_orders: Call[]; cancel_orders: Call[] };
   /** Holds replies back from the engine until `release`. */
-  hold(): void;
+  pause(): void;
   release(): void;
   close(): void;
 }
@@ -74,7 +74,7 @@ function record(
   connection: Redis,
   load: (name: string) => Script,
   calls: EngineFixture['calls'],
-): Pick<EngineFixture, 'hold' | 'release'> {
+): Pick<EngineFixture, 'pause' | 'release'> {
   const names = new Map(
     (['place_orders', 'cancel_orders'] as const).map((name) => [load(name).sha, name] as const),
   );
@@ -91,7 +91,7 @@ function record(
     return passed;
   };
   return {
-    hold() {
+    pause() {
       gate = new Promise((resolve) => {
         release = resolve;
       });
@@ -110,8 +110,7 @@ async function quote(engine: Engine, count: number): Promise<void> {
   );
 }
 
-describe('engine: orders of one turn of the event loop', function () {
-  this.timeout(120_000);
+describe('engine: orders of one turn of the event loop', () => {
   let fixture: EngineFixture;
   afterEach(() => fixture?.close());
 
@@ -119,7 +118,7 @@ describe('engine: orders of one turn of the event loop', function () {
     fixture = await openRecorded();
     const { engine, calls } = fixture;
     for (const wallet of MAKERS) await fund(engine, wallet, { USD: 10_000n });
-    fixture.hold();
+    fixture.pause();
     const placing = Array.from({ length: 2 * MAX_TOGETHER + 2 }, (_none, index) =>
       place(engine, MAKERS[index % MAKERS.length]!, limit(M, 'buy', 1 + index, 1)),
     );
@@ -140,7 +139,7 @@ describe('engine: orders of one turn of the event loop', function () {
     fixture = await openRecorded();
     const { engine, calls } = fixture;
     await fund(engine, ALICE, { USD: 10n });
-    fixture.hold();
+    fixture.pause();
     const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
     await turn();
     await turn();
@@ -158,7 +157,7 @@ describe('engine: orders of one turn of the event loop', function () {
     fixture = await openRecorded();
     const { engine, calls } = fixture;
     const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
-    fixture.hold();
+    fixture.pause();
     for (let price = 2; price <= 6; price += 1) {
       await turn();
       await turn();
@@ -277,8 +276,7 @@ async function closeMany({ engine, calls }: EngineFixture, dice: Random): Promis
   expect(whole, 'calls that left requests out').to.be.above(0);
 }
 
-describe('engine: a script reply that is lost', function () {
-  this.timeout(120_000);
+describe('engine: a script reply that is lost', () => {
   let link: Link;
   let direct: Redis;
   let connection: Redis;

@@ -1,5 +1,5 @@
 /**
- * Proves that when the api and its Redis are killed with batches in flight, every order exists once or not at all after
+ * Proves that when the api and its Redis are killed with calls in flight, every order exists once or not at all after
  * the restart, that its client order id tells which, and that requests which wait for changes miss none and see none
  * twice.
  */
@@ -35,7 +35,7 @@ interface Sent {
   isCancelled: boolean;
 }
 
-describe('an api and its Redis that are killed with batches in flight', function () {
+describe('an api and its Redis that are killed with calls in flight', function () {
   this.timeout(240_000);
   const signers = [ethersSigner(), ethersSigner()];
   const running = new Set<Service>();
