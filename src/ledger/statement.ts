@@ -242,14 +242,19 @@ function add(sums: Map<string, bigint>, asset: string, atoms: bigint): void {
   sums.set(asset, (sums.get(asset) ?? 0n) + atoms);
 }
 
-/** False for sums that only a cursor which a caller made up can have brought about. */
-const arePossible = (sums: Sums | null): sums is Sums =>
-  sums !== null && [...sums.values()].every((atoms) => atoms >= 0n);
-
 const byAsset = ([one]: [string, bigint], [other]: [string, bigint]): number => (one < other ? -1 : 1);
 
-/** Returns the sums without those of nothing, by asset. */
-const shownSums = (sums: Sums): Sums => new Map([...sums].filter(([, atoms]) => atoms !== 0n).sort(byAsset));
+/** Returns the sums without those of nothing, by asset. Only a cursor that a caller made up has some below. */
+const shownSums = (sums: Sums): Sums => new Map([...sums].filter(([, atoms]) => atoms > 0n).sort(byAsset));
+
+/**
+ * Returns the sums of a cursor, of assets that exist. Nothing is summed anew for a cursor that was made up: an honest one
+ * has sums, unless there are more assets than it can carry.
+ */
+function carriedSums({ sums }: StatementPosition, scales: ReadonlyMap<string, number>): Sums | null {
+  if (sums === null && scales.size > MAX_CARRIED) return null;
+  return new Map([...(sums ?? [])].filter(([asset]) => scales.has(asset)));
+}
 
 /** The balances at a time, as far as they are summed. */
 interface Opening {
@@ -331,17 +336,13 @@ async function readPage(
   const scales = await readScales(ask);
   if (after !== null && !after.isOpening)
     return readLines(ask, span, start, after, limit, { settled, opening: null, scales });
-  const known = [...(after?.sums ?? [])].filter(([asset]) => scales.has(asset));
-  const summed = after && { sums: new Map(known), tradeId: after.tradeId };
+  const summed = after && { sums: carriedSums(after, scales) ?? new Map(), tradeId: after.tradeId };
   const { sums, last } = await sumBefore(ask, span.wallet, start, summed, SUMMED_TRADES);
   if (last !== null && sums.size <= MAX_CARRIED) {
     const next = { sequence: 0, tradeId: last, isOpening: true, sums };
     return { settled, opening: null, stated: [], closing: null, next, scales };
   }
-  const whole =
-    last === null && arePossible(sums)
-      ? sums
-      : (await sumBefore(ask, span.wallet, start, null, ALL_TRADES)).sums;
+  const whole = last === null ? sums : (await sumBefore(ask, span.wallet, start, null, ALL_TRADES)).sums;
   const place = { sequence: 0, tradeId: 0, isOpening: false, sums: whole };
   return readLines(ask, span, start, place, limit, { settled, opening: shownSums(whole), scales });
 }
@@ -361,12 +362,12 @@ async function readLines(
   const parameters = [wallet, sequence, end.sequence, tradeId, end.tradeId, limit + 1];
   const rows = (await ask<LineRow>(LINES, parameters)).map(statedOf);
   const stated = rows.slice(0, shownOf(rows, limit));
-  // A place that a caller made up may name assets that do not exist.
-  const sums = after.sums && new Map([...after.sums].filter(([asset]) => page.scales.has(asset)));
+  const carried = carriedSums(after, page.scales);
+  const sums = carried && new Map(carried);
   if (sums !== null) for (const line of stated) addLine(sums, line);
   if (rows.length > stated.length)
     return { ...page, stated, closing: null, next: positionAfter(stated, after, sums) };
-  const closing = arePossible(sums) ? sums : (await sumBefore(ask, wallet, end, null, ALL_TRADES)).sums;
+  const closing = sums ?? (await sumBefore(ask, wallet, end, null, ALL_TRADES)).sums;
   return { ...page, stated, closing: shownSums(closing), next: null };
 }
 

@@ -134,6 +134,16 @@ describe('rows that Postgres reads from a long history', () => {
         expect([...listing[3]!.closing!]).to.deep.equal(sumsAt(150_999));
       });
 
+      it('for a page after a made-up place of a statement, which sums nothing anew', async () => {
+        const span = { wallet: VICTIM, fromMs: 150_000, toMs: 199_000 };
+        for (const isOpening of [false, true])
+          for (const sums of [null, new Map([['ETH', -1n]]), new Map([['ETH', 10n ** 29n]])]) {
+            const place = { sequence: 0, tradeId: isOpening ? 149_990 : 198_900, isOpening, sums };
+            const read = (ledger: Ledger) => ledger.statements.page(span, place, 250);
+            expect(await rowsReadBy(read), `${isOpening} ${[...(sums ?? [])]}`).to.be.below(4 * 250);
+          }
+      });
+
       it('for a page of the newest lines of a statement', async () => {
         const span = { wallet: VICTIM, fromMs: 0, toMs: 199_000 };
         const pages: StatementPage[] = [];
