@@ -133,10 +133,13 @@ function count(services: Services, placed: Placed): void {
   services.metrics.countOrder(status, status === 'rejected' ? reason! : '');
 }
 
-/** True if each body repeats an order. */
+/**
+ * True if each body repeats an order. One after the other, so that a request beyond the limit never occupies more than
+ * one connection of Postgres.
+ */
 async function areKnown(call: WalletCall, bodies: readonly unknown[]): Promise<boolean> {
-  const ids = await Promise.all(bodies.map((body) => knownOrder(call, body)));
-  return !ids.includes(null);
+  for (const body of bodies) if ((await knownOrder(call, body)) === null) return false;
+  return true;
 }
 
 /** Returns the id of the order that has the body's client order id. */
