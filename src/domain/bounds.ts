@@ -4,6 +4,7 @@ import type { BoundRule } from './bound.ts';
 
 const MIB = 1024 * 1024;
 
+/** Bytes of replies that their client does not take, and of requests behind others of their connection. */
 export const UNREAD_REPLIES: BoundRule = { ofHolder: 8 * MIB, inAll: 128 * MIB };
 /** The first reads of a wallet's lists and orders that wait for a turn. */
 export const WAITING_READS: BoundRule = { ofHolder: 64, inAll: 4_096 };

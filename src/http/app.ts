@@ -43,6 +43,7 @@ import {
   send,
   sendPublic,
   stateOf,
+  unreadReplies,
   useMessageClasses,
 } from './response/index.ts';
 import type { Method, Reads, Route } from './route.ts';
@@ -50,7 +51,6 @@ import { LOCAL_ROUTES, legacyRoutes, PROBES, ROUTES } from './routes.ts';
 import { ServedCall, type Serving } from './served-call.ts';
 import type { ProbeServices, Readiness, Services } from './services.ts';
 import { SignIns } from './sign-ins.ts';
-import { isUnread, UnreadReplies } from './unread-replies.ts';
 
 /**
  * An event may wake thousands of waits. Fewer read at once than lists have connections, and a wait keeps its turn for as
@@ -68,13 +68,11 @@ const PROBE_BURST = 10;
 export function createApp(services: Services, classes?: MessageClasses): RequestListener {
   const app = newApp();
   if (classes !== undefined) useMessageClasses(app, classes);
-  const unread = new UnreadReplies();
-  const admit = (wallet: string): void => unread.check(wallet);
+  const admit = (wallet: string): void => unreadReplies.check(wallet);
   const reads = {
     lists: new WalletReads({ atOnce: LISTS_AT_ONCE, admit }),
     orders: new WalletReads({ atOnce: ORDERS_AT_ONCE, admit }),
     changes: new WalletReads({ ...CHANGES, rule: WAITS, admit }),
-    unread,
   };
   const repeated = limitRepeatedLines(services.logger);
   const signIns = new SignIns();
@@ -242,7 +240,8 @@ function arrival(
   services: ProbeServices,
   repeated: RepeatedLines,
 ): RequestListener {
-  const observe = observer(services, repeated);
+  const addressOf = clientAddresses(services.settings?.trustProxyHops ?? 0);
+  const observe = observer(services, repeated, addressOf);
   const spans = spansInUse();
   const answer = (request: Request, response: Response): void => {
     const refusal = refusedHead(request);
@@ -254,7 +253,7 @@ function arrival(
     if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
     send(response, refusalReply(refusal));
   };
-  return inPipelines((incoming, outgoing) => {
+  const begin: RequestListener = (incoming, outgoing) => {
     const request = incoming as Request;
     const response = outgoing as Response;
     observe(request, response);
@@ -265,7 +264,8 @@ function arrival(
       const { route, requestId } = stateOf(response);
       end({ method: request.method, route, status: response.statusCode, requestId });
     });
-  });
+  };
+  return inPipelines(begin, addressOf);
 }
 
 /** Records the route and sets its CORS headers. Both apply to every later reply, errors included. */
@@ -303,7 +303,7 @@ type Served = Pick<Route, 'caller' | 'handle' | 'bucket'> & Pick<Reads, 'readsBo
 
 /** Checks and answers a request in the documented order of precedence. */
 function serve(route: Served, serving: Serving, isBlocked: (request: Request) => boolean): RequestHandler {
-  const { services, reads, signIns } = serving;
+  const { services, signIns } = serving;
   const { caller, readsBody, bodyLimits, bucket, admit } = route;
   const addressOf = clientAddresses(services.settings.trustProxyHops);
   const limited = (request: Request, call: ServedCall): Promise<Reply> => {
@@ -315,15 +315,13 @@ function serve(route: Served, serving: Serving, isBlocked: (request: Request) =>
       const restricted = isBlocked(request);
       if (caller === 'login' && restricted) throw new Refusal('RESTRICTED_JURISDICTION');
       const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
+      if (wallet !== '') stateOf(response).holder = wallet;
       admit?.(services, wallet);
       const body = readsBody ? await readBody(request, bodyLimits) : undefined;
       const call = new ServedCall(serving, request, response, { wallet, restricted, body });
       const reply = await (bucket === undefined ? route.handle(call, WRITERS) : limited(request, call));
       if (reply.isPublic) await sendPublic(request, response, reply);
       else send(response, reply);
-      if (!isUnread(response)) return;
-      const bytes = reply.bytes?.length ?? reply.text.length;
-      reads.unread.add(wallet === '' ? addressOf(request) : wallet, bytes, response);
     } catch (error) {
       next(error);
     }

@@ -14,7 +14,6 @@ import type { HeaderName } from './openapi/headers.ts';
 import type { Reply, Writers } from './replies/reply.ts';
 import type { RequestClock } from './response/index.ts';
 import type { ProbeServices, Services } from './services.ts';
-import type { UnreadReplies } from './unread-replies.ts';
 
 /** Values of the query string. The value of a repeated key is a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
@@ -25,7 +24,6 @@ export interface HistoryReads {
   readonly orders: WalletReads;
   /** For requests that wait for changes. */
   readonly changes: WalletReads;
-  readonly unread: UnreadReplies;
 }
 
 export interface BodyLimits {

@@ -55,6 +55,8 @@ export interface ProbeServices {
   readonly metrics: Metrics;
   /** True if another port serves `/metrics`; this port then answers 404 for it. */
   readonly hasMetricsPort?: boolean;
+  /** Without settings, no forwarded header is trusted. */
+  readonly settings?: Pick<HttpSettings, 'trustProxyHops'>;
   /**
    * Must answer within a few seconds. A failure counts as not ready.
    * @param isDeep false to ask only what decides whether a balancer may send requests

@@ -1,20 +1,31 @@
 /** Tests that what fills a bound over all callers harms its holder only: unread replies, sign-ins, waits that wake at once. */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import request from 'supertest';
 import { openSessions } from '../../src/auth/session.ts';
-import { createApp, newApp } from '../../src/http/app.ts';
+import { createKey } from '../../src/books/operator-keys.ts';
+import { createApp, createProbeApp, newApp } from '../../src/http/app.ts';
 import { BUCKETS } from '../../src/http/limits/buckets.ts';
+import { createOperatorApp, OPERATOR_DOCUMENT_PATH } from '../../src/http/operator/app.ts';
+import { pathOf } from '../../src/http/operator/serve.ts';
 import { sendChunks } from '../../src/http/response/index.ts';
+import { BYTES_OF_REQUEST } from '../../src/http/response/pipelines.ts';
 import { beginReply } from '../../src/http/response/state.ts';
+import { isUnread, UnreadReplies, unreadReplies } from '../../src/http/response/unread-replies.ts';
 import { ROUTES } from '../../src/http/routes.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { SignIns } from '../../src/http/sign-ins.ts';
-import { isUnread, UnreadReplies } from '../../src/http/unread-replies.ts';
+import { OPERATIONS } from '../../src/operator/nouns.ts';
 import { limit } from '../engine/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { instead } from '../support/instead.ts';
@@ -79,7 +90,7 @@ describe('a bound over all callers', () => {
     /** Serves endless reports to the key that the path names. */
     const serveReports = async (): Promise<void> => {
       const app = newApp().get('/:key', async (request, response) => {
-        beginReply(response, 'a request', { headers: [], lines: '' });
+        beginReply(response, 'a request', () => '', { headers: [], lines: '' });
         async function* lines(): AsyncGenerator<string> {
           for (;;) yield 'x'.repeat(MIB);
         }
@@ -271,6 +282,89 @@ describe('a bound over all callers', () => {
         if (name === 'cancelOrders') expect(JSON.parse(reply.text).count).to.equal(2);
       }
       expect((await ask(get('/v1/orders', session))).status).to.equal(503);
+    });
+
+    describe('counts every reply behind one that is not there yet, and the requests themselves', () => {
+      /** Requests by their names. */
+      type Requests = Readonly<Record<string, string>>;
+      const never = (): Promise<never> => new Promise(() => undefined);
+      const ask = (method: string, path: string, headers = ''): string =>
+        get(path, headers).replace(/^GET/, method);
+      const filled = (path: string): string => path.replaceAll(/:\w+/g, 'x');
+
+      const check = async (app: RequestListener, requests: Requests): Promise<void> => {
+        server = await listening(createHttpServer(app));
+        const { port } = server.address() as AddressInfo;
+        for (const [name, text] of Object.entries(requests)) {
+          const isHead = text.startsWith('HEAD');
+          const alone = isHead ? '' : (await talk(port, [text])).replies[0]!.text;
+          await eventually('nothing is unread', () => unreadReplies.bytes === 0);
+          const { socket } = read(`${get('/readyz')}${text}`);
+          // Times and figures may be a little shorter.
+          const least = BYTES_OF_REQUEST + Math.floor(0.9 * alone.length);
+          await eventually(`the reply to ${name} counts`, () => unreadReplies.bytes >= least);
+          socket.destroy();
+        }
+        await eventually('nothing is unread', () => unreadReplies.bytes === 0);
+      };
+
+      it('of the API, its documents, its page and its errors', async () => {
+        const { services } = fixture;
+        const { token } = await fixture.trader();
+        const session = `Authorization: Bearer ${token}\r\n`;
+        await check(createApp({ ...services, ready: never }), {
+          ...Object.fromEntries(
+            ROUTES.map(({ method, path, id }) => [id, ask(method, filled(path), session)]),
+          ),
+          'a document': get('/v1/openapi.json'),
+          'the page': get('/'),
+          'an unknown route': get('/unknown'),
+          'a preflight': ask('OPTIONS', '/v1/orders'),
+          'a request without a session': get('/v1/orders'),
+          'a request for a head': ask('HEAD', '/v1/markets'),
+          metrics: get('/metrics'),
+          'a probe': get('/livez'),
+        });
+      });
+
+      it('of the routes for operators', async () => {
+        const { services, engine, ledger } = fixture;
+        const { logger, metrics, wakeSettlement } = services;
+        const key = await createKey(
+          fixture,
+          { name: 'reader', rights: ['read'], caps: new Map() },
+          { by: 'test', reason: 'a test' },
+        );
+        const app = createOperatorApp({
+          engine,
+          ledger,
+          logger,
+          metrics,
+          wakeSettlement,
+          ready: never,
+          networkId: '',
+          serviceName: 'Redbook',
+        });
+        const bearer = `Authorization: Bearer ${key}\r\n`;
+        const refused = OPERATIONS.map((one) => [
+          one.id,
+          ask(one.method, filled(pathOf(one)), one.method === 'GET' ? '' : bearer),
+        ]);
+        await check(app, {
+          ...Object.fromEntries(refused),
+          'their document': get(OPERATOR_DOCUMENT_PATH),
+          'the desk': get('/'),
+          'a list': get('/operator/v1/acts', bearer),
+        });
+      });
+
+      it('of probes and metrics', async () => {
+        const { logger, metrics } = fixture.services;
+        await check(createProbeApp({ logger, metrics, ready: never }), {
+          metrics: get('/metrics'),
+          'an unknown route': get('/unknown'),
+        });
+      });
     });
 
     it('answers each of 1,100 waits that two events wake', async () => {

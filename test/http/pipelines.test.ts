@@ -25,7 +25,7 @@ describe('requests in a pipeline', () => {
       begun.push({ path: request.url!, turn });
       answer(response);
     };
-    server = createServer(inPipelines(serve)).listen(0, '127.0.0.1');
+    server = createServer(inPipelines(serve, () => 'an address')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const count = (): void => {
       turn += 1;

@@ -16,7 +16,7 @@ import { orderChangesSchema } from '../../order/reply.ts';
 import { findMarkets } from '../replies/market.ts';
 import { changeReply } from '../replies/order.ts';
 import { jsonForSeveral, jsonText, type Reply } from '../replies/reply.ts';
-import { waitOut } from '../response/index.ts';
+import { unreadReplies, waitOut } from '../response/index.ts';
 import { READS_IN_TURN, type WalletCall, walletRoute } from '../route.ts';
 import type { Services } from '../services.ts';
 
@@ -83,7 +83,7 @@ export const getOrderChanges = walletRoute({
         const from = place;
         // Thousands may wake together. The same place again loses nothing, so the end of the wait ends the turn too.
         const told =
-          (await tellAtOnce({ services, reads, wallet }, from, limit)) ??
+          (await tellAtOnce({ services, wallet }, from, limit)) ??
           (await withTimeLimit(
             Math.max(LEAST_READ_MS, untilMs - performance.now()),
             readFrom(reads.changes, from),
@@ -109,11 +109,11 @@ interface Told {
 
 /** Tells from the events that the process has, without a read; undefined if the stores must be read. */
 function tellAtOnce(
-  { services, reads, wallet }: Pick<WalletCall, 'services' | 'reads' | 'wallet'>,
+  { services, wallet }: Pick<WalletCall, 'services' | 'wallet'>,
   from: ChangePlace,
   limit: number,
 ): Promise<Told> | undefined {
-  reads.unread.check(wallet);
+  unreadReplies.check(wallet);
   const tail = services.changeWaits.tailOf(wallet);
   const part = tail && changesInTail(services, wallet, from, limit, tail);
   return part && tell(services, wallet, part, jsonText);

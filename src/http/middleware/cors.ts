@@ -3,7 +3,7 @@
 import { validateHeaderValue } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { isLoopbackHost, webHostForms } from '../../domain/web-hosts.ts';
-import { addHeader, hasHeader, writeHead } from '../response/index.ts';
+import { addHeader, endReply, hasHeader, writeHead } from '../response/index.ts';
 
 /** `Date` is for clients whose own clock is wrong. */
 const EXPOSED =
@@ -55,6 +55,6 @@ export function preflight(methods: readonly string[]): RequestHandler {
       addHeader(response, 'Access-Control-Max-Age', PREFLIGHT_SECONDS);
     }
     writeHead(response, 204);
-    response.end();
+    endReply(response);
   };
 }

@@ -4,6 +4,7 @@
 
 import type { Request, Response } from 'express';
 import type { Level } from 'pino';
+import type { ClientAddressOf } from '../../edge/client-address.ts';
 import { requestIdOf } from '../../edge/request-id.ts';
 import { loggedUrl } from '../../process/redact.ts';
 import type { RepeatedLines } from '../../process/repeated-lines.ts';
@@ -19,7 +20,11 @@ const CLIENT_CLOSED = 499;
  * logs the first ones and then a count. Probes and successful requests are logged at debug level: the metrics count
  * them, and a line for each costs a tenth of the throughput.
  */
-export function observer({ logger, metrics }: ProbeServices, repeated: RepeatedLines) {
+export function observer(
+  { logger, metrics }: ProbeServices,
+  repeated: RepeatedLines,
+  addressOf: ClientAddressOf,
+) {
   // One function for all requests, because a closure per request is costly to garbage-collect.
   function onClose(this: Response): void {
     const state = stateOf(this);
@@ -35,7 +40,7 @@ export function observer({ logger, metrics }: ProbeServices, repeated: RepeatedL
   }
   return (request: Request, response: Response): void => {
     const requestId = requestIdOf(request.headers['x-request-id']);
-    beginReply(response, requestId, SECURITY_HEADERS);
+    beginReply(response, requestId, addressOf, SECURITY_HEADERS);
     addHeader(response, 'X-Request-Id', requestId);
     metrics.beginRequest();
     response.on('close', onClose);

@@ -12,7 +12,7 @@ import { unknownRoute } from '../middleware/errors.ts';
 import { operatorDocument } from '../openapi/operators.ts';
 import { deskRoutes } from '../page/index.ts';
 import { jsonText, type Reply } from '../replies/reply.ts';
-import { send, sendChunks } from '../response/index.ts';
+import { send, sendChunks, stateOf } from '../response/index.ts';
 import { type OperatorServices, pathOf, perform } from './serve.ts';
 
 export const OPERATOR_DOCUMENT_PATH = '/operator/v1/openapi.json';
@@ -39,6 +39,7 @@ function serve(operation: Operation, services: OperatorServices): RequestHandler
   const { rights } = operation;
   return async (request, response) => {
     const key = await keyOf(services, request.headers.authorization);
+    stateOf(response).holder = key.name;
     if (!rights.some((right) => key.rights.includes(right)))
       throw new Refusal('FORBIDDEN', `the key may not do this: it needs the right ${rights.join(' or ')}`);
     const reply = await perform(operation, services, key, request);

@@ -27,3 +27,4 @@ export {
   stateOf,
   waitOut,
 } from './state.ts';
+export { endReply, unreadReplies } from './unread-replies.ts';

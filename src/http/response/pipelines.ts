@@ -6,9 +6,13 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ClientAddressOf } from '../../edge/client-address.ts';
+import { unreadReplies } from './unread-replies.ts';
 
 /** Requests in pipelines that begin in a turn. Each takes some 100 µs. */
 const BEGUN_IN_TURN = 8;
+/** Memory of a request and its reply without their bodies. Node makes both of some 30 bytes that arrive. */
+export const BYTES_OF_REQUEST = 4_096;
 
 const pipelines = new WeakMap<Socket, Pipeline>();
 /** Those with requests that wait for their beginning, in the order of their turns. */
@@ -29,13 +33,20 @@ function beginSome(): void {
   if (waiting.size > 0) setImmediate(beginSome);
 }
 
-/** Passes requests on to `begin`: the first of a connection at once, and those behind it in turns. */
+/**
+ * Passes requests on to `begin`: the first of a connection at once, and those behind it in turns. These count as unread
+ * bytes of their address.
+ */
 export const inPipelines =
-  (begin: RequestListener): RequestListener =>
+  (begin: RequestListener, addressOf: ClientAddressOf): RequestListener =>
   (request, response) => {
     // Only the reply that is being written has the socket.
-    if (response.socket !== null) begin(request, response);
-    else pipelineOf(request.socket).add(request, response, begin);
+    if (response.socket !== null) {
+      begin(request, response);
+      return;
+    }
+    pipelineOf(request.socket).add(request, response, begin);
+    unreadReplies.add(addressOf(request), BYTES_OF_REQUEST, response);
   };
 
 function pipelineOf(socket: Socket): Pipeline {

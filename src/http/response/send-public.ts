@@ -6,6 +6,7 @@ import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import type { Reply } from '../replies/reply.ts';
 import { addHeader, writeHead } from './head.ts';
+import { endReply } from './unread-replies.ts';
 
 /** Caches may add at most one second to the age of a reply. */
 const CACHE_CONTROL = 'public, max-age=1, must-revalidate';
@@ -55,7 +56,7 @@ export async function sendPublic(
   addHeader(response, 'Vary', 'Accept-Encoding');
   if (isKnown(request, response, made.etag)) {
     writeHead(response, 304);
-    response.end();
+    endReply(response);
     return;
   }
   addHeader(response, 'Content-Type', reply.contentType);
@@ -64,7 +65,7 @@ export async function sendPublic(
   if (zip) addHeader(response, 'Content-Encoding', 'gzip');
   addHeader(response, 'Content-Length', String(body.length));
   writeHead(response, 200);
-  response.end(body);
+  endReply(response, body);
 }
 
 /**

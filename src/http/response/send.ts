@@ -3,6 +3,7 @@
 import type { Response } from 'express';
 import type { Reply } from '../replies/reply.ts';
 import { addFile, addHeader, writeHead } from './head.ts';
+import { endReply } from './unread-replies.ts';
 
 export function send(response: Response, { status, contentType, text, bytes, nextPage, file }: Reply): void {
   addHeader(response, 'Cache-Control', 'no-store');
@@ -11,5 +12,5 @@ export function send(response: Response, { status, contentType, text, bytes, nex
   if (nextPage !== undefined) addHeader(response, 'Link', `<${nextPage}>; rel="next"`);
   addFile(response, file);
   writeHead(response, status);
-  response.end(bytes ?? text);
+  endReply(response, bytes ?? text);
 }

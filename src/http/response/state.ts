@@ -1,6 +1,7 @@
 /** State of a reply while it is being built. */
 
 import type { Response } from 'express';
+import type { ClientAddressOf } from '../../edge/client-address.ts';
 
 /** Times a request. It stands still while the request waits for something to happen, which no objective limits. */
 export interface RequestClock {
@@ -19,6 +20,9 @@ export interface ReplyState extends RequestClock {
    * reply.
    */
   isProbe: boolean;
+  /** Wallet or key that asks; undefined for a request without one, and until it is known. */
+  holder: string | undefined;
+  readonly addressOf: ClientAddressOf;
   /** First headers, while they stand as they are: `head` has them as soon as one is replaced. */
   fixed: FixedHeaders | undefined;
   /** Alternating names and values, appended by `head.ts`. */
@@ -34,13 +38,20 @@ export interface FixedHeaders {
 }
 
 /** Sets `locals` before Express does. Express keeps existing `locals`, and otherwise creates slower ones. */
-export function beginReply(response: Response, requestId: string, fixed: FixedHeaders): ReplyState {
+export function beginReply(
+  response: Response,
+  requestId: string,
+  addressOf: ClientAddressOf,
+  fixed: FixedHeaders,
+): ReplyState {
   const state: ReplyState = {
     requestId,
     begunMs: performance.now(),
     waitsSinceMs: undefined,
     route: 'unknown',
     isProbe: false,
+    holder: undefined,
+    addressOf,
     fixed,
     head: [],
   };

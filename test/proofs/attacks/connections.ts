@@ -65,6 +65,19 @@ export const unreadCancels: Attack = {
   },
 };
 
+/** Bytes of requests that a server reads from a connection at once. */
+const OF_READ = 65_536;
+
+/** Refusals of one address that nobody reads. */
+export const unreadRefusals: Attack = {
+  name: 'refusals that nobody reads',
+  async begin(ground) {
+    const text = ground.text({ path: '/v1/orders', from: '203.0.113.78' });
+    const pipeline = text.repeat(Math.floor(OF_READ / text.length));
+    for (let socket = 0; socket < ground.pick(40, 400); socket += 1) ground.deaf(ground.stage.api, pipeline);
+  },
+};
+
 /** Reports of finance of one key that nobody reads. Another key's must be answered. */
 export const unreadReports: Attack = {
   name: 'reports of finance that nobody reads',

@@ -7,6 +7,7 @@ import {
   unansweredChallenges,
   unreadCancels,
   unreadLists,
+  unreadRefusals,
   unreadReports,
 } from './connections.ts';
 import type { Ground } from './ground.ts';
@@ -33,6 +34,7 @@ export const ATTACKS: readonly Attack[] = [
   vainWalks('a mix of orders in vain', { kind: 'mix', connections: 250, pipelined: 1 }),
   unreadLists,
   unreadCancels,
+  unreadRefusals,
   unreadReports,
   wokenWaits,
   madeUpPlaces,
