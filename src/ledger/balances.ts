@@ -3,8 +3,9 @@
 import { dayStartMs } from '../domain/months.ts';
 import { CLOSINGS_IN_FORCE } from './closing-acts.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
-import { firstSequenceAt } from './first-after.ts';
+import { bookedEvents, bookedFrom } from './first-after.ts';
 import { BALANCES_AT, lastBookedBefore } from './kept-balances.ts';
+import type { Moments } from './moment.ts';
 import type { Pools } from './pools.ts';
 import { inSnapshot, inTransaction } from './queries.ts';
 import { LISTS_ARE_READ_WHOLE, streamRows } from './stream-rows.ts';
@@ -54,11 +55,11 @@ export const READ_ALL = `begin; ${LISTS_ARE_READ_WHOLE}`;
 export type BalanceQueries = ReturnType<typeof balanceQueries>;
 
 /** Balances at a time, for the operator. Lists are streams of any length. */
-export function balanceQueries({ auditing }: Pick<Pools, 'auditing'>) {
+export function balanceQueries({ auditing }: Pick<Pools, 'auditing'>, moments: Moments) {
   return {
     /** Yields the balances right before a time (Unix milliseconds), by account and asset. */
     async *at(timeMs: number, { account, asset }: BalancesFilter = {}): AsyncGenerator<AccountFigures> {
-      const end = await inSnapshot(auditing, (ask) => firstSequenceAt(ask, timeMs));
+      const [end] = await bookedEvents(moments, auditing, [timeMs]);
       const parameters = [timeMs, end, account ?? null, asset ?? null];
       for await (const row of streamRows<BalanceRow>(auditing, BALANCES_AT, parameters)) yield figuresOf(row);
     },
@@ -75,7 +76,7 @@ export function balanceQueries({ auditing }: Pick<Pools, 'auditing'>) {
     async keepDay(timeMs: number): Promise<void> {
       const endMs = dayStartMs(timeMs);
       await inTransaction(auditing, READ_ALL, async (ask) => {
-        const end = await firstSequenceAt(ask, endMs);
+        const { sequence: end } = await bookedFrom(await moments.in(ask), endMs);
         const last = await lastBookedBefore(ask, end);
         if ((await ask(KNOWN, [last])).length === 0) await ask(KEEP, [endMs, end, null, null, last]);
       });

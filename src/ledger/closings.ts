@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto';
 import { monthSpan } from '../domain/months.ts';
 import { type AccountFigures, type BalanceRow, figuresOf, READ_ALL } from './balances.ts';
 import { CLOSE_ACT, IS_OF_MONTH, REOPEN_ACT } from './closing-acts.ts';
-import { firstSequenceAt } from './first-after.ts';
+import { bookedFrom } from './first-after.ts';
 import { BALANCES_SINCE_CLOSING, BOOKED_EVENTS, lastBookedBefore } from './kept-balances.ts';
+import type { Moment, Moments } from './moment.ts';
 import type { Pools } from './pools.ts';
 import { type Ask, inSnapshot, inTransaction } from './queries.ts';
 import { cursorRows } from './stream-rows.ts';
@@ -84,9 +85,9 @@ async function digestOf(ask: Ask, id: bigint): Promise<Buffer> {
   return digest.digest();
 }
 
-async function keepFigures(ask: Ask, month: string): Promise<string> {
+async function keepFigures(ask: Ask, moment: Moment, month: string): Promise<string> {
   const { endMs } = monthSpan(month);
-  const end = await firstSequenceAt(ask, endMs);
+  const { sequence: end } = await bookedFrom(moment, endMs);
   const [{ id }] = (await ask<{ id: bigint }>(NEXT_ID)) as [{ id: bigint }];
   await ask('savepoint before_figures');
   await ask(KEEP_BALANCES, [endMs, end, null, null, id]);
@@ -111,7 +112,7 @@ async function keepFigures(ask: Ask, month: string): Promise<string> {
 
 export type ClosingQueries = ReturnType<typeof closingQueries>;
 
-export function closingQueries({ auditing }: Pick<Pools, 'auditing'>) {
+export function closingQueries({ auditing }: Pick<Pools, 'auditing'>, moments: Moments) {
   return {
     /**
      * Runs work that closes or reopens a month, while nobody else does: it decides by the closings that there are. A
@@ -130,13 +131,13 @@ export function closingQueries({ auditing }: Pick<Pools, 'auditing'>) {
      * @returns the digest, in hex
      */
     keep(month: string): Promise<string> {
-      return inTransaction(auditing, READ_ALL, (ask) => keepFigures(ask, month));
+      return inTransaction(auditing, READ_ALL, async (ask) => keepFigures(ask, await moments.in(ask), month));
     },
 
     /** Returns the time of the first booked event at or after a time, both in Unix milliseconds; null: there is none. */
     firstBookedAt(timeMs: number): Promise<number | null> {
       return inSnapshot(auditing, async (ask) => {
-        const sequence = await firstSequenceAt(ask, timeMs);
+        const { sequence } = await bookedFrom(await moments.in(ask), timeMs);
         const [row] = await ask<{ time_ms: bigint }>(
           `select time_ms from ${BOOKED_EVENTS} where sequence = $1 limit 1`,
           [sequence],

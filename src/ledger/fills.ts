@@ -4,7 +4,7 @@
 
 import { type Fill, type FillRole, placedIn } from '../domain/order.ts';
 import { joinedInOneLine, joinedLines, lineOf, rowsOf } from './lines.ts';
-import { type Moment, ofSegments } from './moment.ts';
+import { type Moment, ofSegments, TRADES } from './moment.ts';
 import { orderById } from './order-rows.ts';
 import { type Direction, walkOf } from './walk.ts';
 
@@ -41,10 +41,8 @@ export function readFills(fields: readonly string[], from: number): Fill[] {
   return fills;
 }
 
-/** A walk along an index of trades from one of its ends, in SQL. */
+/** A walk along an index of the trades of the segment `{0}` from one of its ends, in SQL. */
 interface TradeWalk {
-  /** The table, every segment unless given. */
-  readonly from?: string;
   /** Columns of the index before `trade_id`, and their values. */
   readonly columns: readonly string[];
   readonly values: readonly string[];
@@ -61,19 +59,20 @@ interface TradeWalk {
 /** Returns SQL that selects from the newest trades, or from the oldest. */
 export const walkTrades = (
   selected: string,
-  {
-    from = 'public.trades',
-    columns,
-    values,
-    before = NO_BOUND,
-    after = '0',
-    direction = 'desc',
-    where = 'true',
-    limit,
-  }: TradeWalk,
+  { columns, values, before = NO_BOUND, after = '0', direction = 'desc', where = 'true', limit }: TradeWalk,
 ): string =>
-  `(select ${selected} from ${from} where ${where}
+  `(select ${selected} from ${TRADES} where ${where}
     ${walkOf(direction, columns, 'trade_id', values, { after, before })} limit ${limit})`;
+
+export const ROLES = ['taker', 'maker'] as const satisfies readonly FillRole[];
+
+const tradesHeld = (more: string): string =>
+  `(${ROLES.map((role) => `exists (select from ${TRADES} where ${role}_wallet = $1 ${more})`).join(' or ')})`;
+
+/** SQL: the wallet $1 has trades in the segment. */
+export const TRADES_HELD = tradesHeld('');
+/** SQL: it has some of the market $2. */
+export const TRADES_OF_MARKET_HELD = tradesHeld('and market = $2');
 
 /** SQL of an order's id, and of the event that placed it. */
 interface OrderInSql {
@@ -100,7 +99,6 @@ export function newestFills(order: OrderInSql, limit: string, upTo?: string): st
   const walk = (role: FillRole, max: string): string =>
     walkTrades(`trade_id, ${lineOf(...fillFields(role))} as line`, {
       ...fillsIndex(role, order),
-      from: 'segments.trades_{0}',
       limit: max,
       where: upTo === undefined ? 'true' : `sequence <= ${upTo}`,
     });
@@ -122,6 +120,9 @@ const FILLS = ofSegments(`select ${joinedLines(lineOf('id', 'updated_sequence', 
 const LATER_FILLS = ofSegments(`select ${joinedLines(lineOf('id', 'fills'), 'id')} from (
   select id, ${newestFills({ id: 'id', sequence: '0' }, 'share', '$3')} as fills
   from unnest($1::text[], $2::bigint[]) as asked (id, share)) as found where fills is not null`);
+
+/** SQL: the segment has fills that one of the orders $1 made. */
+const FILLS_HELD = `exists (select from ${TRADES} where maker_order_id = any($1::text[]))`;
 
 interface FillsOfOrder {
   readonly id: string;
@@ -166,16 +167,24 @@ export async function fillsOf(
   }
   const newest = Math.max(...orders.map(({ changed }) => changed));
   const oldest = Math.min(...orders.map(({ placed }) => placed));
-  for (let segment = newest; segment > oldest; segment -= 1) {
-    const asked = orders.filter(
-      ({ placed, changed, share, later }) => placed < segment && segment <= changed && later.length < share,
-    );
-    if (asked.length === 0) continue;
-    const shares = asked.map(({ share, later }) => share - later.length);
-    const { lines } = await moment.ask(LATER_FILLS, [segment], [asked.map(({ id }) => id), shares, upTo]);
-    const found = new Map(rowsOf(lines).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
-    for (const order of asked) order.later = [...(found.get(order.id) ?? []), ...order.later];
-  }
+  if (newest > oldest)
+    await moment.page<Fill>({
+      range: { from: newest, to: oldest + 1 },
+      limit: orders.reduce((sum, { share }) => sum + share, 0),
+      held: { sql: FILLS_HELD, values: [orders.map(({ id }) => id)] },
+      ask: async (segment) => {
+        const asked = orders.filter(
+          ({ placed, changed, share, later }) =>
+            placed < segment && segment <= changed && later.length < share,
+        );
+        if (asked.length === 0) return [];
+        const shares = asked.map(({ share, later }) => share - later.length);
+        const { lines } = await moment.ask(LATER_FILLS, [segment], [asked.map(({ id }) => id), shares, upTo]);
+        const found = new Map(rowsOf(lines).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
+        for (const order of asked) order.later = [...(found.get(order.id) ?? []), ...order.later];
+        return [...found.values()].flat();
+      },
+    });
   return new Map(
     orders.map(({ id, share, own, later }) => [
       id,

@@ -1,37 +1,35 @@
 /** Finds the first row at or after a time by bisection of a key: times never run backwards, so they need no index. */
 
-import type { Moment } from './moment.ts';
+import type pg from 'pg';
+import { type FirstTrade, type Moment, type Moments, type SegmentQuery, TRADES } from './moment.ts';
 import { ENDED_IN_SEGMENT, LIVE_ORDERS } from './order-rows.ts';
 import { type Ask, prepared } from './queries.ts';
 import { endOf, startOf } from './walk.ts';
 
 /**
- * Returns SQL that looks at the row in the middle of [low, high) again and again, some fifty times for any length.
+ * Returns SQL of the key of the first row at or after the time $1. It looks at the row in the middle of [low, high) again and
+ * again, some fifty times for any length.
  * @param order of rows with equal keys
- * @param column whose values rise with the key
- * @param value that the row reaches first
  */
-const bisection = (table: string, key: string, order: string, column: string, value = '$1'): string => `
+const bisection = (table: string, key: string, order = key): string => `
   with recursive halves (low, high) as (
     select 0::bigint, (select ${key} + 1 from ${table} order by ${key} desc limit 1)
     union all
-    select case when found.value < ${value} then found.key + 1 else low end,
-      case when found.value < ${value} then high else middle end
+    select case when found.value < $1 then found.key + 1 else low end,
+      case when found.value < $1 then high else middle end
     from halves
     cross join lateral (select (low + high) / 2 as middle) as halved
     cross join lateral (
-      select ${key} as key, ${column} as value from ${table} where ${key} >= middle order by ${order} limit 1) as found
+      select ${key} as key, time_ms as value from ${table} where ${key} >= middle order by ${order} limit 1) as found
     where low < high)
   select ${key} as key from ${table} where ${key} >= (select max(low) from halves) order by ${order} limit 1`;
 
-/** The tables whose rows the ledger's entries follow from. */
-const FIRST_SEQUENCE = `
+/** The first rows, besides trades, that the ledger's entries follow from. */
+const FIRST_MOVED = prepared(`
   select least(
-    (select sequence from public.trades where trade_id = (${bisection('public.trades', 'trade_id', 'trade_id', 'time_ms')})),
-    (${bisection('public.movements', 'sequence', 'sequence', 'time_ms')}),
-    (${bisection('public.adopted_balances', 'sequence', 'sequence, line', 'time_ms')})) as key`;
-const FIRST_ACT = bisection('public.operator_acts', 'sequence', 'sequence', 'time_ms');
-const FIRST_TRADE = bisection('public.trades', 'trade_id', 'trade_id', 'time_ms');
+    (${bisection('public.movements', 'sequence')}),
+    (${bisection('public.adopted_balances', 'sequence', 'sequence, line')})) as key`);
+const FIRST_ACT = bisection('public.operator_acts', 'sequence');
 
 /**
  * Returns SQL of the first order of a wallet, $2, at or after a time, $1, of those that were placed after the event $3
@@ -61,43 +59,85 @@ function firstOrder(): string {
 
 const FIRST_ORDER = prepared(firstOrder());
 
-/** @param sequence parameter. @returns SQL of the id of the first trade after an event; null if there is none */
-export const firstTradeAfter = (sequence: string): string =>
-  `(${bisection('public.trades', 'trade_id', 'trade_id', 'sequence', `${sequence}::bigint + 1`)})`;
-
-/** Later than every event. */
-const AFTER_ALL = BigInt(Number.MAX_SAFE_INTEGER);
-
-const firstBy =
-  (sql: string) =>
-  async (ask: Ask, timeMs: number): Promise<bigint> =>
-    (await ask<{ key: bigint }>(sql, [timeMs]))[0]?.key ?? AFTER_ALL;
-
-/**
- * Returns the sequence of the first ledger entry at or after a time; all later entries are of later sequences. Returns
- * more than every sequence when there is none.
- */
-export const firstSequenceAt = firstBy(FIRST_SEQUENCE);
+/** Later than every event, and more than every id. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 /** Returns the sequence of the first act at or after a time, or more than every sequence. */
-export const firstActAt = firstBy(FIRST_ACT);
+export const firstActAt = async (ask: Ask, timeMs: number): Promise<bigint> =>
+  (await ask<{ key: bigint }>(FIRST_ACT, [timeMs]))[0]?.key ?? BigInt(AFTER_ALL);
 
-/** Returns the id of the first trade at or after a time, or more than every id. */
-export const firstTradeAt = firstBy(FIRST_TRADE);
+const FIRST_TRADE_AT = prepared(
+  `select trade_id, sequence from ${TRADES}
+   where trade_id = (${bisection(TRADES, 'trade_id')})`,
+);
+const FIRST_TRADE_AFTER = prepared(
+  `select trade_id, sequence from ${TRADES} where sequence > $1 order by sequence, trade_id limit 1`,
+);
 
-const FIRST_TRADE_OF_SEGMENT = prepared(bisection('segments.trades_{0}', 'trade_id', 'trade_id', 'time_ms'));
+interface PlaceRow {
+  trade_id: bigint;
+  sequence: bigint;
+}
 
-/** Returns the id of the first trade at or after a time as of a moment, or more than every id. */
-export async function firstTradeIn(moment: Moment, timeMs: number): Promise<number> {
-  const segment = await moment.lastBefore((first) => first.timeMs < timeMs);
-  const [found] = await moment.rows<{ key: bigint }>(FIRST_TRADE_OF_SEGMENT, [segment], [timeMs]);
-  if (found !== undefined) return Number(found.key);
+/** A trade, and its event. */
+type TradePlace = Pick<FirstTrade, 'tradeId' | 'sequence'>;
+
+/** Later than every trade. */
+const AFTER_ALL_TRADES: TradePlace = { tradeId: AFTER_ALL, sequence: AFTER_ALL };
+
+/** Returns the trade that a query finds in a segment, or else the first one of the segments after it. */
+async function firstFrom(
+  moment: Moment,
+  segment: number,
+  query: SegmentQuery,
+  value: number,
+): Promise<TradePlace> {
+  const [found] = await moment.rows<PlaceRow & pg.QueryResultRow>(query, [segment], [value]);
+  if (found !== undefined) return { tradeId: Number(found.trade_id), sequence: Number(found.sequence) };
   for (let later = segment + 1; later <= moment.newest; later += 1) {
     const first = await moment.firstTradeOf(later);
-    if (first !== null) return first.tradeId;
+    if (first !== null) return first;
   }
-  return Number.MAX_SAFE_INTEGER;
+  return AFTER_ALL_TRADES;
 }
+
+const firstTradeAt = async (moment: Moment, timeMs: number): Promise<TradePlace> =>
+  firstFrom(moment, await moment.lastBefore((first) => first.timeMs < timeMs), FIRST_TRADE_AT, timeMs);
+
+/** Returns the id of the first trade at or after a time (Unix milliseconds), or more than every id. */
+export const firstTradeIn = async (moment: Moment, timeMs: number): Promise<number> =>
+  (await firstTradeAt(moment, timeMs)).tradeId;
+
+/** Returns the id of the first trade after an event, or more than every id. */
+export const firstTradeAfter = async (moment: Moment, sequence: number): Promise<number> =>
+  (await firstFrom(moment, moment.segmentOf(sequence), FIRST_TRADE_AFTER, sequence)).tradeId;
+
+/** Where the ledger's entries from a time on begin. */
+export interface BookedFrom {
+  /** Event of the first entry; all later entries are of later events. More than every sequence if there is none. */
+  readonly sequence: number;
+  /** Id of the first trade, or more than every id. */
+  readonly tradeId: number;
+}
+
+/** Returns where the entries at or after a time (Unix milliseconds) begin. */
+export async function bookedFrom(moment: Moment, timeMs: number): Promise<BookedFrom> {
+  const { tradeId, sequence } = await firstTradeAt(moment, timeMs);
+  const [moved] = await moment.rows<{ key: bigint | null }>(FIRST_MOVED, [], [timeMs]);
+  return { tradeId, sequence: Math.min(sequence, Number(moved?.key ?? AFTER_ALL)) };
+}
+
+/** Returns the event of the first entry at or after each time (Unix milliseconds), as of one moment. */
+export const bookedEvents = (moments: Moments, pool: pg.Pool, times: readonly number[]): Promise<number[]> =>
+  moments.read(
+    pool,
+    async (moment) => {
+      const found: number[] = [];
+      for (const timeMs of times) found.push((await bookedFrom(moment, timeMs)).sequence);
+      return found;
+    },
+    true,
+  );
 
 /**
  * Returns the sequence of the first order of a wallet at or after a time as of a moment, or one that all of them follow and

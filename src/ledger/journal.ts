@@ -4,7 +4,8 @@ import type { AccountMoved, MovementKind, MovementSide } from '../domain/event.t
 import type { Side } from '../domain/order.ts';
 import { readTake } from '../domain/withdrawal-states.ts';
 import { CHANGE_NAMES, type EntryKind, MOVEMENT_NAMES, type MovementName, PAID_BY } from './entries.ts';
-import { firstSequenceAt } from './first-after.ts';
+import { bookedEvents } from './first-after.ts';
+import type { Moments } from './moment.ts';
 import type { Pools } from './pools.ts';
 import {
   isPriced,
@@ -103,7 +104,8 @@ const PAGE = `
       and ($5::text is null or asset = $5) and ($6::text is null or account = $6)
     order by sequence, line limit ${PAGE_ROWS}
   ) as entry
-  left join lateral (select * from public.trades where trade_id = ${TRADE_ID} offset 0) as trades on true
+  left join lateral (select * from public.trades
+    where sequence = entry.sequence and sequence >= $1 and sequence < $3 and trade_id = ${TRADE_ID} offset 0) as trades on true
   left join public.markets on markets.symbol = trades.market
   order by entry.sequence, line`;
 
@@ -263,7 +265,7 @@ const settledMovementOf = (row: MovementRow, reference: string): SettledMovement
 export type Journal = ReturnType<typeof journal>;
 
 /** Reads of the books of account. */
-export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'auditing'>) {
+export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'auditing'>, moments: Moments) {
   return {
     /**
      * Yields the entries of a span of time in their order. Pages are read by key, not in one snapshot: the tables only
@@ -271,10 +273,8 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
      * @throws RangeError when `after` is no entry id; Refusal SERVICE_UNAVAILABLE when Postgres is unavailable
      */
     async *entries(filter: EntriesFilter): AsyncGenerator<LedgerEntry> {
-      const { first, end } = await inSnapshot(auditing, async (ask) => ({
-        first: await firstSequenceAt(ask, filter.fromMs),
-        end: await firstSequenceAt(ask, filter.toMs),
-      }));
+      const events = await bookedEvents(moments, auditing, [filter.fromMs, filter.toMs]);
+      const [first, end] = events.map(BigInt) as [bigint, bigint];
       let after = { sequence: first, line: NO_LINE };
       if (filter.after !== undefined) {
         const resumed = parseEntryId(filter.after);
@@ -298,10 +298,7 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
 
     /** Yields the deposits and withdrawals of a span of time in their order. */
     async *movements({ fromMs, toMs, ...filter }: MovementsFilter): AsyncGenerator<ReportedMovement> {
-      const bounds = await inSnapshot(auditing, async (ask) => [
-        await firstSequenceAt(ask, fromMs),
-        await firstSequenceAt(ask, toMs),
-      ]);
+      const bounds = await bookedEvents(moments, auditing, [fromMs, toMs]);
       const { wallet = null, asset = null, side, direction = 'asc', limit = null } = filter;
       const { after = beginningOf(direction) } = filter;
       const kinds = side === undefined ? null : KINDS[side];

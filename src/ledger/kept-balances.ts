@@ -42,7 +42,7 @@ export const BOOKED_EVENTS = `(
   union all select sequence, time_ms from public.adopted_balances) as booked_events`;
 
 /** Returns the last booked event before a sequence; 0: none. */
-export async function lastBookedBefore(ask: Ask, end: bigint): Promise<bigint> {
+export async function lastBookedBefore(ask: Ask, end: number): Promise<bigint> {
   const [last] = await ask<{ sequence: bigint }>(
     `select sequence from ${BOOKED_EVENTS} where sequence < $1 order by sequence desc limit 1`,
     [end],
@@ -76,7 +76,7 @@ const adoptedBefore = (time: string): string =>
 export const reservedAt = (time: string): string => `
   select wallet as account, ${HELD.asset} as asset, (size_steps - case when updated_at_ms < ${time} then filled_steps
       else ${filledBefore('trades.sequence = orders.sequence', time)}
-        + ${filledBefore('maker_order_id = orders.id', time)} + ${adoptedBefore(time)} end) * ${HELD.atomsPerStep} as reserved
+        + ${filledBefore('maker_order_id = orders.id and trades.sequence > orders.sequence', time)} + ${adoptedBefore(time)} end) * ${HELD.atomsPerStep} as reserved
   from (
     select * from public.orders where closed_sequence is null and created_at_ms < ${time}
     union all

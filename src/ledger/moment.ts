@@ -5,7 +5,6 @@
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
-import { rowsOf } from './lines.ts';
 import {
   type AskPrepared,
   asking,
@@ -45,7 +44,10 @@ const PLACE = ofSegments('null');
 
 const BOUNDS = 'select from_sequence from public.segments order by number';
 
-const FIRST_TRADE = prepared('select trade_id, time_ms from segments.trades_{0} order by trade_id limit 1');
+/** The trades of one segment. */
+export const TRADES = 'segments.trades_{0}';
+
+const FIRST_TRADE = prepared(`select trade_id, sequence, time_ms from ${TRADES} order by trade_id limit 1`);
 
 interface AnswerRow {
   place: string;
@@ -74,7 +76,20 @@ export interface Range {
 /** The first trade of a segment. */
 export interface FirstTrade {
   readonly tradeId: number;
+  readonly sequence: number;
   readonly timeMs: number;
+}
+
+/** Number of the newest segments whose statements each connection keeps prepared. */
+const PREPARED = 2;
+
+const textOf = (text: string, segments: readonly number[]): string =>
+  text.replaceAll(/\{(\d)\}/g, (_all, at) => String(segments[Number(at)]));
+
+interface FirstTradeRow {
+  trade_id: bigint;
+  sequence: bigint;
+  time_ms: bigint;
 }
 
 /** The segments that reads know, and what they found in them. */
@@ -86,6 +101,8 @@ class Known {
   readonly #starts: readonly number[];
   /** First trades of segments; null for a segment that has none and never will. */
   readonly firstTrades = new Map<number, FirstTrade | null>();
+  /** Statements of the newest segments, by name. */
+  readonly #statements = new Map<string, PreparedQuery>();
 
   constructor({ epoch, sequence, stamp }: Place, starts: readonly number[]) {
     this.epoch = epoch;
@@ -113,6 +130,18 @@ class Known {
     before: segment < this.newest ? this.#starts[segment + 1]! : Number.MAX_SAFE_INTEGER,
   });
 
+  /** Returns a query as it is asked of segments. Each connection keeps the statements of the newest ones prepared. */
+  statementOf({ name, text }: SegmentQuery, segments: readonly number[]): PreparedQuery | string {
+    if (segments.some((segment) => segment <= this.newest - PREPARED)) return textOf(text, segments);
+    const own = `${name}.${segments.join('.')}`;
+    let statement = this.#statements.get(own);
+    if (statement === undefined) {
+      statement = { name: own, text: textOf(text, segments) };
+      this.#statements.set(own, statement);
+    }
+    return statement;
+  }
+
   /** True if the segments are those of a place, and the cursor is in the same one. */
   holdsAt({ epoch, sequence, stamp }: Place): boolean {
     return epoch === this.epoch && stamp === this.stamp && this.segmentOf(sequence) === this.newest;
@@ -131,15 +160,37 @@ class Known {
 /** Thrown where a read needs more than the one statement that is a snapshot by itself. */
 const NEEDS_SNAPSHOT = new Error('the read needs a snapshot');
 
-/** Number of the newest segments whose statements each connection keeps prepared. */
-const PREPARED = 2;
+/** A list that lies in segments. */
+interface SegmentedPage<Item> {
+  readonly range: Range;
+  readonly limit: number;
+  /** SQL that is true for a segment that has rows of the list, and its parameters. */
+  readonly held?: Held;
+  /**
+   * Asks a segment.
+   * @param left how many more items make the page full
+   * @param found the items of the segments before
+   */
+  ask(segment: number, left: number, found: readonly Item[]): Promise<readonly Item[]>;
+  /** Returns how many items of the page one counts as; 1 unless given. */
+  countOf?(item: Item): number;
+}
+
+/** SQL that is true for some segments: `{0}` stands for the number of one, `{after}` and `{before}` for the events between which it lies. */
+export interface Held {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+/** Maximum segments that one statement looks into. */
+const LOOKED_INTO = 64;
 
 /** One moment of the ledger: that of a snapshot, or of the only statement of a read. */
 export class Moment {
   readonly #known: Known;
   readonly #ask: AskPrepared;
   readonly #isSnapshot: boolean;
-  #asked = false;
+  #cursor: Cursor | undefined;
 
   constructor(known: Known, ask: AskPrepared, isSnapshot: boolean) {
     this.#known = known;
@@ -162,33 +213,24 @@ export class Moment {
     return this.#known.eventsOf(segment);
   }
 
+  /** The last settled event, once a query of segments was asked. */
+  get cursor(): Cursor {
+    if (this.#cursor === undefined) throw new Error('a read has no cursor before it asks');
+    return this.#cursor;
+  }
+
   /** Asks a query of segments. */
   async ask(query: SegmentQuery, segments: readonly number[], values: readonly unknown[]): Promise<Answer> {
-    if (this.#asked && !this.#isSnapshot) throw NEEDS_SNAPSHOT;
-    this.#asked = true;
-    const [row] = await this.#run<AnswerRow & pg.QueryResultRow>(query, segments, values);
+    if (this.#cursor !== undefined && !this.#isSnapshot) throw NEEDS_SNAPSHOT;
+    const [row] = await this.#ask<AnswerRow & pg.QueryResultRow>(
+      this.#known.statementOf(query, segments),
+      values,
+    );
     const place = placeOf(row);
     if (!this.#known.holdsAt(place)) throw NEEDS_SNAPSHOT;
     const { epoch, sequence, further } = place;
-    return { cursor: { epoch, sequence }, further, lines: row!.lines };
-  }
-
-  /**
-   * Asks segments of a range until a page is full.
-   * @param valuesOf returns the parameters for what is left of the page
-   */
-  async page(
-    query: SegmentQuery,
-    { from, to }: Range,
-    limit: number,
-    valuesOf: (left: number) => readonly unknown[],
-  ): Promise<{ readonly cursor: Cursor; readonly rows: string[][] }> {
-    const rows: string[][] = [];
-    for (let segment = from; ; segment += from <= to ? 1 : -1) {
-      const { cursor, lines } = await this.ask(query, [segment], valuesOf(limit - rows.length));
-      rows.push(...rowsOf(lines));
-      if (rows.length >= limit || segment === to) return { cursor, rows };
-    }
+    this.#cursor = { epoch, sequence };
+    return { cursor: this.#cursor, further, lines: row!.lines };
   }
 
   /** Returns the rows of a query of segments that does not tell its moment, in a snapshot. */
@@ -198,18 +240,46 @@ export class Moment {
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
     if (!this.#isSnapshot) throw NEEDS_SNAPSHOT;
-    return this.#run<Row>(query, segments, values);
+    return this.#ask<Row>(this.#known.statementOf(query, segments), values);
   }
 
-  /** Prepares the statements of the newest segments alone, so that a connection does not keep the plans of all. */
-  #run<Row extends pg.QueryResultRow>(
-    { name, text }: SegmentQuery,
-    segments: readonly number[],
-    values: readonly unknown[],
-  ): Promise<Row[]> {
-    const own = text.replaceAll(/\{(\d)\}/g, (_all, at) => String(segments[Number(at)]));
-    const isKept = segments.every((segment) => segment > this.newest - PREPARED);
-    return this.#ask<Row>(isKept ? { name: `${name}.${segments.join('.')}`, text: own } : own, values);
+  /** Asks segments of a range until a page is full. */
+  async page<Item>({ range, limit, held, ask, countOf = () => 1 }: SegmentedPage<Item>): Promise<Item[]> {
+    const found: Item[] = [];
+    let left = limit;
+    for await (const segment of this.#segmentsOf(range, held)) {
+      const items = await ask(segment, left, found);
+      found.push(...items);
+      left -= items.reduce((sum, item) => sum + countOf(item), 0);
+      if (left <= 0) break;
+    }
+    return found;
+  }
+
+  /**
+   * Yields the segments of a range. Few rows may lie far apart, so beyond the first segments one statement looks into
+   * many, and those without rows are left out.
+   */
+  async *#segmentsOf({ from, to }: Range, held: Held | undefined): AsyncGenerator<number> {
+    const step = from <= to ? 1 : -1;
+    const segments = Array.from({ length: Math.abs(to - from) + 1 }, (_none, at) => from + step * at);
+    yield* segments.splice(0, PREPARED);
+    while (segments.length > 0) {
+      const next = segments.splice(0, LOOKED_INTO);
+      yield* held === undefined || next.length === 1 ? next : await this.#holding(held, next);
+    }
+  }
+
+  async #holding({ sql, values }: Held, segments: readonly number[]): Promise<number[]> {
+    if (!this.#isSnapshot) throw NEEDS_SNAPSHOT;
+    const each = segments.map((segment) => {
+      const { after, before } = this.eventsOf(segment);
+      const own = sql.replaceAll('{after}', String(after)).replaceAll('{before}', String(before));
+      return `select ${segment} as number where ${textOf(own, [segment])}`;
+    });
+    const rows = await this.#ask<{ number: number }>(each.join(' union all '), values);
+    const holding = new Set(rows.map(({ number }) => number));
+    return segments.filter((segment) => holding.has(segment));
   }
 
   /** Returns the first trade of a segment, or null if it has none as of this moment. */
@@ -217,8 +287,11 @@ export class Moment {
     const { firstTrades } = this.#known;
     const known = firstTrades.get(segment);
     if (known !== undefined) return known;
-    const [row] = await this.rows<{ trade_id: bigint; time_ms: bigint }>(FIRST_TRADE, [segment]);
-    const found = row === undefined ? null : { tradeId: Number(row.trade_id), timeMs: Number(row.time_ms) };
+    const [row] = await this.rows<FirstTradeRow>(FIRST_TRADE, [segment]);
+    const found =
+      row === undefined
+        ? null
+        : { tradeId: Number(row.trade_id), sequence: Number(row.sequence), timeMs: Number(row.time_ms) };
     if (found !== null || segment < this.newest) firstTrades.set(segment, found);
     return found;
   }

@@ -19,6 +19,7 @@ import { unitFields } from './market-units.ts';
 import { numberArray, type Statement, type TextRow, textArray } from './round-trip.ts';
 import { outlivesSegment } from './segments.ts';
 import { storable } from './text.ts';
+import { startOf } from './walk.ts';
 
 export interface NewOrderRow {
   readonly terms: OrderTerms;
@@ -124,13 +125,26 @@ const columnsOf = (names: readonly FieldName[]): string => names.map(columnOf).j
  * SQL of the tables of orders with a condition that holds for all rows of each, and that the indexes of lists have.
  */
 export const LIVE_ORDERS = 'public.live_orders where closed_sequence is null';
-export const ENDED_ORDERS = ['ended_orders', 'late_orders'].map(
-  (table) => `public.${table} where closed_sequence is not null`,
-);
 /** The orders that ended of those that were placed in the segment `{0}`, among all late ones. */
 export const ENDED_IN_SEGMENT = ['segments.ended_orders_{0}', 'public.late_orders'].map(
   (table) => `${table} where closed_sequence is not null`,
 );
+
+/**
+ * Returns SQL that is true if the wallet $1 has orders in tables that were placed in a segment, as `Held` names it.
+ * @param market parameter of the market; orders of every market count unless given
+ */
+export function areHeld(tables: readonly string[], market?: string): string {
+  const [columns, values] =
+    market === undefined
+      ? [['wallet'], ['$1']]
+      : [
+          ['market', 'wallet'],
+          [market, '$1'],
+        ];
+  const placed = startOf(columns, 'sequence', values, '{after}', '{before}');
+  return `(${tables.map((orders) => `exists (select from ${orders} ${placed})`).join(' or ')})`;
+}
 
 /** SQL of one order by its id: `{0}` is the segment of the event that placed it. */
 export const orderById = (id: string): string =>

@@ -9,11 +9,18 @@ import { fillsOf, newestFills, readFills } from './fills.ts';
 import { firstOrderIn } from './first-after.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { type Moment, type Moments, ofSegments, rangeOf, type SegmentQuery } from './moment.ts';
-import { ENDED_IN_SEGMENT, LISTED_LINE, LISTED_MEMBERS, LIVE_ORDERS, orderById } from './order-rows.ts';
+import {
+  areHeld,
+  ENDED_IN_SEGMENT,
+  LISTED_LINE,
+  LISTED_MEMBERS,
+  LIVE_ORDERS,
+  orderById,
+} from './order-rows.ts';
 import type { Pools } from './pools.ts';
 import { askOnce } from './queries.ts';
 import { storable } from './text.ts';
-import { boundsWithin, isBounded, type TimeSpan } from './time-span.ts';
+import { type Bounds, boundsWithin, isBounded, type TimeSpan } from './time-span.ts';
 import { type Direction, walkOf } from './walk.ts';
 
 /** `fills`: the newest ones, as many as requested, in the order of execution. */
@@ -46,17 +53,24 @@ interface OrdersPage {
 
 const readOrder = maker<[fields: readonly string[]], SettledOrder>('settledOrder', {
   ...LISTED_MEMBERS,
-  fills: (fields) => readFills(fields, LISTED.length + 1),
+  fills: (fields) => readFills(fields, LISTED.length + 2),
 });
 
-/** An order with its fills of the segment in which it was placed, and the event of its last change. */
+/** An order with its fills of the segment in which it was placed. */
 interface ReadOrder {
   readonly order: SettledOrder;
+  /** The event of its last change. */
   readonly changed: number;
+  /** The number of fills that it carries, of any segment. */
+  readonly share: number;
 }
 
 const readOrders = (lines: string | null): ReadOrder[] =>
-  rowsOf(lines).map((fields) => ({ order: readOrder(fields), changed: Number(fields[LISTED.length]) }));
+  rowsOf(lines).map((fields) => ({
+    order: readOrder(fields),
+    changed: Number(fields[LISTED.length]),
+    share: Number(fields[LISTED.length + 1] ?? 0),
+  }));
 
 const COLUMNS = `id, wallet, sequence, updated_sequence, fill_count, ${lineOf(LISTED_LINE, 'updated_sequence')} as head`;
 
@@ -96,6 +110,10 @@ function pagesOf(direction: Direction, market?: string): Record<'all' | 'live' |
   };
 }
 
+function heldIn(tables: readonly string[]) {
+  return { ofAll: areHeld(tables), ofMarket: areHeld(tables, '$2') };
+}
+
 type WriteList = (page: string, direction: Direction) => string;
 
 const headsOf: WriteList = (page, direction) =>
@@ -109,7 +127,7 @@ const OWN_FILLS = newestFills({ id: 'id', sequence: 'shared.sequence' }, 'share'
  * and all after it, carry none: the reply ends there.
  */
 const wholeOrdersOf: WriteList = (page, direction) => `
-  select ${joinedLines(lineOf('head', OWN_FILLS), `sequence ${direction}`)} from (
+  select ${joinedLines(lineOf('head', 'share', OWN_FILLS), `sequence ${direction}`)} from (
     select id, sequence, head,
       case when row_number() over listed > $10 or sum(wanted) over listed > $9 then 0 else wanted end as share
     from (select *, least(fill_count, $8)::integer as wanted from (${page}) as page) as limited
@@ -137,107 +155,96 @@ function prepareEach<Name extends string>(
   return Object.fromEntries(written);
 }
 
+/** SQL: the wallet $1 has orders of a status that were placed in the segment, and of the market $2. */
+const HELD = {
+  all: heldIn([LIVE_ORDERS, ...ENDED_IN_SEGMENT]),
+  live: heldIn([LIVE_ORDERS]),
+  closed: heldIn(ENDED_IN_SEGMENT),
+};
+
 const LISTS = { heads: statementsOf(headsOf, '$8'), whole: statementsOf(wholeOrdersOf, '$11') };
 
 const BY_ID = ofSegments(
-  `select ${lineOf(LISTED_LINE, 'updated_sequence', newestFills({ id: 'id', sequence: 'found.sequence' }, '$3'))}
+  `select ${lineOf(
+    LISTED_LINE,
+    'updated_sequence',
+    'least(fill_count, $3)',
+    newestFills({ id: 'id', sequence: 'found.sequence' }, '$3'),
+  )}
     from (select * from ${orderById('$1')}) as found where wallet = $2`,
 );
 
+const withClientId = (orders: string): string =>
+  `select id from ${orders} where wallet = $1 and client_order_id = $2 and client_order_id is not null`;
+
 /** The id of an order by its client order id, unless it ended in another segment. */
 const BY_CLIENT_ID = ofSegments(
-  `${['public.live_orders', 'public.late_orders', 'segments.ended_orders_{0}']
-    .map(
-      (orders) =>
-        `select id from ${orders} where wallet = $1 and client_order_id = $2 and client_order_id is not null`,
-    )
-    .join(' union all ')} limit 1`,
+  `${['public.live_orders', 'public.late_orders', 'segments.ended_orders_{0}'].map(withClientId).join(' union all ')} limit 1`,
 );
 
-/** Orders between two events, both exclusive. */
-interface PlacedBetween {
-  readonly before: number;
-  readonly after: number;
+/**
+ * Returns the limits of the fills that further orders of a page carry. Once the fills of an order had no room, those of
+ * later ones have none.
+ */
+function limitsAfter(
+  found: readonly ReadOrder[],
+  { maxFillsPerOrder, maxFillsPerReply, orders }: NonNullable<OrdersPage['fills']>,
+): number[] {
+  const isFull = found.some(({ order, share }) => order.fillCount > 0 && share === 0);
+  const left = isFull ? 0 : found.reduce((sum, { share }) => sum - share, maxFillsPerReply);
+  return [Math.min(maxFillsPerOrder, maxFillsPerReply), left, Math.max(0, orders - found.length)];
 }
+
+/** SQL: an order with the client order id ended in the segment. */
+const CLIENT_ID_HELD = `exists (${withClientId('segments.ended_orders_{0}')})`;
 
 /** Reads a page, segment after segment. */
 async function readPage(
   moment: Moment,
   wallet: string,
   { status, market, direction = 'desc', limit, touchedIds = [], fills }: OrdersPage,
-  bounds: PlacedBetween,
-): Promise<{ cursor: Cursor; orders: ReadOrder[] }> {
+  bounds: Bounds,
+): Promise<ReadOrder[]> {
   const statements = (fills === undefined ? LISTS.heads : LISTS.whole)[direction];
-  const query = statements[market === undefined ? 'ofAll' : 'ofMarket'][status ?? 'all'];
+  const which = market === undefined ? 'ofAll' : 'ofMarket';
+  const query = statements[which][status ?? 'all'];
   const touched = new Set(touchedIds);
   // A page of live or of closed orders carries touched orders that are live, beyond its limit.
   const isListed = ({ order }: ReadOrder): boolean =>
     status === undefined || !(touched.has(order.id) && isLive(order.status));
-  const orders: ReadOrder[] = [];
-  const lowest = moment.segmentOf(bounds.after + 1);
-  const highest = moment.segmentOf(bounds.before - 1);
-  const { from, to } = rangeOf(direction, lowest, highest);
-  let left = limit;
-  for (let segment = from; ; segment += from <= to ? 1 : -1) {
-    const own = moment.eventsOf(segment);
-    const carried = segment === from ? bounds : { before: 0, after: 0 };
-    const values: unknown[] = [
-      wallet,
-      Math.min(own.before, bounds.before),
-      left,
-      touchedIds,
-      Math.max(own.after, bounds.after),
-      carried.before,
-      carried.after,
-    ];
-    if (fills !== undefined) {
-      const wanted = orders.reduce((sum, { order }) => sum + shareOf(order, fills), 0);
-      values.push(
-        Math.min(fills.maxFillsPerOrder, fills.maxFillsPerReply),
-        Math.max(0, fills.maxFillsPerReply - wanted),
-        Math.max(0, fills.orders - orders.length),
-      );
-    }
-    if (market !== undefined) values.push(market);
-    const { cursor, lines } = await moment.ask(query, [segment], values);
-    const found = readOrders(lines);
-    orders.push(...found);
-    left -= found.filter(isListed).length;
-    if (left > 0 && segment !== to) continue;
-    const sign = direction === 'asc' ? 1 : -1;
-    if (touched.size > 0)
-      orders.sort(({ order: one }, { order: other }) => sign * (one.sequence - other.sequence));
-    return { cursor, orders };
-  }
-}
-
-const shareOf = ({ fillCount }: ListedOrder, { maxFillsPerOrder, maxFillsPerReply }: FillLimits): number =>
-  Math.min(fillCount, maxFillsPerOrder, maxFillsPerReply);
-
-/** Returns the number of fills that each order of a page carries, by id. */
-function sharesOf(
-  orders: readonly ReadOrder[],
-  fills: NonNullable<OrdersPage['fills']>,
-): Map<string, number> {
-  let left = fills.maxFillsPerReply;
-  return new Map(
-    orders.map(({ order }, at) => {
-      const share = shareOf(order, fills);
-      left -= share;
-      return [order.id, at < fills.orders && left >= 0 ? share : 0];
-    }),
-  );
+  const range = rangeOf(direction, moment.segmentOf(bounds.after + 1), moment.segmentOf(bounds.before - 1));
+  const orders = await moment.page<ReadOrder>({
+    range,
+    limit,
+    held: { sql: HELD[status ?? 'all'][which], values: market === undefined ? [wallet] : [wallet, market] },
+    ask: async (segment, left, found) => {
+      const own = moment.eventsOf(segment);
+      const carried = segment === range.from ? bounds : { before: 0, after: 0 };
+      const values = [
+        wallet,
+        Math.min(own.before, bounds.before),
+        left,
+        touchedIds,
+        Math.max(own.after, bounds.after),
+        carried.before,
+        carried.after,
+        ...(fills === undefined ? [] : limitsAfter(found, fills)),
+        ...(market === undefined ? [] : [market]),
+      ];
+      return readOrders((await moment.ask(query, [segment], values)).lines);
+    },
+    countOf: (order) => (isListed(order) ? 1 : 0),
+  });
+  const sign = direction === 'asc' ? 1 : -1;
+  if (touched.size > 0)
+    orders.sort(({ order: one }, { order: other }) => sign * (one.sequence - other.sequence));
+  return orders;
 }
 
 /** Reads the fills of orders that have some in other segments than that in which they were placed. */
-async function completed(
-  moment: Moment,
-  orders: readonly ReadOrder[],
-  shares: ReadonlyMap<string, number>,
-): Promise<SettledOrder[]> {
+async function completed(moment: Moment, orders: readonly ReadOrder[]): Promise<SettledOrder[]> {
   const counts = new Map<string, number>();
-  for (const { order, changed } of orders) {
-    const share = shares.get(order.id) ?? 0;
+  for (const { order, changed, share } of orders) {
     if (share > 0 && moment.segmentOf(changed) !== moment.segmentOf(order.sequence))
       counts.set(order.id, share);
   }
@@ -248,10 +255,17 @@ async function completed(
 
 /** Looks for an order, from the newest segment down. */
 async function findByClientId(moment: Moment, wallet: string, clientOrderId: string): Promise<string | null> {
-  for (let segment = moment.newest; ; segment -= 1) {
-    const { lines } = await moment.ask(BY_CLIENT_ID, [segment], [wallet, clientOrderId]);
-    if (lines !== null || segment === 0) return lines;
-  }
+  const values = [wallet, clientOrderId];
+  const [id = null] = await moment.page<string>({
+    range: rangeOf('desc', 0, moment.newest),
+    limit: 1,
+    held: { sql: CLIENT_ID_HELD, values },
+    ask: async (segment) => {
+      const { lines } = await moment.ask(BY_CLIENT_ID, [segment], values);
+      return lines === null ? [] : [lines];
+    },
+  });
+  return id;
 }
 
 /** Reads an order of a wallet by its id. */
@@ -262,9 +276,7 @@ async function readById(
   maxFills: number,
 ): Promise<{ cursor: Cursor; order: SettledOrder | null }> {
   const { cursor, lines } = await moment.ask(BY_ID, [moment.segmentOf(placedIn(id))], [id, wallet, maxFills]);
-  const found = readOrders(lines);
-  const shares = new Map(found.map(({ order }) => [order.id, Math.min(order.fillCount, maxFills)]));
-  const [order = null] = await completed(moment, found, shares);
+  const [order = null] = await completed(moment, readOrders(lines));
   return { cursor, order };
 }
 
@@ -282,7 +294,7 @@ export function orderQueries(
   return {
     /** Returns a page of the wallet's orders in its direction, with the fills that the page asks for. */
     ofWallet(wallet: string, page: OrdersPage): Promise<{ cursor: Cursor; orders: SettledOrder[] }> {
-      const { beforeSequence = Number.MAX_SAFE_INTEGER, afterSequence = 0, span, fills } = page;
+      const { beforeSequence = Number.MAX_SAFE_INTEGER, afterSequence = 0, span } = page;
       return moments.read(
         lists,
         async (moment) => {
@@ -291,9 +303,8 @@ export function orderQueries(
             span,
             (timeMs) => firstOrderIn(moment, wallet, timeMs),
           );
-          const read = await readPage(moment, wallet, page, bounds);
-          const shares = fills === undefined ? new Map() : sharesOf(read.orders, fills);
-          return { ...read, orders: await completed(moment, read.orders, shares) };
+          const orders = await completed(moment, await readPage(moment, wallet, page, bounds));
+          return { cursor: moment.cursor, orders };
         },
         isBounded(span),
       );

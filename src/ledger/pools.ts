@@ -46,6 +46,12 @@ interface PoolOptions {
 
 export type MakePool = (config: pg.PoolConfig) => pg.Pool;
 
+/**
+ * Longest life of a connection that keeps its statements prepared, in seconds. Each segment has statements of its own, so
+ * a connection without an end would keep the plans of every segment that was ever the newest.
+ */
+const LIFETIME_SECONDS = 3_600;
+
 /** Milliseconds to wait for a reply after the statement should have ended. */
 const UNANSWERED_MS = 300;
 
@@ -76,6 +82,7 @@ function openPool({
     types: integersAsBigints,
     onConnect: async (client) => void (await client.query(settings)),
     ...(patienceMs > 0 && { query_timeout: patienceMs + UNANSWERED_MS }),
+    ...(byIndexAlone && { maxLifetimeSeconds: LIFETIME_SECONDS }),
   });
   // The loss of an idle connection, or of a borrowed one between two queries, emits an event that ends the process if
   // nobody listens. The next query fails and tells its caller.

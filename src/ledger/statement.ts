@@ -3,12 +3,13 @@
 import type pg from 'pg';
 import type { MovementKind } from '../domain/event.ts';
 import type { FillRole, Side } from '../domain/order.ts';
-import { greatest } from '../domain/units.ts';
 import { ADOPTION_NAME } from './adoption.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { MOVEMENT_NAMES, type MovementName, PAID_BY, WALLET_CHANGE } from './entries.ts';
-import { firstSequenceAt, firstTradeAfter, firstTradeAt } from './first-after.ts';
+import { ROLES, TRADES_HELD } from './fills.ts';
+import { type BookedFrom, bookedFrom, firstTradeAfter } from './first-after.ts';
 import { keptBefore } from './kept-balances.ts';
+import { type Moment, type Moments, rangeOf, type SegmentQuery, segmentsBetween, TRADES } from './moment.ts';
 import type { Pools } from './pools.ts';
 import {
   isPriced,
@@ -17,7 +18,8 @@ import {
   type PricedTradeRow,
   pricedTradeOf,
 } from './priced-trade.ts';
-import { type Ask, BY_INDEX, inSnapshot } from './queries.ts';
+import { BY_INDEX, inSnapshot, prepared } from './queries.ts';
+import type { Direction } from './walk.ts';
 
 interface Happened {
   readonly sequence: number;
@@ -91,35 +93,27 @@ export interface StatementSpan {
   readonly toMs: number;
 }
 
-/** The events of a span: those from `sequence` and `tradeId` on, up to but without the second ones. */
-interface Bounds {
-  readonly sequence: bigint;
-  readonly tradeId: bigint;
-}
-
-const boundsAt = async (ask: Ask, timeMs: number): Promise<Bounds> => ({
-  sequence: await firstSequenceAt(ask, timeMs),
-  tradeId: await firstTradeAt(ask, timeMs),
-});
-
 /** Kind of a line that tells what the lost events of a seam changed. */
 const ADOPTED = 'adopted';
 
 /** The trades of a role in [from, to), by the index of the wallet and the market; to be read in the order of the ids. */
 const walk = (role: FillRole, from: string, to: string, limit = '', down = ''): string => `
-  (select trade_id, '${role}' as role from public.trades
+  (select trade_id, '${role}' as role from ${TRADES}
    where (${role}_wallet, market, trade_id) >= ($1, symbol, ${from})
      and (${role}_wallet, market, trade_id) < ($1, symbol, ${to})
    order by ${role}_wallet ${down}, market ${down}, trade_id ${down} ${limit})`;
 
 /** The trades of the wallet in the range of the parameters. */
 const ownTrades = (down: string): string =>
-  (['taker', 'maker'] as const).map((role) => walk(role, '$4', '$5', 'limit $6', down)).join(' union all ');
+  ROLES.map((role) => walk(role, '$4', '$5', 'limit $6', down)).join(' union all ');
 
 /** Columns of a trade in the lines of other changes. */
 const NO_TRADE = Array(15).fill('null').join(', ');
 
-const linesIn = (down: '' | 'desc'): string => `
+/** Lines of a segment: $2 and $3 bound the events of movements and adoptions, $4 and $5 the trades. */
+function linesIn(direction: Direction): SegmentQuery {
+  const down = direction === 'desc' ? 'desc' : '';
+  return prepared(`
   select trades.sequence, trades.time_ms, own.role, taker_side, ${PRICED_TRADE_COLUMNS}, base, quote, base_atoms,
     notional_atoms, fee_atoms, case own.role when 'taker' then taker_order_id else maker_order_id end as order_id,
     null as kind, null as asset, null::bigint as amount_atoms, null as reference, null as txid, null::bigint as owed_atoms
@@ -128,7 +122,7 @@ const linesIn = (down: '' | 'desc'): string => `
     cross join lateral (${ownTrades(down)}) as own
     order by own.trade_id ${down} limit $6
   ) as own
-  join public.trades using (trade_id) join public.markets on markets.symbol = trades.market
+  join ${TRADES} as trades using (trade_id) join public.markets on markets.symbol = trades.market
   union all
   (select sequence, time_ms, ${NO_TRADE}, kind, asset, amount_atoms, reference, ${PAID_BY}, owed_atoms
    from public.movements where (wallet, sequence) >= ($1, $2) and (wallet, sequence) < ($1, $3)
@@ -137,10 +131,16 @@ const linesIn = (down: '' | 'desc'): string => `
   union all
   (select sequence, time_ms, ${NO_TRADE}, '${ADOPTED}', asset, amount_atoms, ${ADOPTION_NAME}, null, 0
    from public.adopted_balances where (account, sequence) >= ($1, $2) and (account, sequence) < ($1, $3))
-  order by sequence ${down}, trade_id ${down} limit $6 + (select count(*) from public.adopted_balances where account = $1)`;
+  order by sequence ${down}, trade_id ${down} limit $6 + (select count(*) from public.adopted_balances where account = $1)`);
+}
 
-const LINES = linesIn('');
-const NEWEST_LINES = linesIn('desc');
+const LINES = { asc: linesIn('asc'), desc: linesIn('desc') };
+
+/** SQL: the wallet has lines of the segment. */
+const LINES_HELD = `${TRADES_HELD}
+  or exists (select from public.movements where (wallet, sequence) > ($1, {after}) and (wallet, sequence) < ($1, {before}))
+  or exists (select from public.adopted_balances
+    where (account, sequence) > ($1, {after}) and (account, sequence) < ($1, {before}))`;
 
 interface LineRow extends Happening, Partial<PricedTradeRow> {
   role: FillRole;
@@ -188,11 +188,10 @@ function statedOf(row: LineRow): Stated {
   };
 }
 
-const POINT = `with ${keptBefore('$1')} select sequence from point`;
-const FIRST_TRADE_AFTER = `select ${firstTradeAfter('$1')} as id`;
+const POINT = prepared(`with ${keptBefore('$1')} select sequence from point`);
 
 /** The wallet's atoms of each asset without its trades since the kept balances. */
-const WITHOUT_TRADES = `
+const WITHOUT_TRADES = prepared(`
   with ${keptBefore('$2')}
   select asset, sum(atoms)::text as atoms from (
     select asset, total_atoms as atoms from kept where account = $1
@@ -203,16 +202,16 @@ const WITHOUT_TRADES = `
     select asset, amount_atoms from public.adopted_balances
     where (account, sequence) > ($1, (select sequence from point)) and (account, sequence) < ($1, $2)
   ) as changes
-  group by asset`;
+  group by asset`);
 
-/** Sums the changes by the oldest trades of a range: at most `$4` of them. The row without an asset counts them. */
-const OF_TRADES = `
+/** Sums the changes by the oldest trades of a segment: at most `$4` of them. The row without an asset counts them. */
+const OF_TRADES = prepared(`
   with own as materialized (
     select own.role, trades.* from (
       select own.* from public.markets
       cross join lateral (${walk('taker', '$2', '$3', 'limit $4')} union all ${walk('maker', '$2', '$3', 'limit $4')}) as own
       order by own.trade_id limit $4
-    ) as own join public.trades using (trade_id)
+    ) as own join ${TRADES} as trades using (trade_id)
   )
   select asset, sum(atoms)::text as atoms, null::bigint as trades, null::bigint as last from (
     select base as asset, case when (taker_side = 'buy') = (role = 'taker') then base_atoms else -base_atoms end as atoms
@@ -223,13 +222,13 @@ const OF_TRADES = `
   ) as changes
   group by asset
   union all
-  select null, null, count(*), max(trade_id) from own`;
+  select null, null, count(*), max(trade_id) from own`);
 
 interface SumRow {
   asset: string | null;
   atoms: string;
-  trades: bigint;
-  last: bigint;
+  trades: bigint | null;
+  last: bigint | null;
 }
 
 /** Maximum trades that a page sums before the span. */
@@ -269,26 +268,43 @@ interface Opening {
  * @param maxTrades maximum of trades that are summed
  */
 async function sumBefore(
-  ask: Ask,
+  moment: Moment,
   wallet: string,
-  end: Bounds,
+  end: BookedFrom,
   before: { readonly sums: Sums; readonly tradeId: number } | null,
   maxTrades: number,
 ): Promise<Opening> {
   const sums = new Map(before?.sums);
-  let first = BigInt((before?.tradeId ?? 0) + 1);
+  let first = (before?.tradeId ?? 0) + 1;
   if (before === null) {
-    const [point] = await ask<{ sequence: bigint }>(POINT, [end.sequence]);
-    const [after] = await ask<{ id: bigint | null }>(FIRST_TRADE_AFTER, [point!.sequence]);
-    first = after!.id ?? end.tradeId;
-    const rows = await ask<{ asset: string; atoms: string }>(WITHOUT_TRADES, [wallet, end.sequence]);
-    for (const { asset, atoms } of rows) add(sums, asset, BigInt(atoms));
+    const [point] = await moment.rows<{ sequence: bigint }>(POINT, [], [end.sequence]);
+    first = await firstTradeAfter(moment, Number(point!.sequence));
+    const values = [wallet, end.sequence];
+    for (const { asset, atoms } of await moment.rows<{ asset: string; atoms: string }>(
+      WITHOUT_TRADES,
+      [],
+      values,
+    ))
+      add(sums, asset, BigInt(atoms));
   }
+  const range = await segmentsBetween(moment, 'asc', { after: first - 1, before: end.tradeId });
+  const rows = await moment.page<SumRow>({
+    range,
+    limit: maxTrades,
+    held: { sql: TRADES_HELD, values: [wallet] },
+    ask: (segment, left) => moment.rows(OF_TRADES, [segment], [wallet, first, end.tradeId, left]),
+    countOf: ({ trades }) => Number(trades ?? 0),
+  });
+  let trades = 0;
   let last: number | null = null;
-  for (const row of await ask<SumRow>(OF_TRADES, [wallet, first, end.tradeId, maxTrades])) {
+  for (const row of rows) {
     if (row.asset !== null) add(sums, row.asset, BigInt(row.atoms));
-    else if (Number(row.trades) === maxTrades) last = Number(row.last);
+    else if (row.last !== null) {
+      trades += Number(row.trades);
+      last = Number(row.last);
+    }
   }
+  if (trades < maxTrades) last = null;
   return { sums, last };
 }
 
@@ -318,56 +334,85 @@ function addLine(sums: Map<string, bigint>, line: Stated): void {
 const ONE_BY_ONE = `select set_config(name, 'off', true)
   from unnest(array['enable_mergejoin', 'enable_hashjoin']) as setting (name)`;
 
-const SCALES = 'select symbol, scale from public.assets';
+const SCALES = prepared('select symbol, scale from public.assets');
 
-const readScales = async (ask: Ask): Promise<Map<string, number>> =>
-  new Map((await ask<{ symbol: string; scale: number }>(SCALES)).map(({ symbol, scale }) => [symbol, scale]));
+async function readScales(moment: Moment): Promise<Map<string, number>> {
+  const rows = await moment.rows<{ symbol: string; scale: number }>(SCALES, []);
+  return new Map(rows.map(({ symbol, scale }) => [symbol, scale]));
+}
+
+/** The lines of a page, and the bounds that they lie in. */
+interface LinesAsked {
+  readonly wallet: string;
+  readonly from: BookedFrom;
+  readonly to: BookedFrom;
+  readonly limit: number;
+  readonly direction: Direction;
+}
+
+/** Reads lines, segment after segment; one more than the page tells whether another page follows. */
+async function linesOf(
+  moment: Moment,
+  { wallet, from, to, limit, direction }: LinesAsked,
+): Promise<Stated[]> {
+  // A page may begin within an event.
+  const range = rangeOf(direction, moment.segmentOf(from.sequence - 1), moment.segmentOf(to.sequence));
+  const rows = await moment.page<LineRow>({
+    range,
+    limit: limit + 1,
+    held: { sql: LINES_HELD, values: [wallet] },
+    ask: (segment, left) => {
+      const { after, before } = moment.eventsOf(segment);
+      const events = [Math.max(from.sequence, after + 1), Math.min(to.sequence, before)];
+      return moment.rows(LINES[direction], [segment], [wallet, ...events, from.tradeId, to.tradeId, left]);
+    },
+  });
+  return rows.map(statedOf);
+}
 
 async function readPage(
-  ask: Ask,
+  moment: Moment,
+  settled: SettledCursor,
   span: StatementSpan,
   after: StatementPosition | null,
   limit: number,
 ): Promise<StatementPage> {
-  await ask(BY_INDEX);
-  await ask(ONE_BY_ONE);
-  const settled = await readCursor(ask);
-  const start = await boundsAt(ask, span.fromMs);
-  const scales = await readScales(ask);
+  const start = await bookedFrom(moment, span.fromMs);
+  const scales = await readScales(moment);
   if (after !== null && !after.isOpening)
-    return readLines(ask, span, start, after, limit, { settled, opening: null, scales });
+    return readLines(moment, span, start, after, limit, { settled, opening: null, scales });
   const summed = after && { sums: carriedSums(after, scales) ?? new Map(), tradeId: after.tradeId };
-  const { sums, last } = await sumBefore(ask, span.wallet, start, summed, SUMMED_TRADES);
+  const { sums, last } = await sumBefore(moment, span.wallet, start, summed, SUMMED_TRADES);
   if (last !== null && sums.size <= MAX_CARRIED) {
     const next = { sequence: 0, tradeId: last, isOpening: true, sums };
     return { settled, opening: null, stated: [], closing: null, next, scales };
   }
-  const whole = last === null ? sums : (await sumBefore(ask, span.wallet, start, null, ALL_TRADES)).sums;
+  const whole = last === null ? sums : (await sumBefore(moment, span.wallet, start, null, ALL_TRADES)).sums;
   const place = { sequence: 0, tradeId: 0, isOpening: false, sums: whole };
-  return readLines(ask, span, start, place, limit, { settled, opening: shownSums(whole), scales });
+  return readLines(moment, span, start, place, limit, { settled, opening: shownSums(whole), scales });
 }
 
 async function readLines(
-  ask: Ask,
+  moment: Moment,
   { wallet, toMs }: StatementSpan,
-  start: Bounds,
+  start: BookedFrom,
   after: StatementPosition,
   limit: number,
   page: Pick<StatementPage, 'settled' | 'opening' | 'scales'>,
 ): Promise<StatementPage> {
-  const end = await boundsAt(ask, toMs);
-  const sequence = greatest(BigInt(after.sequence + 1), start.sequence);
-  const tradeId = greatest(BigInt(after.tradeId + 1), start.tradeId);
-  // One line more than the page tells whether another page follows.
-  const parameters = [wallet, sequence, end.sequence, tradeId, end.tradeId, limit + 1];
-  const rows = (await ask<LineRow>(LINES, parameters)).map(statedOf);
+  const end = await bookedFrom(moment, toMs);
+  const from = {
+    sequence: Math.max(after.sequence + 1, start.sequence),
+    tradeId: Math.max(after.tradeId + 1, start.tradeId),
+  };
+  const rows = await linesOf(moment, { wallet, from, to: end, limit, direction: 'asc' });
   const stated = rows.slice(0, shownOf(rows, limit));
   const carried = carriedSums(after, page.scales);
   const sums = carried && new Map(carried);
   if (sums !== null) for (const line of stated) addLine(sums, line);
   if (rows.length > stated.length)
     return { ...page, stated, closing: null, next: positionAfter(stated, after, sums) };
-  const closing = sums ?? (await sumBefore(ask, wallet, end, null, ALL_TRADES)).sums;
+  const closing = sums ?? (await sumBefore(moment, wallet, end, null, ALL_TRADES)).sums;
   return { ...page, stated, closing: shownSums(closing), next: null };
 }
 
@@ -380,26 +425,19 @@ function shownOf(rows: readonly Stated[], limit: number): number {
 
 /** Reads the newest lines before a place, without balances. */
 async function readNewest(
-  ask: Ask,
+  moment: Moment,
+  settled: SettledCursor,
   { wallet, fromMs, toMs }: StatementSpan,
   before: StatementPosition | null,
   limit: number,
 ): Promise<StatementPage> {
-  await ask(BY_INDEX);
-  await ask(ONE_BY_ONE);
-  const settled = await readCursor(ask);
-  const start = await boundsAt(ask, fromMs);
-  const end =
-    before === null
-      ? await boundsAt(ask, toMs)
-      : { sequence: BigInt(before.sequence), tradeId: BigInt(before.tradeId) };
-  // One line more than the page tells whether another page follows.
-  const parameters = [wallet, start.sequence, end.sequence, start.tradeId, end.tradeId, limit + 1];
-  const rows = (await ask<LineRow>(NEWEST_LINES, parameters)).map(statedOf);
+  const from = await bookedFrom(moment, fromMs);
+  const to = before ?? (await bookedFrom(moment, toMs));
+  const rows = await linesOf(moment, { wallet, from, to, limit, direction: 'desc' });
   const stated = rows.slice(0, shownOf(rows, limit));
-  const place = { sequence: 0, tradeId: Number(end.tradeId), isOpening: false, sums: null };
+  const place = { sequence: 0, tradeId: to.tradeId, isOpening: false, sums: null };
   const next = rows.length > stated.length ? positionAfter(stated, place, null) : null;
-  return { settled, opening: null, stated, closing: null, next, scales: await readScales(ask) };
+  return { settled, opening: null, stated, closing: null, next, scales: await readScales(moment) };
 }
 
 function positionAfter(
@@ -418,22 +456,31 @@ function positionAfter(
 
 export type StatementQueries = ReturnType<typeof statementQueries>;
 
+type ReadPage = (
+  moment: Moment,
+  settled: SettledCursor,
+  span: StatementSpan,
+  place: StatementPosition | null,
+  limit: number,
+) => Promise<StatementPage>;
+
 /** Statements of wallets: for a wallet within a reader's patience, and for the operator without. */
-export function statementQueries({ lists, auditing }: Pick<Pools, 'lists' | 'auditing'>) {
+export function statementQueries({ lists, auditing }: Pick<Pools, 'lists' | 'auditing'>, moments: Moments) {
   const pageOn =
-    (pool: pg.Pool) =>
-    (span: StatementSpan, after: StatementPosition | null, limit: number): Promise<StatementPage> =>
-      inSnapshot(pool, (ask) => readPage(ask, span, after, limit));
+    (pool: pg.Pool, read: ReadPage) =>
+    (span: StatementSpan, place: StatementPosition | null, limit: number): Promise<StatementPage> =>
+      inSnapshot(pool, async (ask) => {
+        await ask(BY_INDEX);
+        await ask(ONE_BY_ONE);
+        const settled = await readCursor(ask);
+        return read(await moments.in(ask), settled, span, place, limit);
+      });
   return {
     /** Returns a page of trades, deposits and withdrawals; null begins the statement. */
-    page: pageOn(lists),
+    page: pageOn(lists, readPage),
     /** As `page`, newest first, without balances. */
-    newestPage: (
-      span: StatementSpan,
-      before: StatementPosition | null,
-      limit: number,
-    ): Promise<StatementPage> => inSnapshot(lists, (ask) => readNewest(ask, span, before, limit)),
+    newestPage: pageOn(lists, readNewest),
     /** As `page`, with the patience of a long command. */
-    longPage: pageOn(auditing),
+    longPage: pageOn(auditing, readPage),
   };
 }

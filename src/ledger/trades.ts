@@ -18,17 +18,29 @@ import {
   segmentsOfPlace,
   withPlace,
 } from './cursor.ts';
-import { FILL_FIELDS, fillFields, fillsIndex, readFill, walkTrades } from './fills.ts';
+import {
+  FILL_FIELDS,
+  fillFields,
+  fillsIndex,
+  ROLES,
+  readFill,
+  TRADES_HELD,
+  TRADES_OF_MARKET_HELD,
+  walkTrades,
+} from './fills.ts';
 import { firstTradeIn } from './first-after.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import {
+  type Held,
   type Moment,
   type Moments,
   ofSegments,
+  type Range,
   rangeOf,
   type SegmentQuery,
   segmentsBetween,
+  TRADES,
 } from './moment.ts';
 import { orderById } from './order-rows.ts';
 import type { Pools } from './pools.ts';
@@ -110,9 +122,6 @@ const readWalletTrade = (fields: readonly string[]): WalletTrade => ({
 
 const lineOfRole = (role: FillRole): string => lineOf(...fillFields(role), ...FURTHER[role]);
 
-/** The trades of one segment. */
-const TRADES = 'segments.trades_{0}';
-
 /**
  * Returns SQL of the first trades of a segment in a direction, of several roles. Each market and role is one short walk
  * of an index from one end: a wallet with millions of trades in one market costs no more than one with ten. The walks
@@ -129,7 +138,6 @@ function firstTrades(
   const walk = (role: FillRole): string =>
     walkTrades(`trade_id, '${role}' as role`, {
       ...indexOf(role),
-      from: TRADES,
       direction,
       before: '$3',
       limit: '$4',
@@ -146,16 +154,12 @@ function firstTrades(
     cross join lateral (select * from ${TRADES} where trade_id = newest.id offset 0) as found) as lines`;
 }
 
-const ROLES = ['taker', 'maker'] as const;
-/** SQL: the wallet has trades in the segment. Without them no market is looked at. */
-const TRADES_AT_ALL = ROLES.map((role) => `exists (select from ${TRADES} where ${role}_wallet = $1)`);
-
 const ofWallet = (direction: Direction): SegmentQuery =>
   ofSegments(
     firstTrades(
       direction,
       `select symbol from public.markets
-       where ($2::text is null or symbol = $2) and (${TRADES_AT_ALL.join(' or ')})`,
+       where ($2::text is null or symbol = $2) and ${TRADES_HELD}`,
       ROLES,
       (role) => ({ columns: [`${role}_wallet`, 'market'], values: ['$1', 'listed.symbol'] }),
     ),
@@ -243,10 +247,11 @@ const readPublicTrade = (fields: readonly string[]): PublicTrade => ({
   timeMs: Number(fields[5]),
 });
 
-/** Markets that had trades before a time. */
+/** The last trade of the last minute that a market traded in, of those that began before a time. */
 const TRADED_BEFORE = prepared(`
-  select symbol from public.markets
-  where exists (select from public.candles where market = symbol and timeframe = '1m' and open_ms < $1)`);
+  select symbol, last_trade_id from public.markets
+  cross join lateral (select last_trade_id from public.candles
+    where market = symbol and timeframe = '1m' and open_ms < $1 order by open_ms desc limit 1) as minute`);
 
 const LAST_TRADES = prepared(`
   select distinct on (market) found.* from unnest($2::text[]) as asked_market (symbol)
@@ -312,10 +317,23 @@ const readSecond = (fields: readonly string[]): SecondOfTrades => ({
   trades: Number(fields[8]),
 });
 
-const countOf = (seconds: readonly string[][]): number =>
-  seconds.reduce((count, fields) => count + Number(fields[8]), 0);
+const tradesOfSecond = (fields: readonly string[]): number => Number(fields[8]);
 
-type Page = Awaited<ReturnType<Moment['page']>>;
+/** Reads a page of lines, segment after segment. */
+const linesOf = (
+  moment: Moment,
+  query: SegmentQuery,
+  range: Range,
+  limit: number,
+  held: Held,
+  valuesOf: (left: number) => readonly unknown[],
+): Promise<string[][]> =>
+  moment.page({
+    range,
+    limit,
+    held,
+    ask: async (segment, left) => rowsOf((await moment.ask(query, [segment], valuesOf(left))).lines),
+  });
 
 type ListOfWallet = Omit<WalletTradesFilter, 'beforeTradeId' | 'afterTradeId' | 'span'>;
 
@@ -324,9 +342,13 @@ async function tradesOfWallet(
   wallet: string,
   { market, direction = 'desc', limit }: ListOfWallet,
   bounds: Bounds,
-): Promise<Page> {
+): Promise<string[][]> {
   const range = await segmentsBetween(moment, direction, bounds);
-  return moment.page(OF_WALLET[direction], range, limit, (left) => [
+  const held =
+    market === undefined
+      ? { sql: TRADES_HELD, values: [wallet] }
+      : { sql: TRADES_OF_MARKET_HELD, values: [wallet, market] };
+  return linesOf(moment, OF_WALLET[direction], range, limit, held, (left) => [
     wallet,
     market ?? null,
     bounds.before,
@@ -341,32 +363,33 @@ async function tradesOfOneOrder(
   wallet: string,
   { market, orderId, direction = 'desc', limit }: ListOfWallet & { readonly orderId: string },
   { before, after }: Bounds,
-): Promise<Page> {
+): Promise<string[][]> {
   const valuesOf = (left: number): unknown[] => [wallet, market ?? null, before, left, after, orderId];
   const own = moment.segmentOf(placedIn(orderId));
-  const { cursor, further, lines } = await moment.ask(OF_ORDER[direction], [own], valuesOf(limit));
+  const { further, lines } = await moment.ask(OF_ORDER[direction], [own], valuesOf(limit));
   const rows = rowsOf(lines);
   const last = further[0] === undefined ? own : moment.segmentOf(Number(further[0]));
-  if (last === own || (direction === 'asc' && rows.length >= limit)) return { cursor, rows };
+  if (last === own || (direction === 'asc' && rows.length >= limit)) return rows;
   const between = await segmentsBetween(moment, 'asc', { after, before });
   const lowest = Math.max(between.from, own + 1);
   const highest = Math.min(between.to, last);
-  if (highest < lowest) return { cursor, rows };
-  const later = await moment.page(
+  if (highest < lowest) return rows;
+  const later = await linesOf(
+    moment,
     OF_ORDER_LATER[direction],
     rangeOf(direction, lowest, highest),
     direction === 'asc' ? limit - rows.length : limit,
+    { sql: `exists (select from ${TRADES} where maker_order_id = $1)`, values: [orderId] },
     valuesOf,
   );
-  const both = direction === 'asc' ? [...rows, ...later.rows] : [...later.rows, ...rows];
-  return { cursor, rows: both.slice(0, limit) };
+  return (direction === 'asc' ? [...rows, ...later] : [...later, ...rows]).slice(0, limit);
 }
 
 async function tradesOfMarket(
   moment: Moment,
   market: string,
   { side, limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, afterId, beforeId }: MarketTradesFilter,
-): Promise<Page> {
+): Promise<string[][]> {
   const query = afterId !== undefined ? AFTER_ID : beforeId !== undefined ? BEFORE_ID : OF_MARKET;
   const bound = afterId ?? beforeId;
   const direction = afterId === undefined ? 'desc' : 'asc';
@@ -378,9 +401,14 @@ async function tradesOfMarket(
   const highest =
     toMs === Number.MAX_SAFE_INTEGER ? moment.newest : await moment.lastBefore(({ timeMs }) => timeMs < toMs);
   const range = rangeOf(direction, Math.max(ids.from, lowest), Math.min(ids.to, highest));
-  return moment.page(query, range, limit, (left) => [
+  const sides = side === undefined ? ['buy', 'sell'] : [side];
+  const held = {
+    sql: `exists (select from ${TRADES} where market = $1 and taker_side = any($2::text[]))`,
+    values: [market, sides],
+  };
+  return linesOf(moment, query, range, limit, held, (left) => [
     market,
-    side === undefined ? ['buy', 'sell'] : [side],
+    sides,
     fromMs,
     toMs,
     left,
@@ -389,16 +417,54 @@ async function tradesOfMarket(
 }
 
 async function lastTradesBefore(moment: Moment, timeMs: number): Promise<Trade[]> {
-  const traded = await moment.rows<{ symbol: string }>(TRADED_BEFORE, [], [timeMs]);
-  const missing = new Set(traded.map(({ symbol }) => symbol));
+  const traded = await moment.rows<{ symbol: string; last_trade_id: bigint }>(TRADED_BEFORE, [], [timeMs]);
+  /** The segment in which, or before which, the last trade of a market lies. */
+  const missing = new Map<string, number>();
+  for (const { symbol, last_trade_id: last } of traded)
+    missing.set(symbol, await moment.lastBefore(({ tradeId }) => tradeId <= last));
   const found: Trade[] = [];
-  let segment = await moment.lastBefore((first) => first.timeMs < timeMs);
-  for (; segment >= 0 && missing.size > 0; segment -= 1)
-    for (const row of await moment.rows<TradeRow>(LAST_TRADES, [segment], [timeMs, [...missing]])) {
-      missing.delete(row.market);
-      found.push(tradeOf(row));
-    }
+  while (missing.size > 0) {
+    const segment = Math.max(...missing.values());
+    const asked = [...missing.keys()].filter((symbol) => missing.get(symbol) === segment);
+    const rows = await moment.rows<TradeRow>(LAST_TRADES, [segment], [timeMs, asked]);
+    found.push(...rows.map(tradeOf));
+    const isThere = new Set(rows.map(({ market }) => market));
+    for (const symbol of asked)
+      if (isThere.has(symbol) || segment === 0) missing.delete(symbol);
+      else missing.set(symbol, segment - 1);
+  }
   return found;
+}
+
+async function secondsAfter(
+  moment: Moment,
+  { tradeId, place }: ReadTrades,
+  beforeMs: number,
+  limit: number,
+): Promise<SettledSeconds> {
+  let read: ReadOn | undefined;
+  const rows = await moment.page<string[]>({
+    range: await segmentsBetween(moment, 'asc', { after: tradeId, before: Number.MAX_SAFE_INTEGER }),
+    limit,
+    ask: async (segment, left) => {
+      const segments = [...segmentsOfPlace(moment, place), segment];
+      const answer = await moment.ask(SECONDS, segments, [
+        tradeId,
+        beforeMs,
+        left,
+        ...placeParameters(place),
+      ]);
+      read = readOn(answer);
+      return rowsOf(answer.lines);
+    },
+    countOf: tradesOfSecond,
+  });
+  return {
+    ...read!,
+    seconds: rows.map(readSecond),
+    lastTradeId: rows.reduce((last, fields) => Math.max(last, Number(fields[9])), tradeId),
+    isPart: rows.reduce((count, fields) => count + tradesOfSecond(fields), 0) === limit,
+  };
 }
 
 export type TradeQueries = ReturnType<typeof tradeQueries>;
@@ -417,9 +483,11 @@ export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | '
           const bounds = await boundsWithin({ before: beforeTradeId, after: afterTradeId }, span, (timeMs) =>
             firstTradeIn(moment, timeMs),
           );
-          return list.orderId === undefined
-            ? tradesOfWallet(moment, wallet, list, bounds)
-            : tradesOfOneOrder(moment, wallet, { ...list, orderId: list.orderId }, bounds);
+          const rows =
+            list.orderId === undefined
+              ? await tradesOfWallet(moment, wallet, list, bounds)
+              : await tradesOfOneOrder(moment, wallet, { ...list, orderId: list.orderId }, bounds);
+          return { cursor: moment.cursor, rows };
         },
         isBounded(span),
       );
@@ -431,9 +499,10 @@ export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | '
       market: string,
       filter: MarketTradesFilter,
     ): Promise<{ cursor: Cursor; trades: PublicTrade[] }> {
-      const { cursor, rows } = await moments.read(reading, (moment) =>
-        tradesOfMarket(moment, market, filter),
-      );
+      const { cursor, rows } = await moments.read(reading, async (moment) => {
+        const rows = await tradesOfMarket(moment, market, filter);
+        return { cursor: moment.cursor, rows };
+      });
       const trades = rows.map(readPublicTrade);
       return { cursor, trades: filter.afterId === undefined ? trades : trades.toReversed() };
     },
@@ -447,30 +516,8 @@ export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | '
      * Returns at most `limit` trades of all markets after a trade and before a time (Unix milliseconds), summed by
      * second.
      */
-    async secondsAfter(
-      { tradeId, place }: ReadTrades,
-      beforeMs: number,
-      limit: number,
-    ): Promise<SettledSeconds> {
-      const { read, rows } = await moments.read(reading, async (moment) => {
-        const { from, to } = await segmentsBetween(moment, 'asc', {
-          after: tradeId,
-          before: Number.MAX_SAFE_INTEGER,
-        });
-        const rows: string[][] = [];
-        for (let segment = from; ; segment += 1) {
-          const parameters = [tradeId, beforeMs, limit - countOf(rows), ...placeParameters(place)];
-          const read = await moment.ask(SECONDS, [...segmentsOfPlace(moment, place), segment], parameters);
-          rows.push(...rowsOf(read.lines));
-          if (segment === to || countOf(rows) === limit) return { read: readOn(read), rows };
-        }
-      });
-      return {
-        ...read,
-        seconds: rows.map(readSecond),
-        lastTradeId: rows.reduce((last, fields) => Math.max(last, Number(fields[9])), tradeId),
-        isPart: countOf(rows) === limit,
-      };
+    secondsAfter(read: ReadTrades, beforeMs: number, limit: number): Promise<SettledSeconds> {
+      return moments.read(reading, (moment) => secondsAfter(moment, read, beforeMs, limit));
     },
   };
 }

@@ -1,8 +1,8 @@
 /** Sums of trades by day, month, market or taker: fees earned and volumes. */
 
-import { firstTradeAt } from './first-after.ts';
+import { bookedEvents } from './first-after.ts';
+import type { Moments } from './moment.ts';
 import type { Pools } from './pools.ts';
-import { inSnapshot } from './queries.ts';
 import { streamRows } from './stream-rows.ts';
 
 /** Dimensions by which sums may be split, each as SQL of a text. */
@@ -55,7 +55,7 @@ function sumsBy(dimensions: readonly Dimension[], assets: readonly string[]): st
       sum(fee_atoms)::text as fee_atoms
     from (
       select ${[...by, ...assets, 'base_atoms', 'notional_atoms', 'fee_atoms'].join(', ')} from public.trades
-      where trade_id >= $1 and trade_id < $2
+      where sequence >= $1 and sequence < $2
     ) as counted
     group by ${[...values, ...assets].join(', ')} order by ${[...values, ...assets].join(', ')}`;
 }
@@ -63,16 +63,13 @@ function sumsBy(dimensions: readonly Dimension[], assets: readonly string[]): st
 export type TurnoverQueries = ReturnType<typeof turnoverQueries>;
 
 /** Sums over trades of a span, for the operator. */
-export function turnoverQueries({ auditing }: Pick<Pools, 'auditing'>) {
+export function turnoverQueries({ auditing }: Pick<Pools, 'auditing'>, moments: Moments) {
   async function* sums(
     { fromMs, toMs }: TurnoverSpan,
     dimensions: readonly Dimension[],
     assets: readonly string[],
   ): AsyncGenerator<Turnover> {
-    const bounds = await inSnapshot(auditing, async (ask) => [
-      await firstTradeAt(ask, fromMs),
-      await firstTradeAt(ask, toMs),
-    ]);
+    const bounds = await bookedEvents(moments, auditing, [fromMs, toMs]);
     for await (const row of streamRows<TurnoverRow>(auditing, sumsBy(dimensions, assets), bounds)) {
       yield {
         by: row.by,

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { KIND } from '../../src/domain/order-life.ts';
-import type { Ledger } from '../../src/ledger/index.ts';
+import type { Ledger, StatementPage, StatementPosition } from '../../src/ledger/index.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
 import { divide } from './segmented.ts';
@@ -100,7 +100,7 @@ describe('orders that outlive their segment', () => {
         for await (const order of ledger.state.liveOrders(sequence)) live.push(order);
         all.push(live);
       }
-      return all;
+      return [...all, ...(await booksOf(ledger))];
     };
     expect(await answers(narrow)).to.deep.equal(await answers(whole));
   });
@@ -141,8 +141,34 @@ describe('orders that outlive their segment', () => {
       after = { sequence: last.sequence, kind: last.kind, key: last.key };
     }
     const statement = { wallet, fromMs: span.sinceMs, toMs: span.untilMs };
-    const { settled: _settled, ...stated } = await ledger.statements.page(statement, null, NO_LIMIT);
-    all.push(stated);
+    const whole = { wallet, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+    for (const [asked, limit] of [
+      [statement, NO_LIMIT],
+      [statement, 7],
+      [whole, PAGE],
+    ] as const)
+      for (const read of [ledger.statements.page, ledger.statements.newestPage])
+        for (let place: StatementPosition | null = null; ; ) {
+          const { settled: _settled, ...stated }: StatementPage = await read(asked, place, limit);
+          all.push(stated);
+          place = stated.next;
+          if (place === null) break;
+        }
+    return all;
+  }
+
+  async function booksOf({ journal, turnover, closings }: Ledger): Promise<unknown[]> {
+    const all: unknown[] = [];
+    const times = [0, events[150]!.timeMs, events[500]!.timeMs, Number.MAX_SAFE_INTEGER];
+    for (const fromMs of times)
+      for (const toMs of times) {
+        const span = { fromMs, toMs };
+        for await (const entry of journal.entries(span)) all.push(entry);
+        for await (const movement of journal.movements(span)) all.push(movement);
+        for await (const fees of turnover.fees(span, ['day', 'wallet'])) all.push(fees);
+        for await (const volumes of turnover.volumes(span, ['market'])) all.push(volumes);
+      }
+    for (const timeMs of times) all.push(await closings.firstBookedAt(timeMs));
     return all;
   }
 

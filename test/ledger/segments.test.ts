@@ -1,8 +1,11 @@
 /** Tests the segments of a ledger: settlement makes them ahead, and rows of all are read as if they were in one table. */
 
 import { expect } from 'chai';
+import pg from 'pg';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
+import type { MakePool } from '../../src/ledger/pools.ts';
+import { eventually } from '../support/eventually.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
 import { divide, SEGMENT } from './segmented.ts';
@@ -122,6 +125,25 @@ describe('segments', () => {
     }
     const far = await refusal(query(own, 'select add_segments(1000000)'));
     expect(far?.message).to.equal('event 1000000 lies more than 100 segments ahead');
+  });
+
+  it('leave no plans with readers for ever: a connection that keeps statements prepared ends', async () => {
+    const { databaseUrl } = await fresh();
+    const makePool: MakePool = ({ maxLifetimeSeconds, ...config }) =>
+      new pg.Pool({ ...config, ...(maxLifetimeSeconds && { maxLifetimeSeconds: 1 }) });
+    const ledger = openLedger({ databaseUrl, makePool, poolSize: 1 });
+    const readers = async (): Promise<number[]> => {
+      await ledger.trades.ofMarket('ETH/USDC', { limit: 1 });
+      const rows = await query<{ pid: number }>(
+        databaseUrl,
+        `select pid from pg_stat_activity
+         where datname = current_database() and application_name = 'redbook public'`,
+      );
+      return rows.map(({ pid }) => pid);
+    };
+    const [first] = await readers();
+    await eventually('another connection', async () => !(await readers()).includes(first!));
+    await ledger.close();
   });
 
   it('reject every change of their rows', async () => {

@@ -19,6 +19,7 @@ import { benchCosts } from './order-costs.ts';
 import { benchPage } from './page.ts';
 import { benchReads } from './reads.ts';
 import { benchReconcile } from './reconcile.ts';
+import { benchSegments } from './segments.ts';
 import { benchSettlement } from './settlement.ts';
 import { benchStreams } from './streams.ts';
 import { benchTracing } from './tracing.ts';
@@ -43,6 +44,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
   copies: benchCopies,
   fairness: (_older, attacks) => benchFairness(attacks),
   reconcile: benchReconcile,
+  segments: benchSegments,
   page: benchPage,
   custody: benchCustody,
   tracing: benchTracing,

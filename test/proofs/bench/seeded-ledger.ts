@@ -52,6 +52,10 @@ export async function seededSubject(ledger: Ledger): Promise<ReadSubject> {
   };
 }
 
+/** Returns the events of a seeded ledger with the default wallets. */
+export const seededEventsOf = (trades: number): number =>
+  openingEvents(0, SEEDED_WALLETS).length + Math.ceil(trades / TRADES_A_ROUND) * EVENTS_A_ROUND;
+
 export interface SeedOptions {
   /** URL of a database that is empty or has only the schema. */
   readonly databaseUrl: string;

@@ -3,7 +3,8 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import type { EngineEvent } from '../../../src/domain/event.ts';
-import { isLive, publicTradeOf, type Trade } from '../../../src/domain/order.ts';
+import { isLive, placedIn, publicTradeOf, type Trade } from '../../../src/domain/order.ts';
+import { KIND, visitOrders } from '../../../src/domain/order-life.ts';
 import { type Direction, type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import type { MakePool } from '../../../src/ledger/pools.ts';
 import { listedOrder, listedTrades } from '../../ledger/listed.ts';
@@ -26,11 +27,11 @@ class Draw {
   readonly reference: ReferenceLedger;
   readonly #random: Random;
 
-  readonly #events: readonly EngineEvent[];
+  readonly events: readonly EngineEvent[];
   #asOf = { sequence: 0, ledger: referenceLedger([]) };
 
   constructor(events: readonly EngineEvent[], reference: ReferenceLedger, seed: number) {
-    this.#events = events;
+    this.events = events;
     this.reference = reference;
     this.#random = random(seed);
   }
@@ -38,7 +39,7 @@ class Draw {
   /** Returns the orders of a wallet as of an event, oldest first. */
   ordersAt(sequence: number, wallet: string): ReferenceOrder[] {
     if (this.#asOf.sequence !== sequence)
-      this.#asOf = { sequence, ledger: referenceLedger(this.#events.slice(0, sequence)) };
+      this.#asOf = { sequence, ledger: referenceLedger(this.events.slice(0, sequence)) };
     return this.#asOf.ledger.orders.filter((order) => order.wallet === wallet);
   }
 
@@ -53,6 +54,28 @@ class Draw {
   readonly tradeId = (): number | undefined => this.maybe(() => this.trade().tradeId);
   readonly sequence = (): number | undefined => this.maybe(() => this.trade().sequence);
   readonly timeMs = (): number | undefined => this.maybe(() => this.trade().timeMs);
+}
+
+/** A change of a wallet's order: its event, kind and key, and the order's id. */
+type Change = readonly [sequence: number, kind: number, key: number, id: string];
+
+/** Returns the changes that an event makes to a wallet's orders. */
+function changesOf(event: EngineEvent, wallet: string): Change[] {
+  const changes: Change[] = [];
+  const closed: Change[] = [];
+  const { sequence } = event;
+  visitOrders(event, {
+    placed({ order }) {
+      if (order.wallet === wallet) changes.push([sequence, KIND.placed, 0, order.id]);
+    },
+    filled({ makerWallet, tradeId, makerOrderId }) {
+      if (makerWallet === wallet) changes.push([sequence, KIND.filled, tradeId, makerOrderId]);
+    },
+    closed(order) {
+      if (order.wallet === wallet) closed.push([sequence, KIND.closed, placedIn(order.id), order.id]);
+    },
+  });
+  return [...changes, ...closed.sort(([, , , one], [, , , other]) => (one < other ? -1 : 1))];
 }
 
 /** Asks for a list and compares the answer. @returns the rows that it had */
@@ -175,6 +198,63 @@ const POLLS: Readonly<Record<string, Poll>> = {
     if (clientOrderId !== null && sequence <= cursor.sequence)
       expect(await ledger.orders.idByClientId(wallet, clientOrderId)).to.equal(id);
     return order === null ? 0 : 1;
+  },
+
+  async 'changes of orders'(ledger, draw) {
+    const wallet = draw.oneOf(WALLETS);
+    const limit = draw.limit();
+    const sequence = draw.sequence() ?? 0;
+    const own = draw.events.flatMap((event) => changesOf(event, wallet));
+    // A place after a change, or after all those of an event.
+    const from = own.find((change) => change[0] >= sequence);
+    const after =
+      from === undefined || draw.below(2) === 0
+        ? { sequence, kind: KIND.after as number, key: 0 }
+        : { sequence: from[0], kind: from[1], key: from[2] };
+    const orderIds = [draw.oneOf(draw.reference.orders.filter((order) => order.wallet === wallet)).id];
+    const page = { after, limit, maxFills: 2, orderIds };
+    const { cursor, changes, orders } = await ledger.changes.ofWallet(wallet, page);
+    const next =
+      after.kind === KIND.after
+        ? own.filter((change) => change[0] > sequence)
+        : own.slice(own.indexOf(from!) + 1);
+    const expected = next.filter((change) => change[0] <= cursor.sequence);
+    const told = changes.map((change) => [change.sequence, change.kind, change.key, change.orderId]);
+    expect(told, JSON.stringify({ wallet, cursor, ...page })).to.deep.equal(expected.slice(0, limit));
+    const known = draw.ordersAt(cursor.sequence, wallet);
+    const named = new Set([...orderIds, ...changes.map(({ orderId }) => orderId)]);
+    const listed = known
+      .filter(({ id }) => named.has(id))
+      .map(listedOrder)
+      .map(({ fills: _fills, ...order }) => order);
+    const inOrder = orders.toSorted((one, other) => one.sequence - other.sequence);
+    expect(inOrder, JSON.stringify({ wallet, cursor, ...page })).to.deep.equal(listed);
+    return changes.length;
+  },
+
+  async 'lines of a statement'(ledger, draw) {
+    const wallet = draw.oneOf(WALLETS);
+    const fromMs = draw.timeMs() ?? 0;
+    const toMs = draw.timeMs() ?? Number.MAX_SAFE_INTEGER;
+    const limit = draw.limit();
+    const isNewest = draw.below(2) === 0;
+    const statements = isNewest ? ledger.statements.newestPage : ledger.statements.page;
+    const page = await statements({ wallet, fromMs, toMs }, null, limit);
+    const own = draw.reference.trades.filter(
+      (trade) =>
+        (trade.takerWallet === wallet || trade.makerWallet === wallet) &&
+        trade.sequence <= page.settled.sequence &&
+        trade.timeMs >= fromMs &&
+        trade.timeMs < toMs,
+    );
+    // Movements lie between trades, so the trades of a page are the first ones.
+    const told = page.stated.flatMap((line) => (line.kind === 'trade' ? [Number(line.tradeId)] : []));
+    const ids = own.map(({ tradeId }) => tradeId);
+    const expected = (isNewest ? ids.toReversed() : ids).slice(0, told.length);
+    expect(told, JSON.stringify({ wallet, fromMs, toMs, limit, isNewest })).to.deep.equal(expected);
+    if (page.next === null) expect(told).to.have.length(own.length);
+    else expect(page.stated).to.have.length(limit);
+    return page.stated.length;
   },
 
   async 'trades of a market'(ledger, draw) {
