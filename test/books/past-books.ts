@@ -1,13 +1,17 @@
 /** Books whose events are settled as of past months, for tests that close these. */
 
+import { adoptEngine } from '../../src/books/adopt/index.ts';
 import { closeMonth, reopenMonth } from '../../src/books/closing.ts';
 import { reconcile } from '../../src/books/reconcile/index.ts';
 import { monthSpan } from '../../src/domain/months.ts';
+import type { Engine } from '../../src/engine/index.ts';
+import { KEYS } from '../../src/engine/keys.ts';
 import type { OperatorServices } from '../../src/operator/command-line.ts';
 import { query } from '../ledger/tables.ts';
 import { type OperatorFixture, openOperatorFixture, WALLET } from '../operator/fixture.ts';
 
 export const ALICE = WALLET('a');
+export const BOB = WALLET('b');
 export const ACT = { by: 'mara', reason: 'month end' };
 const PATIENCE_MS = 10_000;
 
@@ -42,6 +46,21 @@ export class PastBooks {
     const reference = `deposit ${this.#moved}`;
     await this.fixture.ask('account', 'credit', ALICE, 'ETH', `${this.#moved}`, '--reference', reference);
     await this.settle();
+  }
+
+  /** Credits a wallet, loses the event before settlement reads it, and adopts the balance in a month. */
+  async loseCredit(wallet: string, amount: string, month: string): Promise<void> {
+    this.month = month;
+    const { redis, engine } = this.fixture;
+    await this.fixture.ask('account', 'credit', wallet, 'ETH', amount, '--reference', 'lost');
+    await redis.xtrim(KEYS.events, 'MAXLEN', 0);
+    const state = await engine.reads.state();
+    const timeMs = monthSpan(month).startMs + state.sequence;
+    const reads = { ...engine.reads, state: async () => ({ ...state, timeMs }) };
+    await adoptEngine(
+      { engine: { ...engine, reads } as Engine, ledger: this.services.ledger },
+      { act: ACT, confirmed: state.sequence },
+    );
   }
 
   /** Runs while settlement goes on. */

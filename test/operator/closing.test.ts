@@ -5,7 +5,7 @@ import { reopenMonth } from '../../src/books/closing.ts';
 import { monthSpan } from '../../src/domain/months.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import type { OperatorServices } from '../../src/operator/command-line.ts';
-import { ACT, ALICE, PastBooks, refusal } from '../books/past-books.ts';
+import { ACT, ALICE, BOB, PastBooks, refusal } from '../books/past-books.ts';
 import { query } from '../ledger/tables.ts';
 
 const PATIENCE_MS = 10_000;
@@ -191,4 +191,28 @@ describe('closing a month', () => {
     await books.reopen('2024-01');
     expect((await books.close('2024-01')).digest).to.not.equal(digest);
   });
+
+  it('sums the balances that an adoption took over, and leaves the months before it as they were', async () => {
+    await books.deposit('2024-01');
+    const january = await books.close('2024-01');
+    await books.loseCredit(BOB, '5', '2024-02');
+    await books.deposit('2024-02');
+    await books.deposit('2024-03');
+    const february = await books.close('2024-02');
+    expect(await balancesAt('2024-02')).to.deep.equal({ custody: -8n, [ALICE]: 3n, [BOB]: 5n });
+    expect(await books.close('2024-01')).to.deep.equal({ ...january, isNew: false });
+    expect(await balancesAt('2024-01')).to.deep.equal({ custody: -1n, [ALICE]: 1n });
+    expect(await books.failed()).to.deep.equal([]);
+    await books.reopen('2024-02');
+    expect((await books.close('2024-02')).digest).to.equal(february.digest);
+    expect(await books.failed()).to.deep.equal([]);
+  });
+
+  /** Returns the balances at the end of a month, in whole units. */
+  async function balancesAt(month: string): Promise<Record<string, bigint>> {
+    const found: Record<string, bigint> = {};
+    for await (const { account, totalAtoms } of books.services.ledger.balances.at(monthSpan(month).endMs))
+      found[account] = totalAtoms / 1_000_000_000n;
+    return found;
+  }
 });
