@@ -4,13 +4,15 @@ import { expect } from 'chai';
 import pg from 'pg';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { ORDER_CHECKS } from '../../src/ledger/checks/orders.ts';
+import { textsOf } from '../../src/ledger/checks/query.ts';
 import { TRADE_CHECKS } from '../../src/ledger/checks/trades.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import type { MakePool } from '../../src/ledger/pools.ts';
+import { partsOf, type Span, WHOLE_HISTORY } from '../../src/ledger/span.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshLedgerDatabase } from '../support/servers.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
-import { divide } from './segmented.ts';
+import { divide, SEGMENT } from './segmented.ts';
 import { query, remembered } from './tables.ts';
 
 const WALLET = `0x${'a1'.repeat(20)}`;
@@ -173,7 +175,23 @@ const DAMAGE: Readonly<Record<string, Damage>> = {
   },
 };
 
+const SEEN_IN_SPANS = [
+  'a live order counts a fill too few',
+  'a ended order is gone',
+  'a late order has another status',
+  'a live order has ended, too',
+  'deposits are of another account',
+  'a trade is gone',
+  'a candle of a day is gone',
+  'a candle counts what nobody traded',
+];
+
 const DAY_MS = 86_400_000;
+/** The whole history in two spans, of seven segments and of the others. */
+const SPANS: readonly Span[] = [
+  { ...WHOLE_HISTORY, to: 7 * SEGMENT - 1 },
+  { ...WHOLE_HISTORY, from: 7 * SEGMENT - 1 },
+];
 
 describe('ledger check', () => {
   const freshLedger = freshLedgers();
@@ -184,18 +202,22 @@ describe('ledger check', () => {
     databaseUrl = await freshLedgerDatabase();
     await divide(databaseUrl);
     ledger = openLedger({ databaseUrl });
-    await ledger.settlement.settle(seededEvents(44).next(800));
+    const events = seededEvents(44);
+    // Some batches end within a segment, others reach over its end.
+    for (const size of [7, 100, 40, 3, 250, 64, 150, 186]) await ledger.settlement.settle(events.next(size));
   });
 
   after(() => ledger.close());
 
   it('reports nothing for settled events', async () => {
-    const { sequence, checks } = await ledger.checks.run();
-    expect(sequence).to.equal(800);
-    for (const { name, meaning, count, violations } of checks) {
-      expect(count, name).to.equal(0);
-      expect(violations, name).to.deep.equal([]);
-      expect(meaning).to.be.a('string');
+    for (const span of [WHOLE_HISTORY, ...SPANS]) {
+      const { sequence, checks } = await ledger.checks.run(() => undefined, [], span);
+      expect(sequence).to.equal(800);
+      for (const { name, meaning, count, violations } of checks) {
+        expect(violations, name).to.deep.equal([]);
+        expect(count, name).to.equal(0);
+        expect(meaning).to.be.a('string');
+      }
     }
   });
 
@@ -227,11 +249,15 @@ describe('ledger check', () => {
   it('names the broken rule only for a row that breaks one', async () => {
     const restore = await remembered(databaseUrl);
     const checked = new Map<string, number[]>();
+    const parts = await partsOf((sql, parameters) => query(databaseUrl, sql, parameters), WHOLE_HISTORY);
     const count = async (): Promise<void> => {
-      for (const { name, sql } of [...ORDER_CHECKS, ...TRADE_CHECKS].filter((one) =>
-        one.sql.includes('is_broken'),
-      ))
-        checked.set(name, [...(checked.get(name) ?? []), await rowsListed(databaseUrl, sql)]);
+      for (const check of [...ORDER_CHECKS, ...TRADE_CHECKS].filter(({ ofPart }) =>
+        ofPart?.includes('is_broken'),
+      )) {
+        let rows = 0;
+        for (const text of textsOf(check, WHOLE_HISTORY, parts)) rows += await rowsListed(databaseUrl, text);
+        checked.set(check.name, [...(checked.get(check.name) ?? []), rows]);
+      }
     };
     await count();
     await query(
@@ -265,6 +291,20 @@ describe('ledger check', () => {
       }
     });
   }
+
+  it('reports in one of two spans what it reports of the whole history', async () => {
+    for (const name of SEEN_IN_SPANS) {
+      const { sql, seenBy } = DAMAGE[name]!;
+      const restore = await remembered(databaseUrl);
+      await query(databaseUrl, `set session_replication_role = replica; ${sql}`);
+      const seen = new Set<string>();
+      for (const span of SPANS)
+        for (const check of (await ledger.checks.run(() => undefined, [], span)).checks)
+          if (check.count > 0) seen.add(check.name);
+      await restore();
+      expect([...seen], name).to.have.members(seenBy);
+    }
+  });
 
   it('reports each epoch with events that is not noted', async () => {
     const asReplica = 'set session_replication_role = replica;';

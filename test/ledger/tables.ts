@@ -29,11 +29,15 @@ const TABLES = [
 /** All tables that settlement writes. */
 export const WRITTEN_TABLES = [...TABLES, 'chain_links'];
 
-export async function query<Row extends pg.QueryResultRow>(databaseUrl: string, sql: string): Promise<Row[]> {
+export async function query<Row extends pg.QueryResultRow>(
+  databaseUrl: string,
+  sql: string,
+  parameters?: readonly unknown[],
+): Promise<Row[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    return (await client.query<Row>(sql)).rows;
+    return (await client.query<Row>(sql, parameters as unknown[])).rows;
   } finally {
     await client.end();
   }

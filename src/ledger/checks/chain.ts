@@ -3,6 +3,7 @@
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import { BatchContent, HALF_LINK, headAfter, LINES, LINK_CHARACTERS } from '../chain.ts';
 import type { Ask } from '../queries.ts';
+import { partsOf, type Span, textOf } from '../span.ts';
 import { cursorRows } from '../stream-rows.ts';
 import {
   ADOPTED_BALANCES,
@@ -42,27 +43,39 @@ const linesOf = (
   { key = `''`, sequence = 'sequence', time = 'time_ms', where = 'true' } = {},
 ): string => `
     select ${sequence} as sequence, '${LINES[line]}' as line, ${key} as key, ${rowTextOf(columns)} as text, ${time} as time_ms
-    from public.${table} where ${sequence} > $1 and ${where}`;
+    from ${table} where ${sequence} > {from} and ${sequence} <= {to} and ${where}`;
 
-/** The rows of all events after $1, event by event, as the lines of their texts. */
+const ENDED_OF_PART = 'segments.ended_orders_{segment}';
+
+/** @param sequence SQL of the event that ended the order */
+const endsOf = (table: string, sequence: string): string =>
+  linesOf(
+    'closed',
+    table,
+    { id: 'plain', ...CHANGING_OF_ORDERS },
+    { key: 'id', sequence, time: 'updated_at_ms', where: `status <> 'filled'` },
+  );
+
+/** The rows of the events of a part, event by event, as the lines of their texts. */
 const ROWS = `
   select sequence, line, text, time_ms from (${[
-    linesOf('order', 'orders', FIXED_OF_ORDERS, { time: 'created_at_ms' }),
-    linesOf('trade', 'trades', TRADES, { key: `lpad(trade_id::text, 16, '0')` }),
-    linesOf(
-      'closed',
-      'orders',
-      { id: 'plain', ...CHANGING_OF_ORDERS },
-      { key: 'id', sequence: 'closed_sequence', time: 'updated_at_ms', where: `status <> 'filled'` },
+    ...[ENDED_OF_PART, 'public.late_orders', 'public.live_orders'].map((table) =>
+      linesOf('order', table, FIXED_OF_ORDERS, { time: 'created_at_ms' }),
     ),
-    linesOf('movement', 'movements', MOVEMENTS),
-    linesOf('market', 'market_versions', MARKET_VERSIONS, { key: 'market' }),
-    linesOf('setting', 'setting_changes', SETTING_CHANGES),
-    linesOf('act', 'operator_acts', OPERATOR_ACTS),
-    linesOf('adoption', 'adoptions', ADOPTIONS),
-    linesOf('adopted', 'adopted_balances', ADOPTED_BALANCES, { key: `concat_ws(E'\\t', account, asset)` }),
-    linesOf('adopted', 'adopted_fills', ADOPTED_FILLS, { key: 'order_id' }),
-    linesOf('adopted', 'adopted_prices', ADOPTED_PRICES, { key: 'market' }),
+    linesOf('trade', 'segments.trades_{segment}', TRADES, { key: `lpad(trade_id::text, 16, '0')` }),
+    // An end in a later segment is wrong here, so it stands at the last event of this one.
+    endsOf(ENDED_OF_PART, 'least(closed_sequence, {end})'),
+    endsOf('public.late_orders', 'closed_sequence'),
+    linesOf('movement', 'public.movements', MOVEMENTS),
+    linesOf('market', 'public.market_versions', MARKET_VERSIONS, { key: 'market' }),
+    linesOf('setting', 'public.setting_changes', SETTING_CHANGES),
+    linesOf('act', 'public.operator_acts', OPERATOR_ACTS),
+    linesOf('adoption', 'public.adoptions', ADOPTIONS),
+    linesOf('adopted', 'public.adopted_balances', ADOPTED_BALANCES, {
+      key: `concat_ws(E'\\t', account, asset)`,
+    }),
+    linesOf('adopted', 'public.adopted_fills', ADOPTED_FILLS, { key: 'order_id' }),
+    linesOf('adopted', 'public.adopted_prices', ADOPTED_PRICES, { key: 'market' }),
   ].join('\n    union all')}
   ) as rows order by sequence, line, key collate "C"`;
 
@@ -73,6 +86,11 @@ interface EventRow {
   line: string;
   text: string;
   time_ms: bigint;
+}
+
+/** Yields the rows of a span part by part, so that no sort is larger than a segment. */
+async function* rowsOfSpan(ask: Ask, span: Span): AsyncGenerator<EventRow> {
+  for (const part of await partsOf(ask, span)) yield* cursorRows<EventRow>(ask, textOf(ROWS, part));
 }
 
 /** Returns a line as settlement wrote it. Postgres writes the record of a market in its own way. */
@@ -315,22 +333,58 @@ export const CHAIN_CHECK = {
 /** Returns the head after the last event of a span whose rows were written together. */
 export async function headOfSpan(ask: Ask, head: string, after: number, last: number): Promise<string> {
   const content = new BatchOfLines();
-  const rows = cursorRows<EventRow>(ask, ROWS, [after]);
+  const rows = rowsOfSpan(ask, { from: after, to: last });
   for await (const { lines } of eventsOf(rows, after + 1, last)) content.add(lines);
   return headAfter(head, last, content.digest());
 }
 
+interface HeadRow {
+  readonly sequence: bigint;
+  readonly head: string;
+}
+
+const headOf = ({ sequence, head }: HeadRow): NotedHead => ({ sequence: Number(sequence), head });
+
+/** The kept heads from the last one before a span to the last one in it. */
+const KEPT_HEADS = `select sequence, head from public.chain_heads
+  where sequence >= coalesce((select max(sequence) from public.chain_heads where sequence <= $1),
+    (select min(sequence) from public.chain_heads)) and sequence <= $2 order by sequence`;
+
+/** Returns the end of the batch that has the last event of a span. The links of a batch stand at its end. */
+async function endOfBatch(ask: Ask, { to }: Span): Promise<number> {
+  const [batch] = await ask<{ sequence: bigint | null }>(
+    'select min(sequence) as sequence from public.chain_links where sequence >= $1',
+    [to],
+  );
+  return Number(batch!.sequence ?? to);
+}
+
+/** Compares links and heads after one that was kept. @param end `last` is the last event, beyond which no row may be */
+async function walkChain(
+  ask: Ask,
+  begin: NotedHead,
+  { last, to }: { readonly last: number; readonly to: number },
+  comparison: HeadComparison,
+): Promise<Violation[]> {
+  const first = begin.sequence;
+  comparison.whole(first, begin.head);
+  const early: Violation[] = [];
+  const walk = new ChainWalk(batchesAfter(ask, first), comparison, begin);
+  if (last > first) await walk.open();
+  const rows = inTime(rowsOfSpan(ask, { from: first, to }), early);
+  for await (const event of eventsOf(rows, first + 1, last)) await walk.add(event, last);
+  if (walk.isWhole) comparison.missing();
+  return early;
+}
+
 /**
+ * Recomputes the chain from the last kept head before a span, or from where it begins, to the end of its last batch.
  * @param ask in a snapshot
  * @param noted heads that were noted elsewhere
  */
-export async function checkChain(ask: Ask, noted: readonly NotedHead[]): Promise<Check[]> {
-  const kept = await ask<{ sequence: bigint; head: string }>(
-    'select sequence, head from public.chain_heads order by sequence',
-  );
-  const [cursor] = await ask<{ sequence: bigint; head: string }>(
-    'select sequence, head from public.engine_cursor',
-  );
+export async function checkChain(ask: Ask, noted: readonly NotedHead[], span: Span): Promise<Check[]> {
+  const kept = await ask<HeadRow>(KEPT_HEADS, [span.from, span.to]);
+  const [cursor] = await ask<HeadRow>('select sequence, head from public.engine_cursor');
   const [begin] = kept;
   if (begin === undefined || cursor === undefined) {
     const missing = {
@@ -340,31 +394,25 @@ export async function checkChain(ask: Ask, noted: readonly NotedHead[]): Promise
     };
     return [{ ...CHAIN_CHECK, count: 1, violations: [missing] }];
   }
-  const headOf = (row: { sequence: bigint; head: string }): NotedHead => ({
-    ...row,
-    sequence: Number(row.sequence),
-  });
   const first = Number(begin.sequence);
-  const last = Number(cursor.sequence);
+  const isOpen = span.to >= Number(cursor.sequence);
+  const last = isOpen ? Number(cursor.sequence) : await endOfBatch(ask, span);
+  const inSpan = ({ sequence }: NotedHead): boolean =>
+    (sequence >= first || span.from <= 0) && (sequence <= last || isOpen);
   const comparison = new HeadComparison(first, [
     ...kept.map((row) => ['chain_heads', headOf(row)] as const),
-    ['engine_cursor', headOf(cursor)],
-    ...noted.map((head) => ['checkpoint', head] as const),
+    ...(isOpen ? [['engine_cursor', headOf(cursor)] as const] : []),
+    ...noted.filter(inSpan).map((head) => ['checkpoint', head] as const),
   ]);
   for (const { begins } of noted)
-    if (begins !== undefined && begins < first)
+    if (begins !== undefined && begins < first && span.from <= 0)
       comparison.add({
         subject: 'chain_heads',
         expected: `a chain that begins after event ${begins}`,
         found: `it begins after event ${first}`,
       });
-  comparison.whole(first, begin.head);
-  const early: Violation[] = [];
-  const walk = new ChainWalk(batchesAfter(ask, first), comparison, { sequence: first, head: begin.head });
-  if (last > first) await walk.open();
-  const rows = inTime(cursorRows<EventRow>(ask, ROWS, [first]), early);
-  for await (const event of eventsOf(rows, first + 1, last)) await walk.add(event, last);
-  if (walk.isWhole) comparison.missing();
+  const end = { last, to: isOpen ? span.to : last };
+  const early = await walkChain(ask, headOf(begin), end, comparison);
   const { count, violations } = comparison;
   return [
     { ...CHAIN_CHECK, count, violations },

@@ -4,14 +4,17 @@ import { CLOSE_ACT, CLOSINGS_IN_FORCE, IS_OF_MONTH, REOPEN_ACT } from '../closin
 import { BOOKED_EVENTS, reservedAt } from '../kept-balances.ts';
 import type { LedgerQuery } from './query.ts';
 
-/** All kept balances from which others follow, by their events. */
+/** The kept balances of a span, from which others follow, by their events; and those from which they follow themselves. */
 const POINTS = `
+  named as materialized (
+    select 'closing of ' || month as name, id as closing, sequence from ${CLOSINGS_IN_FORCE} where sequence <= {to}
+    union all
+    select distinct 'balances after event ' || sequence, null::bigint, sequence from public.kept_balances
+    where sequence <= {to}),
+  base as materialized (select max(sequence) as sequence from named where sequence <= {from}),
   points as materialized (
-    select *, row_number() over (order by sequence, closing) as place from (
-      select 'closing of ' || month as name, id as closing, sequence from ${CLOSINGS_IN_FORCE}
-      union all
-      select distinct 'balances after event ' || sequence, null::bigint, sequence from public.kept_balances
-    ) as named),
+    select *, row_number() over (order by sequence, closing) as place from named
+    where sequence >= coalesce((select sequence from base), {from})),
   kept as materialized (
     select place, account, asset, total_atoms from public.closing_balances join points using (closing)
     union all
@@ -32,7 +35,8 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       booked as (
         select width_bucket(sequence, (select array_agg(sequence + 1 order by place) from points)) + 1 as place,
           account, asset, sum(amount_atoms) as atoms
-        from public.ledger_entries group by 1, 2, 3),
+        from public.ledger_entries where sequence > coalesce((select sequence from base), {from}) and sequence <= {to}
+        group by 1, 2, 3),
       changes as (
         select place, account, asset, total_atoms as atoms from kept
         union all
@@ -41,11 +45,12 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
         select place, account, asset, -atoms from booked)
       select concat_ws(' ', name, account, asset) as subject, 'the sum of its entries' as expected,
         concat(sum(atoms), ' atoms more') as found
-      from changes join points using (place) group by name, account, asset having sum(atoms) <> 0
+      from changes join points using (place) where sequence > {from}
+      group by name, account, asset having sum(atoms) <> 0
       union all
       select name, 'the last event with entries before their end', concat('event ', sequence)
       from points
-      where closing is not null and sequence <> 0 and sequence is distinct from (select sequence from ${BOOKED_EVENTS}
+      where closing is not null and sequence <> 0 and sequence > {from} and sequence is distinct from (select sequence from ${BOOKED_EVENTS}
         where booked_events.sequence <= points.sequence order by sequence desc limit 1)`,
   },
   {

@@ -5,6 +5,7 @@ import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
 import type { Pools } from '../pools.ts';
 import { type Ask, askOnce, inSnapshot, inTransaction, isDamage } from '../queries.ts';
 import { RECONCILIATION_LINK } from '../reconciliations.ts';
+import { type Part, partsOf, type Span, WHOLE_HISTORY } from '../span.ts';
 import { storable } from '../text.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { CHAIN_CHECK, checkChain, TIMES_CHECK } from './chain.ts';
@@ -13,7 +14,7 @@ import { FOREIGN_CHECK } from './foreign.ts';
 import { KEY_CHECKS } from './keys.ts';
 import { checkNoted, NOTED_CHECK } from './noted.ts';
 import { ORDER_CHECKS } from './orders.ts';
-import type { Check, LedgerQuery, Violation } from './query.ts';
+import { type Check, type LedgerQuery, textsOf, type Violation } from './query.ts';
 import { SCHEMA_CHECKS } from './schema.ts';
 import { STATE_CHECKS } from './state.ts';
 import { TRADE_CHECKS } from './trades.ts';
@@ -126,24 +127,35 @@ function keptOf(results: readonly NotedCheck[]): NotedCheck[] {
   return kept.map(({ asset, ...one }) => ({ ...one, asset: asset && storable(asset) }));
 }
 
-async function textOf(ask: Ask, { sql, later }: LedgerQuery): Promise<string> {
-  if (later === undefined) return sql;
+/** Returns the query with the part of it that only later versions of Postgres can answer, if this is one of them. */
+async function ofVersion(ask: Ask, { later, ...query }: LedgerQuery): Promise<LedgerQuery> {
+  if (later === undefined) return query;
   const [version] = await ask<{ major: number }>(
     `select current_setting('server_version_num')::integer / 10000 as major`,
   );
-  return version!.major < later.sinceMajor ? sql : `${sql} union all ${later.sql}`;
+  return version!.major < later.sinceMajor ? query : { ...query, sql: `${query.sql} union all ${later.sql}` };
 }
 
-async function queried(ask: Ask, query: LedgerQuery): Promise<Check> {
+/** @param parts of the span; a query of parts is asked of each alone, so that no sort or hash is larger than a segment */
+async function queried(
+  ask: Ask,
+  query: LedgerQuery,
+  span = WHOLE_HISTORY,
+  parts: readonly Part[] = [],
+): Promise<Check> {
   const { name, meaning } = query;
-  const sql = await textOf(ask, query);
-  const rows = await ask<Violation & { count: bigint }>(
-    `select coalesce(subject, 'unknown') as subject, coalesce(expected, 'none') as expected,
-       coalesce(found, 'none') as found, count(*) over () as count
-     from (${sql}) as violation order by subject limit ${MAX_VIOLATIONS}`,
-  );
-  const count = Number(rows[0]?.count ?? 0n);
-  const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
+  const violations: Violation[] = [];
+  let count = 0;
+  for (const text of textsOf(await ofVersion(ask, query), span, parts)) {
+    const rows = await ask<Violation & { count: bigint }>(
+      `select coalesce(subject, 'unknown') as subject, coalesce(expected, 'none') as expected,
+         coalesce(found, 'none') as found, count(*) over () as count
+       from (${text}) as violation order by subject limit ${MAX_VIOLATIONS}`,
+    );
+    count += Number(rows[0]?.count ?? 0n);
+    for (const { subject, expected, found } of rows.slice(0, MAX_VIOLATIONS - violations.length))
+      violations.push({ subject, expected, found });
+  }
   return { name, meaning, count, violations };
 }
 
@@ -164,6 +176,7 @@ async function runAll(
   ask: Ask,
   onCheck: (name: string) => void,
   noted: readonly LedgerCheckpoint[],
+  span: Span,
 ): Promise<CheckedLedger> {
   const { sequence, timeMs } = await readCursor(ask);
   await ask(`select set_config('work_mem', '${WORK_MEM}', true)`);
@@ -185,8 +198,12 @@ async function runAll(
       isEnded = true;
     }
   };
-  for (const query of QUERIES) await attempt(query, async () => [await queried(ask, query)]);
-  await attempt(CHAIN_CHECK, () => checkChain(ask, noted));
+  for (const query of QUERIES)
+    await attempt(query, async () => {
+      const parts = query.ofPart === undefined ? [] : await partsOf(ask, span);
+      return [await queried(ask, query, span, parts)];
+    });
+  await attempt(CHAIN_CHECK, () => checkChain(ask, noted, span));
   if (noted.length > 0) await attempt(NOTED_CHECK, async () => [await checkNoted(ask, noted)]);
   return { sequence, timeMs, checks, isEnded };
 }
@@ -206,12 +223,14 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
      * Runs all checks.
      * @param onCheck called with the name of each check as it begins
      * @param noted checkpoints that were kept elsewhere
+     * @param span of events whose rows are checked, with those tables that have no segments
      */
     run(
       onCheck: (name: string) => void = () => undefined,
       noted: readonly LedgerCheckpoint[] = [],
+      span: Span = WHOLE_HISTORY,
     ): Promise<CheckedLedger> {
-      return inSnapshot(auditing, (ask) => runAll(ask, onCheck, noted));
+      return inSnapshot(auditing, (ask) => runAll(ask, onCheck, noted, span));
     },
 
     /** Finds what could change the meaning of all other checks. */

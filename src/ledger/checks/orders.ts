@@ -1,16 +1,53 @@
 /** Checks orders against their trades, their ids and their markets. */
 
 import { outlivesSegment } from '../segments.ts';
-import { brokenRules, type LedgerQuery } from './query.ts';
+import { IS_OPEN } from '../span.ts';
+import { namesOf, ORDERS } from '../tables.ts';
+import { brokenRules, type LedgerQuery, type Rule } from './query.ts';
 
-/** Trades of each order, and what lost ones filled: `id`, `steps`, `fills`, `last_sequence`, `last_ms`. */
-const FILLS = `
-  select id, sum(size_steps) as steps, count(*) filter (where not is_lost) as fills, max(sequence) as last_sequence, max(time_ms) as last_ms
-  from (
-    select taker_order_id as id, size_steps, sequence, time_ms, false as is_lost from public.trades
-    union all select maker_order_id, size_steps, sequence, time_ms, false from public.trades
-    union all select order_id, steps, sequence, time_ms, true from public.adopted_fills) as sides
-  group by id`;
+const COLUMNS = namesOf(ORDERS);
+const OF_SEGMENT = 'segments.ended_orders_{segment}';
+
+/** The orders of a span that outlived the segment of their placement: those that ended late in it, and the live ones. */
+const OUTLIVING = `(
+  select ${COLUMNS} from public.late_orders where closed_sequence > {from} and closed_sequence <= {to}
+  union all select ${COLUMNS} from public.live_orders where ${IS_OPEN}) as orders`;
+
+const SUMS = `sum(size_steps) as steps, count(*) filter (where not is_lost) as fills, max(sequence) as last_sequence,
+  max(time_ms) as last_ms`;
+
+/**
+ * The orders of a segment with the sums of their trades, and of what lost ones filled: `steps`, `fills`, `last_sequence`,
+ * `last_ms`. An order that ended in its segment has all its trades there.
+ */
+const FILLED_OF_SEGMENT = `(
+  select ${COLUMNS}, steps, fills, last_sequence, last_ms from ${OF_SEGMENT} left join (
+    select id, ${SUMS} from (
+      select taker_order_id as id, size_steps, sequence, time_ms, false as is_lost from segments.trades_{segment}
+      union all select maker_order_id, size_steps, sequence, time_ms, false from segments.trades_{segment}
+      union all select order_id, steps, sequence, time_ms, true from public.adopted_fills) as sides
+    group by id) as filled using (id)) as orders`;
+
+/** The same for orders that outlived a segment, whose trades are found by their index. */
+const FILLED_OUTLIVING = `(
+  select orders.*, steps, fills, last_sequence, last_ms from ${OUTLIVING} cross join lateral (
+    select ${SUMS} from (
+      select size_steps, sequence, time_ms, false as is_lost from public.trades
+      where trades.sequence = orders.sequence and taker_order_id = orders.id
+      union all select size_steps, sequence, time_ms, false from public.trades
+      where maker_order_id = orders.id and trades.sequence > orders.sequence
+      union all select steps, sequence, time_ms, true from public.adopted_fills where order_id = orders.id) as sides) as filled
+  ) as orders`;
+
+/** Returns the queries of rules that each order follows, in both kinds of tables. */
+const rulesOf = (
+  ofSegment: string,
+  outliving: string,
+  rules: readonly Rule[],
+): Pick<LedgerQuery, 'sql' | 'ofPart'> => ({
+  sql: brokenRules(`'order', id`, outliving, rules),
+  ofPart: brokenRules(`'order', id`, ofSegment, rules),
+});
 
 /** Statuses that an order may have. */
 const STATUSES = `case
@@ -28,6 +65,10 @@ const LISTED = `(
         select symbol, number, record #>> '{base,symbol}' as base, record #>> '{quote,symbol}' as quote,
           record ->> 'baseAtomsPerStep' as base_atoms_per_step, record ->> 'quoteAtomsPerLot' as quote_atoms_per_lot
         from public.markets offset 0) as listed`;
+
+/** Filled orders with the last event that touched each. */
+const touched = (filled: string): string =>
+  `(select *, greatest(sequence, coalesce(last_sequence, 0)) as touched from ${filled}) as ruled`;
 
 const LATE = `(${outlivesSegment('sequence', 'closed_sequence')})`;
 
@@ -57,17 +98,18 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
       from ended where client_order_id is not null
       group by wallet, client_order_id having count(*) > 1
       union all
-      select 'order ' || id, 'an end in the segment of its placement', concat('event ', sequence, ' to ', closed_sequence)
-      from public.ended_orders where ${LATE}
-      union all
       select 'order ' || id, 'an end in a later segment', concat('event ', sequence, ' to ', closed_sequence)
       from public.late_orders where not ${LATE}`,
+    ofPart: `
+      select 'order ' || id as subject, 'an end in the segment of its placement' as expected,
+        concat('event ', sequence, ' to ', closed_sequence) as found
+      from ${OF_SEGMENT} where closed_sequence <= {from} or closed_sequence > {to}`,
   },
   {
     name: 'fills are trades',
     meaning: 'the filled size of each order is the sum of its trades, and its fill count their number',
     proof: 'trades of one snapshot',
-    sql: brokenRules(`'order', id`, `public.orders left join (${FILLS}) as filled using (id)`, [
+    ...rulesOf(FILLED_OF_SEGMENT, FILLED_OUTLIVING, [
       { field: 'filled_steps', expected: 'coalesce(steps, 0)', found: 'filled_steps::numeric' },
       { field: 'fill_count', expected: 'coalesce(fills, 0)', found: 'fill_count' },
     ]),
@@ -78,60 +120,55 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
       'the status, the last change and the end of each order follow from its size, its trades and its refusal, and only ' +
       'an order that ended and is not filled has a reason',
     proof: 'size, trades and refusal of one snapshot; events in the order of their numbers',
-    sql: brokenRules(
-      `'order', id`,
-      `(select orders.*, last_ms, last_sequence, greatest(orders.sequence, coalesce(last_sequence, 0)) as touched
-        from public.orders left join (${FILLS}) as filled using (id)) as ruled`,
-      [
-        {
-          field: 'status',
-          expected: `array_to_string(${STATUSES}, ' or ')`,
-          found: 'status',
-          broken: `status <> all (${STATUSES})`,
-        },
-        {
-          field: 'closed_sequence',
-          expected: `case
+    ...rulesOf(touched(FILLED_OF_SEGMENT), touched(FILLED_OUTLIVING), [
+      {
+        field: 'status',
+        expected: `array_to_string(${STATUSES}, ' or ')`,
+        found: 'status',
+        broken: `status <> all (${STATUSES})`,
+      },
+      {
+        field: 'closed_sequence',
+        expected: `case
             when reject_reason is not null then sequence::text
             when filled_steps = size_steps then touched::text
             when closed_sequence < touched then 'at or after ' || touched
             else coalesce(closed_sequence::text, 'none') end`,
-          found: `coalesce(closed_sequence::text, 'none')`,
-          broken: `case
+        found: `coalesce(closed_sequence::text, 'none')`,
+        broken: `case
             when reject_reason is not null then closed_sequence is distinct from sequence
             when filled_steps = size_steps then closed_sequence is distinct from touched
             else closed_sequence < touched end`,
-        },
-        {
-          field: 'updated_sequence',
-          expected: 'coalesce(closed_sequence, touched)',
-          found: 'updated_sequence',
-        },
-        {
-          field: 'reason',
-          expected: 'null',
-          found: 'reason',
-          broken: `reason is not null and (closed_sequence is null or status in ('filled', 'rejected'))`,
-        },
-        {
-          field: 'updated_at_ms',
-          expected: `case updated_sequence
+      },
+      {
+        field: 'updated_sequence',
+        expected: 'coalesce(closed_sequence, touched)',
+        found: 'updated_sequence',
+      },
+      {
+        field: 'reason',
+        expected: 'null',
+        found: 'reason',
+        broken: `reason is not null and (closed_sequence is null or status in ('filled', 'rejected'))`,
+      },
+      {
+        field: 'updated_at_ms',
+        expected: `case updated_sequence
             when sequence then created_at_ms
             when last_sequence then last_ms
             else greatest(updated_at_ms, created_at_ms, last_ms) end`,
-          found: 'updated_at_ms',
-        },
-      ],
-    ),
+        found: 'updated_at_ms',
+      },
+    ]),
   },
   {
     name: 'orders fit ids and markets',
     meaning:
       'the id of each order tells its market, side, price and event, and its assets and amounts are those of the market',
     proof: 'the id, which the script makes of market, price, epoch and event',
-    sql: brokenRules(
-      `'order', orders.id`,
-      `public.orders left join ${LISTED} on listed.symbol = orders.market`,
+    ...rulesOf(
+      `${OF_SEGMENT} as orders left join ${LISTED} on listed.symbol = orders.market`,
+      `${OUTLIVING} left join ${LISTED} on listed.symbol = orders.market`,
       [
         { field: 'market', expected: 'orders.market', found: 'listed.symbol' },
         {

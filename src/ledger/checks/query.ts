@@ -1,16 +1,30 @@
-/** The shape of a check: a query, and the violations that it finds. */
+/** The shape of a check: its queries, and the violations that they find. */
 
-/** A query that gives a row (subject, expected, found) for every violation. */
+import { type Part, type Span, textOf } from '../span.ts';
+
+/** Queries that give a row (subject, expected, found) for every violation. */
 export interface LedgerQuery {
   readonly name: string;
   /** The rule, in a sentence. */
   readonly meaning: string;
   /** The proof that the check relies on, and who promises it. */
   readonly proof: string;
-  readonly sql: string;
+  /**
+   * What is asked once of a span: of tables that have no segments, and of sums. `{from}` and `{to}` stand for the limits
+   * of the span.
+   */
+  readonly sql?: string;
+  /** What is asked of each part of a span, with `{segment}` for its segment. The violations of both are added up. */
+  readonly ofPart?: string;
   /** A further part of the query, for versions of Postgres whose catalogs have what it asks. */
   readonly later?: { readonly sinceMajor: number; readonly sql: string };
 }
+
+/** Returns all texts of a query of a span. */
+export const textsOf = ({ sql, ofPart }: LedgerQuery, span: Span, parts: readonly Part[]): string[] => [
+  ...(sql === undefined ? [] : [textOf(sql, span)]),
+  ...(ofPart === undefined ? [] : parts.map((part) => textOf(ofPart, part))),
+];
 
 export interface Violation {
   /** The row it is about: an order, a trade, an entry, an account. */

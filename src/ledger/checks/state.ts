@@ -4,6 +4,18 @@ import { BOOKED_ASSETS } from '../kept-balances.ts';
 import { RECONCILIATION_LINK } from '../reconciliations.ts';
 import type { LedgerQuery } from './query.ts';
 
+/** SQL of the events that placed and changed orders. */
+const eventsOfOrders = (table: string): string => `
+        select 'order ' || id as subject, sequence, created_at_ms as time_ms from ${table}
+        union all select 'order ' || id, greatest(updated_sequence, closed_sequence), updated_at_ms from ${table}`;
+
+/** @param rows SQL of rows (subject, sequence, time_ms) */
+const outside = (rows: string): string => `
+      select row.subject, concat('event 1 to ', cursor.sequence, ', at most at ', cursor.event_time_ms) as expected,
+        concat('event ', row.sequence, ' at ', row.time_ms) as found
+      from public.engine_cursor as cursor cross join lateral (${rows}) as row
+      where row.sequence not between 1 and cursor.sequence or row.time_ms > cursor.event_time_ms`;
+
 export const STATE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'settings follow from their changes',
@@ -99,14 +111,12 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
     meaning:
       'no row tells of an event before the first, or of an event or a time later than the last settled one',
     proof: 'numbers and times of events against the cursor, which moves in the transaction of the rows',
-    sql: `
-      select row.subject, concat('event 1 to ', cursor.sequence, ', at most at ', cursor.event_time_ms) as expected,
-        concat('event ', row.sequence, ' at ', row.time_ms) as found
-      from public.engine_cursor as cursor
-      cross join lateral (
-        select 'order ' || id as subject, sequence, created_at_ms as time_ms from public.orders
-        union all select 'order ' || id, greatest(updated_sequence, closed_sequence), updated_at_ms from public.orders
-        union all select 'trade ' || trade_id, sequence, time_ms from public.trades
+    ofPart: outside(`
+        ${eventsOfOrders('segments.ended_orders_{segment}')}
+        union all select 'trade ' || trade_id, sequence, time_ms from segments.trades_{segment}
+        union all select 'chain_links ' || sequence, sequence, null from segments.chain_links_{segment}`),
+    sql: outside(`
+        ${eventsOfOrders('public.late_orders')} union all ${eventsOfOrders('public.live_orders')}
         union all select 'movement ' || sequence, sequence, time_ms from public.movements
         union all select 'market_versions ' || sequence, sequence, time_ms from public.market_versions
         union all select 'setting_changes ' || sequence, sequence, time_ms from public.setting_changes
@@ -118,15 +128,13 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         union all select 'epoch_starts ' || epoch, sequence, null from public.epoch_starts
         union all select 'pending_withdrawals ' || reference, sequence, null from public.pending_withdrawals
         union all select 'announced_deposits ' || reference, sequence, null from public.announced_deposits
-        union all select 'chain_links ' || sequence, sequence, null from public.chain_links
         union all select 'chain_heads ' || sequence, nullif(sequence, 0), null from public.chain_heads
         union all select 'closing of ' || month, nullif(sequence, 0), null from public.closings
         union all select 'balances after event ' || sequence, sequence, null from public.kept_balances
         union all select 'reconciliation ' || id, nullif(sequence, 0), null from public.reconciliations
         union all select 'hold of ' || wallet, null, held_at_ms from public.holds
         union all select 'take of ' || reference, null, taken_at_ms from public.taken_withdrawals
-        union all select 'terms of ' || wallet, null, accepted_at_ms from public.wallet_terms) as row
-      where row.sequence not between 1 and cursor.sequence or row.time_ms > cursor.event_time_ms`,
+        union all select 'terms of ' || wallet, null, accepted_at_ms from public.wallet_terms`),
   },
   {
     name: 'markets are their records',

@@ -1,8 +1,19 @@
 /** Checks trades against their orders, and candles against their trades. */
 
+import { namesOf, ORDERS } from '../tables.ts';
 import { brokenRules, type LedgerQuery, type Rule } from './query.ts';
 
 const OTHER_SIDE = `case taker_side when 'buy' then 'sell' else 'buy' end`;
+
+const TRADES_OF_PART = 'segments.trades_{segment}';
+
+/**
+ * The orders that a trade of a part may have: those of its segment, those that ended in a later one, and those that are
+ * live.
+ */
+const ORDERS_OF_PART = `(${['segments.ended_orders_{segment}', 'public.late_orders', 'public.live_orders']
+  .map((table) => `select ${namesOf(ORDERS)} from ${table}`)
+  .join(' union all ')})`;
 
 /** A column of the trade has the value that its order has, if there is the order. */
 const sameAsOrder = (column: string, ofOrder: string): Rule => ({
@@ -11,18 +22,35 @@ const sameAsOrder = (column: string, ofOrder: string): Rule => ({
   found: `trade.${column}`,
 });
 
+const firstDay = (after: string): string => `(select time_ms - time_ms % 86400000 from public.trades
+  where sequence > ${after} order by sequence, trade_id limit 1)`;
+
+/**
+ * The days of which a span has the last trades, and the first event that such a day may have: a day that began before the
+ * span belongs to it, one that goes on after it belongs to the next one.
+ */
+const DAYS_OF_SPAN = `
+  days as materialized (
+    select case when {from} < 0 then {from} else coalesce(${firstDay('{from}')}, ${Number.MAX_SAFE_INTEGER}) end as from_ms,
+      coalesce(${firstDay('{to}')}, ${Number.MAX_SAFE_INTEGER}) as to_ms),
+  begin as materialized (
+    select coalesce(max(from_sequence), ${Number.MIN_SAFE_INTEGER}) as sequence from public.segments
+    cross join lateral (select time_ms from public.trades
+      where trades.sequence >= from_sequence order by trades.sequence, trade_id limit 1) as first
+    where first.time_ms < (select from_ms from days))`;
+
 export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'fees follow from rates',
     meaning: 'the fee of each trade is its notional times the rate of its market then, rounded up to an atom',
     proof: 'versions of markets in the order of their events, proven by the chain',
-    sql: `
+    ofPart: `
       select 'trade ' || trade_id as subject, due::text as expected, fee_atoms::text as found
       from (
         select market, sequence as from_sequence, fee_bps,
           lead(sequence, 1, 9223372036854775807) over (partition by market order by sequence) as to_sequence
         from public.market_versions) as version
-      join public.trades on trades.market = version.market and sequence > from_sequence and sequence < to_sequence
+      join ${TRADES_OF_PART} as trades on trades.market = version.market and sequence > from_sequence and sequence < to_sequence
       cross join lateral (select ceil(notional_atoms::numeric * fee_bps / 10000) as due) as rate
       where fee_atoms <> due`,
   },
@@ -31,10 +59,10 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
     meaning:
       'both orders of a trade exist, on opposite sides of its market, at a price both accept, and its time is that of the taker order',
     proof: 'rows of one snapshot; events in the order of their numbers',
-    sql: brokenRules(
+    ofPart: brokenRules(
       `'trade', trade_id`,
-      `public.trades as trade left join public.orders as taker on taker.id = taker_order_id
-      left join public.orders as maker on maker.id = maker_order_id`,
+      `${TRADES_OF_PART} as trade left join ${ORDERS_OF_PART} as taker on taker.id = taker_order_id
+      left join ${ORDERS_OF_PART} as maker on maker.id = maker_order_id`,
       [
         ...(['taker', 'maker'] as const).map((role) => ({
           field: `${role}_order_id`,
@@ -79,7 +107,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
     name: 'amounts are price and size',
     meaning: 'the base and quote atoms of each trade are its size, and its price times its size',
     proof: 'whole numbers of the same row',
-    sql: brokenRules(`'trade', trade_id`, 'public.trades', [
+    ofPart: brokenRules(`'trade', trade_id`, `${TRADES_OF_PART} as trades`, [
       {
         field: 'base_atoms',
         expected: 'size_steps::numeric * base_atoms_per_step',
@@ -98,11 +126,13 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
     name: 'trade ids rise',
     meaning: 'trade ids rise in the order of execution, and none is given twice',
     proof: 'numbers that the script gives in the order of events; gaps are no difference',
-    sql: `
+    ofPart: `
       select 'trade ' || trade_id as subject, 'an event at or after ' || before as expected,
         sequence::text as found
       from (select trade_id, sequence, lag(sequence) over ids as before, lag(trade_id) over ids as id_before
-        from public.trades window ids as (order by trade_id)) as ordered
+        from (select trade_id, sequence from ${TRADES_OF_PART} union all (select trade_id, sequence from public.trades
+          where sequence <= {from} order by sequence desc, trade_id desc limit 1)) as trades
+        window ids as (order by trade_id)) as ordered
       where sequence < before or trade_id = id_before`,
   },
   {
@@ -111,12 +141,15 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
       'each candle of a minute, an hour or a day is what the trades of its market and time add up to, and none is missing',
     proof: 'trades of one snapshot, by the time of their event in UTC',
     sql: `
-      with minutes as materialized (
+      with ${DAYS_OF_SPAN},
+      minutes as materialized (
         select market, time_ms - time_ms % 60000 as open_ms, (min(array[trade_id, price_ticks]))[2] as open_ticks,
           max(price_ticks) as high_ticks, min(price_ticks) as low_ticks,
           (max(array[trade_id, price_ticks]))[2] as close_ticks, sum(size_steps) as volume_steps,
           sum(notional_atoms) as quote_atoms, min(trade_id) as first_trade_id, max(trade_id) as last_trade_id
-        from public.trades group by 1, 2),
+        from public.trades where sequence >= (select sequence from begin) and sequence <= {to}
+          and time_ms >= (select from_ms from days) and time_ms < (select to_ms from days)
+        group by 1, 2),
       due as (
         select '1m' as timeframe, minutes.* from minutes
         union all
@@ -128,7 +161,7 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
       kept as (
         select timeframe, market, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps, quote_atoms,
           first_trade_id, last_trade_id
-        from public.candles)
+        from public.candles where open_ms >= (select from_ms from days) and open_ms < (select to_ms from days))
       select concat_ws(' ', market, timeframe, 'at', open_ms) as subject,
         coalesce(to_jsonb(due)::text, 'no candle') as expected, coalesce(to_jsonb(kept)::text, 'no candle') as found
       from due full join kept using (market, timeframe, open_ms)
