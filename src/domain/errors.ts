@@ -216,6 +216,9 @@ export const ALL_ERRORS: Readonly<Record<ErrorCode | OperatorCode, ErrorRow>> = 
   ...OPERATOR_ERRORS,
 };
 
+/** V8 records as many frames of a new error's stack as this says. Other engines do not know it. */
+const STACKS: typeof Error & { stackTraceLimit?: number | undefined } = Error;
+
 /**
  * A refusal that may be reported to a client, with a code of the table and a message. Any other thrown error is
  * unexpected.
@@ -231,7 +234,11 @@ export class Refusal extends Error {
     message: string = ERRORS[code].meaning,
     options?: ErrorOptions & { readonly retryAfterSeconds?: number },
   ) {
+    // A refusal is a reply and not a fault: nobody reads its stack, which costs ten times what the rest does.
+    const { stackTraceLimit } = STACKS;
+    STACKS.stackTraceLimit = 0;
     super(message, options);
+    STACKS.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.retryAfterSeconds = options?.retryAfterSeconds;
   }
