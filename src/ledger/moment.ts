@@ -182,8 +182,9 @@ export interface Held {
   readonly values: readonly unknown[];
 }
 
-/** Maximum segments that one statement looks into. */
+/** Segments that one statement looks into: those whose numbers have the same quotient. */
 const LOOKED_INTO = 64;
+const groupOf = (segment: number): number => Math.floor(segment / LOOKED_INTO);
 
 /** One moment of the ledger: that of a snapshot, or of the only statement of a read. */
 export class Moment {
@@ -265,21 +266,32 @@ export class Moment {
     const segments = Array.from({ length: Math.abs(to - from) + 1 }, (_none, at) => from + step * at);
     yield* segments.splice(0, PREPARED);
     while (segments.length > 0) {
-      const next = segments.splice(0, LOOKED_INTO);
-      yield* held === undefined || next.length === 1 ? next : await this.#holding(held, next);
+      const group = groupOf(segments[0]!);
+      const beyond = segments.findIndex((segment) => groupOf(segment) !== group);
+      const next = segments.splice(0, beyond === -1 ? segments.length : beyond);
+      if (held === undefined || next.length === 1) yield* next;
+      else {
+        const holding = await this.#holding(group, held);
+        yield* next.filter((segment) => holding.has(segment));
+      }
     }
   }
 
-  async #holding({ sql, values }: Held, segments: readonly number[]): Promise<number[]> {
+  /**
+   * Returns those segments of a group that hold rows. Planning the statement takes far longer than running it, so a
+   * connection keeps it prepared: it is the same one wherever in the group a list begins.
+   */
+  async #holding(group: number, { sql, values }: Held): Promise<ReadonlySet<number>> {
     if (!this.#isSnapshot) throw NEEDS_SNAPSHOT;
-    const each = segments.map((segment) => {
-      const { after, before } = this.eventsOf(segment);
+    const first = group * LOOKED_INTO;
+    const count = Math.min(LOOKED_INTO, this.newest + 1 - first);
+    const each = Array.from({ length: count }, (_none, at) => {
+      const { after, before } = this.eventsOf(first + at);
       const own = sql.replaceAll('{after}', String(after)).replaceAll('{before}', String(before));
-      return `select ${segment} as number where ${textOf(own, [segment])}`;
+      return `select ${first + at} as number where ${textOf(own, [first + at])}`;
     });
-    const rows = await this.#ask<{ number: number }>(each.join(' union all '), values);
-    const holding = new Set(rows.map(({ number }) => number));
-    return segments.filter((segment) => holding.has(segment));
+    const rows = await this.#ask<{ number: number }>(prepared(each.join(' union all ')), values);
+    return new Set(rows.map(({ number }) => number));
   }
 
   /** Returns the first trade of a segment, or null if it has none as of this moment. */
