@@ -3,6 +3,7 @@
 import { expect } from 'chai';
 import type { StatementTextFormat } from '../../src/contract/requests.ts';
 import type { EngineEvent } from '../../src/domain/event.ts';
+import { monthOf, monthSpan } from '../../src/domain/months.ts';
 import { CLOSE_ACT, type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { rowsOfPage, STATEMENT_COLUMNS } from '../../src/statements/statement.ts';
 import { statementText } from '../../src/statements/statement-text.ts';
@@ -46,6 +47,8 @@ function spread(event: EngineEvent, firstMs: number, pace: number): EngineEvent 
 
 const MOVES_NOTHING = ['trading_paused', 'trading_resumed', 'terms_required', 'terms_accepted'];
 
+const monthBefore = (timeMs: number): string => monthOf(monthSpan(monthOf(timeMs)).startMs - 1);
+
 /** Closes a month by an act in the place of the next event that moves nothing, or after the last event. */
 async function closeMonth(
   ledger: Ledger,
@@ -53,8 +56,8 @@ async function closeMonth(
   settled: number,
   month: string,
 ): Promise<void> {
-  const after = await ledger.closings.keep(month);
   if (events.some((event) => event.kind === 'operator_acted' && event.subject === month)) return;
+  const after = await ledger.closings.keep(month);
   const found = events.findIndex(({ kind }, index) => index >= settled && MOVES_NOTHING.includes(kind));
   const at = found === -1 ? events.length : found;
   const last = events.at(-1)!;
@@ -65,8 +68,8 @@ async function closeMonth(
 }
 
 /**
- * Settles the history. Some days and months are kept as they end, as reconciles and closings do; the last day and
- * the first month are always kept.
+ * Settles the history. Some days and each month are kept as they end, as reconciles and closings do; the last day is
+ * always kept.
  * @param databaseUrl of a migrated database
  */
 export async function settleHistory(databaseUrl: string, options: HistoryOptions): Promise<History> {
@@ -85,12 +88,11 @@ export async function settleHistory(databaseUrl: string, options: HistoryOptions
     settled += batch.length;
     const { timeMs } = batch.at(-1)!;
     if (dice.chance(0.5)) await ledger.balances.keepDay(timeMs);
-    const month = new Date(timeMs - 3 * DAY_MS).toISOString().slice(0, 7);
-    const isOver = new Date(timeMs).toISOString().slice(0, 7) > month;
-    if (isOver && dice.chance(0.7)) await closeMonth(ledger, events, settled, month);
+    const over = monthBefore(timeMs);
+    // Each month, because months are closed in order.
+    if (over >= monthOf(START_MS)) await closeMonth(ledger, events, settled, over);
   }
   await ledger.balances.keepDay(events.at(-1)!.timeMs);
-  await closeMonth(ledger, events, settled, new Date(START_MS).toISOString().slice(0, 7));
   await ledger.settlement.settle(events.slice(settled - 1));
   const replayed = (until: (event: EngineEvent) => boolean): Recomputed => {
     const recomputed = new Recomputed();
