@@ -3,6 +3,13 @@
  * short reads, so each gets the same share of the connections.
  */
 
+/**
+ * Milliseconds by which the reads of a wallet may be ahead of the others' share. Without a limit, a read that a stall of
+ * the machine made long would delay the wallet's next one until it is refused: the delay is this, times the wallets that
+ * wait, divided by the connections.
+ */
+const MOST_AHEAD_MS = 100;
+
 /** Wallets that are looked through at once for those whose share has come. */
 const LOOKED_THROUGH = 1_024;
 
@@ -52,7 +59,8 @@ export class ReadTurns {
    * @param waits true if the wallet waits for its next read already
    */
   ended(wallet: string, tookMs: number, waits: boolean): void {
-    const takenMs = (this.#takenMs.get(wallet) ?? this.#shareMs) + tookMs;
+    const sumMs = (this.#takenMs.get(wallet) ?? this.#shareMs) + tookMs;
+    const takenMs = Math.min(sumMs, this.#shareMs + MOST_AHEAD_MS);
     this.#takenMs.set(wallet, takenMs);
     if (waits) this.#wait(wallet, takenMs);
     this.#shareMs += tookMs / Math.max(1, this.#turnsMs.size);

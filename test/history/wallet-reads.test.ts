@@ -132,6 +132,14 @@ describe('reads of wallets', () => {
     expect(timesOf(begun, 'alice')).to.be.within(8, 12);
   });
 
+  it('of a wallet with one that stalled wait for at most 100 ms of reads of each other wallet', async () => {
+    const stalled = 5_000;
+    const begun = await shared({ alice: stalled, bob: 10, carol: 10 }, 60);
+    const second = begun.indexOf('alice', 1);
+    expect(timesOf(begun.slice(0, second), 'bob')).to.be.within(8, 12);
+    expect(timesOf(begun.slice(0, second), 'carol')).to.be.within(8, 12);
+  });
+
   it('of a wallet with a long one wait no longer than its share, whoever comes meanwhile', async () => {
     let nowMs = 0;
     const turns = new WalletReads({ atOnce: 1, nowMs: () => nowMs });
