@@ -96,14 +96,15 @@ async function untilWoken(wakes: ReturnType<Room['wakeUps']>, seen: Seen): Promi
 }
 
 describe('queue', () => {
-  after(async () => {
-    /** Timers and connections that keep this process alive. */
-    const held = (): number =>
-      process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout' || kind === 'TCPSocketWrap')
-        .length;
-    // One timer is mocha's, which limits the time of this hook.
-    await eventually('no timer or connection is left', () => held() <= 1);
+  /** Timers and connections that keep this process alive. */
+  const held = (): number =>
+    process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout' || kind === 'TCPSocketWrap').length;
+  /** Those of mocha, and of files that ran in this process before. */
+  let others = 0;
+  before(() => {
+    others = held();
   });
+  after(() => eventually('no timer or connection is left', () => held() <= others));
 
   sideBySide({
     'keeps one job however often and by however many replicas it is requested': inRoom(
