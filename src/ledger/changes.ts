@@ -1,7 +1,7 @@
 /** Reads the settled changes of a wallet's orders in the order of their events, with the orders. */
 
 import type { Cursor } from '../domain/event.ts';
-import { type Fill, type ListedOrder, placedIn } from '../domain/order.ts';
+import type { Fill, ListedOrder } from '../domain/order.ts';
 import { KIND } from '../domain/order-life.ts';
 import { maker } from '../order/maker.ts';
 import { fillFields, fillsIndex, readFills, walkTrades } from './fills.ts';
@@ -180,13 +180,8 @@ function linesAfter(
 
 /** Reads orders that ended in other segments than the one in which the page begins. */
 async function ordersElsewhere(moment: Moment, wallet: string, ids: readonly string[]): Promise<string[][]> {
-  const bySegment = new Map<number, string[]>();
-  for (const id of ids) {
-    const segment = moment.segmentOf(placedIn(id));
-    bySegment.set(segment, [...(bySegment.get(segment) ?? []), id]);
-  }
   const found: string[][] = [];
-  for (const [segment, own] of bySegment)
+  for (const [segment, own] of moment.bySegment(ids))
     found.push(...rowsOf((await moment.ask(ORDERS, [segment], [wallet, own])).lines));
   return found;
 }
@@ -211,9 +206,7 @@ export function changeQueries({ lists }: Pick<Pools, 'lists'>, moments: Moments)
         };
         addOrders(lines.filter((line) => !isChange(line)));
         const first = firstOf(moment, page.after);
-        const missing = page.orderIds.filter(
-          (id) => !orders.has(id) && moment.segmentOf(placedIn(id)) !== first,
-        );
+        const missing = page.orderIds.filter((id) => !orders.has(id) && moment.segmentOfOrder(id) !== first);
         if (missing.length > 0) addOrders(await ordersElsewhere(moment, wallet, missing));
         return {
           cursor: moment.cursor,

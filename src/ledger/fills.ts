@@ -2,7 +2,7 @@
  * Reads fills of orders. Statements write each fill as a few fields of a line, and replies show most fields unchanged.
  */
 
-import { type Fill, type FillRole, placedIn } from '../domain/order.ts';
+import type { Fill, FillRole } from '../domain/order.ts';
 import { joinedInOneLine, joinedLines, lineOf, rowsOf } from './lines.ts';
 import { type Moment, ofSegments, TRADES } from './moment.ts';
 import { orderById } from './order-rows.ts';
@@ -122,7 +122,7 @@ const LATER_FILLS = ofSegments(`select ${joinedLines(lineOf('id', 'fills'), 'id'
   from unnest($1::text[], $2::bigint[]) as asked (id, share)) as found where fills is not null`);
 
 /** SQL: the segment has fills that one of the orders $1 made. */
-const FILLS_HELD = `exists (select from ${TRADES} where maker_order_id = any($1::text[]))`;
+export const FILLS_HELD = `exists (select from ${TRADES} where maker_order_id = any($1::text[]))`;
 
 interface FillsOfOrder {
   readonly id: string;
@@ -145,15 +145,8 @@ export async function fillsOf(
   counts: ReadonlyMap<string, number>,
   upTo: number,
 ): Promise<Map<string, Fill[]>> {
-  const ids = new Map<number, string[]>();
-  for (const id of counts.keys()) {
-    const segment = moment.segmentOf(placedIn(id));
-    const own = ids.get(segment);
-    if (own === undefined) ids.set(segment, [id]);
-    else own.push(id);
-  }
   const orders: FillsOfOrder[] = [];
-  for (const [placed, own] of ids) {
+  for (const [placed, own] of moment.bySegment(counts.keys())) {
     const { lines } = await moment.ask(FILLS, [placed], [own, own.map((id) => counts.get(id)), upTo]);
     for (const [id, updated, ...fills] of rowsOf(lines))
       orders.push({

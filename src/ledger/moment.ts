@@ -5,6 +5,7 @@
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
+import { placedIn } from '../domain/order.ts';
 import {
   type AskPrepared,
   asking,
@@ -207,6 +208,23 @@ export class Moment {
   /** Returns the segment of an event, or that of the last event for one that is not settled. */
   segmentOf(sequence: number): number {
     return Number.isNaN(sequence) ? this.newest : Math.min(this.#known.segmentOf(sequence), this.newest);
+  }
+
+  /** Returns the segment in which an order was placed. */
+  segmentOfOrder(orderId: string): number {
+    return this.segmentOf(placedIn(orderId));
+  }
+
+  /** Returns ids of orders by the segment in which each was placed. */
+  bySegment(orderIds: Iterable<string>): Map<number, string[]> {
+    const ids = new Map<number, string[]>();
+    for (const id of orderIds) {
+      const segment = this.segmentOfOrder(id);
+      const own = ids.get(segment);
+      if (own === undefined) ids.set(segment, [id]);
+      else own.push(id);
+    }
+    return ids;
   }
 
   /** Returns the events between which those of a segment lie. */

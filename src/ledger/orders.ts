@@ -1,7 +1,7 @@
 /** Reads settled orders, with as many of their fills as requested. */
 
 import type { Cursor } from '../domain/event.ts';
-import { type Fill, type FillLimits, isLive, type ListedOrder, placedIn } from '../domain/order.ts';
+import { type Fill, type FillLimits, isLive, type ListedOrder } from '../domain/order.ts';
 import { LISTED } from '../order/fields.ts';
 import { maker } from '../order/maker.ts';
 import { refusedWhileAway } from './away.ts';
@@ -275,7 +275,7 @@ async function readById(
   id: string,
   maxFills: number,
 ): Promise<{ cursor: Cursor; order: SettledOrder | null }> {
-  const { cursor, lines } = await moment.ask(BY_ID, [moment.segmentOf(placedIn(id))], [id, wallet, maxFills]);
+  const { cursor, lines } = await moment.ask(BY_ID, [moment.segmentOfOrder(id)], [id, wallet, maxFills]);
   const [order = null] = await completed(moment, readOrders(lines));
   return { cursor, order };
 }

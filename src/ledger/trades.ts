@@ -1,14 +1,7 @@
 /** Reads settled trades. */
 
 import type { Cursor } from '../domain/event.ts';
-import {
-  type FillRole,
-  type PublicTrade,
-  placedIn,
-  type Side,
-  type Trade,
-  type WalletTrade,
-} from '../domain/order.ts';
+import type { FillRole, PublicTrade, Side, Trade, WalletTrade } from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
 import {
   placeParameters,
@@ -20,6 +13,7 @@ import {
 } from './cursor.ts';
 import {
   FILL_FIELDS,
+  FILLS_HELD,
   fillFields,
   fillsIndex,
   ROLES,
@@ -365,7 +359,7 @@ async function tradesOfOneOrder(
   { before, after }: Bounds,
 ): Promise<string[][]> {
   const valuesOf = (left: number): unknown[] => [wallet, market ?? null, before, left, after, orderId];
-  const own = moment.segmentOf(placedIn(orderId));
+  const own = moment.segmentOfOrder(orderId);
   const { further, lines } = await moment.ask(OF_ORDER[direction], [own], valuesOf(limit));
   const rows = rowsOf(lines);
   const last = further[0] === undefined ? own : moment.segmentOf(Number(further[0]));
@@ -379,7 +373,7 @@ async function tradesOfOneOrder(
     OF_ORDER_LATER[direction],
     rangeOf(direction, lowest, highest),
     direction === 'asc' ? limit - rows.length : limit,
-    { sql: `exists (select from ${TRADES} where maker_order_id = $1)`, values: [orderId] },
+    { sql: FILLS_HELD, values: [[orderId]] },
     valuesOf,
   );
   return (direction === 'asc' ? [...rows, ...later] : [...later, ...rows]).slice(0, limit);

@@ -10,11 +10,11 @@ export interface LedgerQuery {
   /** The proof that the check relies on, and who promises it. */
   readonly proof: string;
   /**
-   * What is asked once of a span: of tables that have no segments, and of sums. `{from}` and `{to}` stand for the limits
-   * of the span.
+   * SQL that is asked once of a span: of tables that have no segments, and of sums. `{from}` and `{to}` stand for the
+   * limits of the span.
    */
   readonly sql?: string;
-  /** What is asked of each part of a span, with `{segment}` for its segment. The violations of both are added up. */
+  /** SQL that is asked of each part of a span, with `{segment}` for its segment. The violations of both are added up. */
   readonly ofPart?: string;
   /** A further part of the query, for versions of Postgres whose catalogs have what it asks. */
   readonly later?: { readonly sinceMajor: number; readonly sql: string };
