@@ -191,13 +191,20 @@ class Desk implements Custody {
     if (earlier.length > 0) await this.#contradict(dice.pick(earlier));
   }
 
+  /** Begins a withdrawal or a deposit. @returns undefined if it is refused, or is one of some that never end */
+  async #begin(kind: 'request' | 'announce'): Promise<Asked | undefined> {
+    const { dice } = this.#parts;
+    const asked = this.#drawn(kind);
+    const [outcome] = await this.#book([asked], this.#someReplicas());
+    if (dice.below(4) === 0) await this.#book([asked], [this.#port()]);
+    // One of unknown outcome is ended as well.
+    return outcome!.is === 'refused' || dice.below(5) === 0 ? undefined : asked;
+  }
+
   async #withdraw(): Promise<void> {
     const { dice } = this.#parts;
-    const request = this.#drawn('request');
-    const [requested] = await this.#book([request], this.#someReplicas());
-    if (dice.below(4) === 0) await this.#book([request], [this.#port()]);
-    // Some stay pending. One of unknown outcome is ended as well.
-    if (requested!.is === 'refused' || dice.below(5) === 0) return;
+    const request = await this.#begin('request');
+    if (request === undefined) return;
     if (dice.below(2) === 0) {
       const isPaid = await this.#pay(request);
       if (isPaid !== undefined) return;
@@ -208,11 +215,8 @@ class Desk implements Custody {
 
   async #deposit(): Promise<void> {
     const { dice } = this.#parts;
-    const announcement = this.#drawn('announce');
-    const [announced] = await this.#book([announcement], this.#someReplicas());
-    if (dice.below(4) === 0) await this.#book([announcement], [this.#port()]);
-    // Some stay announced. One of unknown outcome is ended as well.
-    if (announced!.is === 'refused' || dice.below(5) === 0) return;
+    const announcement = await this.#begin('announce');
+    if (announcement === undefined) return;
     await this.#end(announcement, dice.below(3) === 0 ? ['drop', 'arrive'] : ['arrive', 'drop']);
   }
 

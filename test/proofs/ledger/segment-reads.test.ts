@@ -84,14 +84,16 @@ type Poll = (ledger: Ledger, draw: Draw) => Promise<number>;
 const inOrder = <Item>(direction: Direction, oldestFirst: readonly Item[]): Item[] =>
   direction === 'asc' ? [...oldestFirst] : oldestFirst.toReversed();
 
+const listOfWallet = (draw: Draw) => ({
+  wallet: draw.oneOf(WALLETS),
+  direction: draw.direction(),
+  limit: draw.limit(),
+  market: draw.market(),
+});
+
 const POLLS: Readonly<Record<string, Poll>> = {
   async 'trades of a wallet'(ledger, draw) {
-    const [wallet, direction, limit, market] = [
-      draw.oneOf(WALLETS),
-      draw.direction(),
-      draw.limit(),
-      draw.market(),
-    ];
+    const { wallet, direction, limit, market } = listOfWallet(draw);
     const afterTradeId = draw.tradeId();
     const beforeTradeId = draw.tradeId();
     const span = draw.maybe(() => ({ sinceMs: draw.timeMs(), untilMs: draw.timeMs() }));
@@ -136,12 +138,7 @@ const POLLS: Readonly<Record<string, Poll>> = {
   },
 
   async 'orders of a wallet'(ledger, draw) {
-    const [wallet, direction, limit, market] = [
-      draw.oneOf(WALLETS),
-      draw.direction(),
-      draw.limit(),
-      draw.market(),
-    ];
+    const { wallet, direction, limit, market } = listOfWallet(draw);
     const status = draw.maybe(() => draw.oneOf(['live', 'closed'] as const));
     const afterSequence = draw.sequence();
     const beforeSequence = draw.sequence();

@@ -4,55 +4,63 @@ import { CUSTODY } from '../custody.ts';
 import type { Movement } from '../journal.ts';
 import { type Rest, told } from './events.ts';
 
-/** A withdrawal is requested, then confirmed or returned or neither, always with the same content. */
-export async function withdrawalsFollowSteps({ cluster }: Rest): Promise<string[]> {
+/** Movements of one reference: a first step, and one of two steps that end what it began. */
+interface Steps {
+  readonly first: string;
+  readonly ends: readonly [string, string];
+  /** The table of those that have not ended, and its name in a violation. */
+  readonly table: string;
+  readonly listedAs: string;
+  /** SQL of a condition on the steps of a reference, if the ends also stand alone. */
+  readonly having?: string;
+}
+
+/** The first step is ended in one of the two ways or not, always with the same content. */
+async function followSteps(
+  { cluster }: Rest,
+  { first, ends, table, listedAs, having }: Steps,
+): Promise<string[]> {
   const rows = await cluster.sql<{
     reference: string;
     steps: string;
     contents: string;
-    is_pending: boolean;
+    is_listed: boolean;
   }>(`
     select reference, string_agg(kind, ' ' order by movements.sequence) as steps,
       count(distinct (movements.wallet, movements.asset, movements.amount_atoms)) as contents,
-      bool_or(pending.reference is not null) as is_pending
-    from movements left join pending_withdrawals as pending using (reference)
-    where kind in ('requested', 'confirmed', 'returned') group by 1`);
+      bool_or(listed.reference is not null) as is_listed
+    from movements left join ${table} as listed using (reference)
+    where kind in ('${[first, ...ends].join("', '")}') group by 1 having ${having ?? 'true'}`);
   const found = rows
-    .filter(({ steps, contents, is_pending }) => {
-      const isEnded = steps === 'requested confirmed' || steps === 'requested returned';
-      return contents !== '1' || (is_pending ? steps !== 'requested' : !isEnded);
+    .filter(({ steps, contents, is_listed }) => {
+      const isEnded = ends.some((end) => steps === `${first} ${end}`);
+      return contents !== '1' || (is_listed ? steps !== first : !isEnded);
     })
-    .map(({ reference, steps, contents, is_pending }) => {
-      const listed = is_pending ? 'listed as pending' : 'not listed as pending';
+    .map(({ reference, steps, contents, is_listed }) => {
+      const listed = `${is_listed ? '' : 'not '}listed as ${listedAs}`;
       return `${reference} was ${steps}, with ${contents} contents, and is ${listed}`;
     });
   return told(found);
 }
 
-/** A deposit that was announced is credited or dropped or neither, always with the same content. */
-export async function depositsFollowSteps({ cluster }: Rest): Promise<string[]> {
-  const rows = await cluster.sql<{
-    reference: string;
-    steps: string;
-    contents: string;
-    is_announced: boolean;
-  }>(`
-    select reference, string_agg(kind, ' ' order by movements.sequence) as steps,
-      count(distinct (movements.wallet, movements.asset, movements.amount_atoms)) as contents,
-      bool_or(listed.reference is not null) as is_announced
-    from movements left join announced_deposits as listed using (reference)
-    where kind in ('announced', 'credited', 'dropped') group by 1 having bool_or(kind = 'announced')`);
-  const found = rows
-    .filter(({ steps, contents, is_announced }) => {
-      const isEnded = steps === 'announced credited' || steps === 'announced dropped';
-      return contents !== '1' || (is_announced ? steps !== 'announced' : !isEnded);
-    })
-    .map(({ reference, steps, contents, is_announced }) => {
-      const listed = is_announced ? 'listed as announced' : 'not listed as announced';
-      return `${reference} was ${steps}, with ${contents} contents, and is ${listed}`;
-    });
-  return told(found);
-}
+/** A withdrawal is requested, then confirmed or returned or neither. */
+export const withdrawalsFollowSteps = (rest: Rest): Promise<string[]> =>
+  followSteps(rest, {
+    first: 'requested',
+    ends: ['confirmed', 'returned'],
+    table: 'pending_withdrawals',
+    listedAs: 'pending',
+  });
+
+/** A deposit that was announced is credited or dropped or neither. Most are credited without an announcement. */
+export const depositsFollowSteps = (rest: Rest): Promise<string[]> =>
+  followSteps(rest, {
+    first: 'announced',
+    ends: ['credited', 'dropped'],
+    table: 'announced_deposits',
+    listedAs: 'announced',
+    having: `bool_or(kind = 'announced')`,
+  });
 
 /** No key moved an atom more than its cap of a day, and every atom that it moved is counted. */
 export async function capsHold({ cluster }: Rest): Promise<string[]> {
