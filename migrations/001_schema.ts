@@ -729,22 +729,22 @@ comment on column segments.from_sequence is 'The first event of the segment.';
 comment on column segments.to_sequence is 'The first event of the next one.';
 comment on column segments.made_after is 'The last settled event when the segment was made.';
 
--- Returns the events of a month, at the rate since the newest segment was made, as a power of two: at least 2^22 and at
--- most 16 times the segment before, because a backlog is settled faster than it was traded. A list walks an index of each
--- segment, so there must not be many.
+-- Returns the largest power of two that is at most the events of a day, at the rate since the newest segment was made: at
+-- least 2^22 and at most 16 times the segment before, because a backlog is settled faster than it was traded. A reconcile
+-- checks a segment until it is full. A list walks an index of each segment that it needs, so they are not narrower.
 create function segment_width(newest segments) returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   fixed text := nullif(current_setting('redbook.segment_events', true), '');
   width bigint := 4194304;
-  month numeric;
+  day numeric;
 begin
   if fixed is not null then
     return fixed;
   end if;
-  select (sequence - newest.made_after) * 2592000
-    / greatest(extract(epoch from clock_timestamp() - newest.made_at), 1) into month
+  select (sequence - newest.made_after) * 86400
+    / greatest(extract(epoch from clock_timestamp() - newest.made_at), 1) into day
   from public.engine_cursor;
-  while width < month and width < (newest.to_sequence - newest.from_sequence) * 16 loop
+  while width * 2 <= day and width < (newest.to_sequence - newest.from_sequence) * 16 loop
     width := width * 2;
   end loop;
   return width;

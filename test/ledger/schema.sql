@@ -757,15 +757,15 @@ AS $function$
 declare
   fixed text := nullif(current_setting('redbook.segment_events', true), '');
   width bigint := 4194304;
-  month numeric;
+  day numeric;
 begin
   if fixed is not null then
     return fixed;
   end if;
-  select (sequence - newest.made_after) * 2592000
-    / greatest(extract(epoch from clock_timestamp() - newest.made_at), 1) into month
+  select (sequence - newest.made_after) * 86400
+    / greatest(extract(epoch from clock_timestamp() - newest.made_at), 1) into day
   from public.engine_cursor;
-  while width < month and width < (newest.to_sequence - newest.from_sequence) * 16 loop
+  while width * 2 <= day and width < (newest.to_sequence - newest.from_sequence) * 16 loop
     width := width * 2;
   end loop;
   return width;

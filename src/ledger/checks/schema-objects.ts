@@ -677,7 +677,7 @@ export const SCHEMA_OBJECTS: readonly (readonly [string, string, string, string,
     'function',
     '',
     'segment_width(newest public.segments)',
-    'plpgsql f v u bigint search_path=pg_catalog, pg_temp 64c014c63553f0f3',
+    'plpgsql f v u bigint search_path=pg_catalog, pg_temp 1bc0e71539e2c775',
     '',
   ],
   [
