@@ -6,10 +6,9 @@ import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
-import { BOOKED_ASSETS } from './kept-balances.ts';
+import { BOOKED_ASSETS, LAST_TRADES } from './last-trades.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import { type Ask, asking, SNAPSHOT, takeClient } from './queries.ts';
-import { LAST_PRICES } from './state.ts';
 import { cursorChunks, LISTS_ARE_READ_WHOLE } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
@@ -44,7 +43,6 @@ export interface Audit {
   readonly cursor: SettledCursor;
   readonly switches: Switches;
   readonly assets: readonly Asset[];
-  /** Reads all trades. */
   summary(): Promise<AuditSummary>;
   /** @param by `id`: book by book, best order first; `wallet`: by wallet and id */
   liveOrders(by: 'id' | 'wallet'): AsyncIterable<readonly AuditedOrder[]>;
@@ -178,8 +176,6 @@ async function* chunks<Row extends pg.QueryResultRow, Result>(
 ): AsyncGenerator<readonly Result[]> {
   for await (const rows of cursorChunks<Row>(ask, sql, parameters)) yield rows.map(resultOf);
 }
-
-const LAST_TRADES = `select market, last[1] as trade_id, last[2] as price_ticks from (${LAST_PRICES}) as newest`;
 
 async function readSummary(ask: Ask): Promise<AuditSummary> {
   const trades = await ask<{ market: string; trade_id: bigint; price_ticks: bigint }>(LAST_TRADES);

@@ -50,13 +50,6 @@ export async function lastBookedBefore(ask: Ask, end: number): Promise<bigint> {
   return last?.sequence ?? 0n;
 }
 
-/** SQL of every asset that was ever booked. */
-export const BOOKED_ASSETS = `
-  select base collate "C" as asset from public.trades
-  union select quote from public.trades
-  union select asset from public.movements
-  union select asset from public.adopted_balances`;
-
 /** Atoms that one step of an order holds, and the asset that they are of. */
 const HELD = {
   asset: `case side when 'sell' then base else quote end collate "C"`,

@@ -5,7 +5,7 @@ import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor } from './cursor.ts';
-import { BOOKED_ASSETS } from './kept-balances.ts';
+import { BOOKED_ASSETS, LAST_TRADES } from './last-trades.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import type { Pools } from './pools.ts';
 import { askOnce, inSnapshot } from './queries.ts';
@@ -46,15 +46,6 @@ const LIVE_ORDERS = `
   from public.orders
   where sequence <= $1 and (closed_sequence is null or closed_sequence > $1)
   order by id`;
-
-/** SQL of the last trade id and price of each market. A lost trade has the last id before its seam. */
-export const LAST_PRICES = `
-  select market, max(array[trade_id, price_ticks]) as last
-  from (
-    select market, trade_id, price_ticks from public.trades
-    union all
-    select market, last_trade_id, price_ticks from public.adopted_prices join public.adoptions using (sequence)) as priced
-  group by market`;
 
 const liveOrderOf = (row: LiveOrderRow): LiveOrder => ({
   id: row.id,
@@ -107,10 +98,7 @@ export function stateQueries({ auditing }: Pick<Pools, 'auditing'>) {
 
     /** Returns the price of the last trade of each market, in ticks, also of one that is lost. */
     async lastPrices(): Promise<Map<string, bigint>> {
-      const rows = await askOnce<{ market: string; price_ticks: bigint }>(
-        auditing,
-        `select market, last[2] as price_ticks from (${LAST_PRICES}) as newest`,
-      );
+      const rows = await askOnce<{ market: string; price_ticks: bigint }>(auditing, LAST_TRADES);
       return new Map(rows.map(({ market, price_ticks }) => [market, price_ticks]));
     },
 

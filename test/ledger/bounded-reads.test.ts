@@ -213,6 +213,14 @@ describe('rows that Postgres reads from a long history', () => {
         expect(rows).to.be.below(since + 2 * (LIVE + CLOSED + SWEPT) + SEARCHED);
       });
 
+      it('are those of the last trades for the prices of markets and the assets that were booked', async () => {
+        const rows = await rowsReadBy(async (ledger) => {
+          expect(await ledger.state.lastPrices()).to.deep.equal(new Map([['ETH/USDC', 100n]]));
+          expect((await ledger.state.bookedAssets()).sort()).to.deep.equal(['ETH', 'USDC']);
+        });
+        expect(rows).to.be.below(SEARCHED);
+      });
+
       it('are as many for live orders older than all closed ones as for closed orders', async () => {
         const touchedIds = await ids(
           `select id from orders where closed_sequence is null order by sequence desc limit 7`,

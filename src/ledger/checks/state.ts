@@ -1,6 +1,5 @@
 /** Checks the cursor, the switches and records: rows that no sum of other rows proves. */
 
-import { BOOKED_ASSETS } from '../kept-balances.ts';
 import { RECONCILIATION_LINK } from '../reconciliations.ts';
 import type { LedgerQuery } from './query.ts';
 
@@ -164,7 +163,11 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       'rows of one snapshot; the clocks of Postgres and of the engine to five minutes, which an alert watches, and the next settlement mends',
     sql: `
       select 'asset ' || booked.asset as subject, 'a row in assets' as expected, 'none' as found
-      from (${BOOKED_ASSETS}) as booked
+      from (
+        select base collate "C" as asset from public.trades
+        union select quote from public.trades
+        union select asset from public.movements
+        union select asset from public.adopted_balances) as booked
       where not exists (select from public.assets where symbol = booked.asset)
       union all
       select 'rows of ' || name, '1', rows::text
