@@ -7,11 +7,9 @@ const [databaseUrl, seed, count, size] = process.argv.slice(2);
 const events = seededEvents(Number(seed)).next(Number(count));
 const ledger = openLedger({ databaseUrl: databaseUrl! });
 await ledger.migrate();
-process.stdout.write('ready\n');
 for (let { sequence } = await ledger.settlement.cursor(); sequence < events.length; ) {
   ({ sequence } = await ledger.settlement.settle(
     events.slice(Math.max(0, sequence - 1), sequence + Number(size)),
   ));
 }
-process.stdout.write('done\n');
 await ledger.close();

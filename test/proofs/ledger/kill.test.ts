@@ -14,6 +14,8 @@ import { seededEvents } from '../../support/seeded-events.ts';
 import { freshDatabase } from '../../support/servers.ts';
 
 const CHILD = { entry: 'test/ledger/settle-child.ts' };
+/** Processes that are killed before one may finish. */
+const KILLS = 8;
 /** A directory outside the project, because nothing may depend on the working directory. */
 const ELSEWHERE = '/';
 
@@ -34,21 +36,11 @@ describe('ledger processes', function () {
   const startChild = async (...parameters: (string | number)[]): Promise<ChildProcess> => {
     const child = spawn(process.execPath, [...(await program(CHILD)), ...parameters.map(String)], {
       cwd: ELSEWHERE,
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'ignore', 'inherit'],
     });
     children.add(child);
     child.once('exit', () => children.delete(child));
     return child;
-  };
-
-  /** Resolves to true when the child has written the line, and to false if it ended without it. */
-  const line = async (child: ChildProcess, text: string): Promise<boolean> => {
-    let written = '';
-    for await (const chunk of child.stdout!) {
-      written += chunk;
-      if (written.includes(`${text}\n`)) return true;
-    }
-    return false;
   };
 
   afterEach(() => {
@@ -72,14 +64,17 @@ describe('ledger processes', function () {
     while (!finished) {
       const child = await startChild(stormy, seed, count, 1 + dice.below(25));
       const exit = once(child, 'exit');
-      if (kills < 8) {
-        // Some die while they migrate, the others in the middle of settling.
-        const begun =
-          kills === 0 ? false : await Promise.race([line(child, 'ready'), exit.then(() => false)]);
-        await sleep(begun ? dice.below(250) : 300 + dice.below(300));
+      if (kills === 0) {
+        // It dies while it migrates, or soon after.
+        await sleep(300 + dice.below(300));
         child.kill('SIGKILL');
-        kills += 1;
+      } else if (kills < KILLS) {
+        // The others die in the middle of settling, each some events further.
+        const place = (await settledUpTo(stormy)) + 1 + dice.below(300);
+        while (child.exitCode === null && (await settledUpTo(stormy)) < place);
+        child.kill('SIGKILL');
       }
+      kills += 1;
       const [code] = await exit;
       finished = code === 0;
       places.add(await settledUpTo(stormy));
