@@ -36,7 +36,6 @@ import { refusalReply } from './replies/error.ts';
 import { type Reply, WRITERS } from './replies/reply.ts';
 import {
   addHeader,
-  inPipelines,
   type MessageClasses,
   type RequestClock,
   secondsOf,
@@ -253,7 +252,7 @@ function arrival(
     if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
     send(response, refusalReply(refusal));
   };
-  const begin: RequestListener = (incoming, outgoing) => {
+  return (incoming, outgoing) => {
     const request = incoming as Request;
     const response = outgoing as Response;
     observe(request, response);
@@ -265,7 +264,6 @@ function arrival(
       end({ method: request.method, route, status: response.statusCode, requestId });
     });
   };
-  return inPipelines(begin, addressOf);
 }
 
 /** Records the route and sets its CORS headers. Both apply to every later reply, errors included. */

@@ -9,17 +9,17 @@ import type { ErrorCode } from '../domain/errors.ts';
 import { bareReply } from '../edge/bare-reply.ts';
 import { requestIdOf } from '../edge/request-id.ts';
 import { hasOneHost, ONE_HOST } from './middleware/request-head.ts';
-import type { MessageClasses } from './response/index.ts';
+import { createMessageClasses, type MessageClasses, unreadReplies } from './response/index.ts';
 import { endStalledReplies } from './stalled-replies.ts';
 import {
   asHandshake,
   canBePutBack,
   closeBehind,
   isHandshake,
+  putBack,
   readsBodies,
   responseOf,
   whenAnswered,
-  withdrawOffer,
 } from './upgrade.ts';
 
 const TIME_LIMITS = {
@@ -48,7 +48,7 @@ interface HttpServerOptions {
   readonly replyStallMs?: number;
   /** Time for which an idle connection stays open, in milliseconds. */
   readonly keepAliveMs?: number;
-  /** Message classes that the application was made with; default Node's own. */
+  /** Message classes that the application was made with. */
   readonly classes?: MessageClasses;
 }
 
@@ -59,7 +59,7 @@ export function createHttpServer(
     timeLimits = TIME_LIMITS,
     replyStallMs = REPLY_STALL_MS,
     keepAliveMs = KEEP_ALIVE_MS,
-    classes,
+    classes = createMessageClasses(),
   }: HttpServerOptions = {},
 ): HttpServer {
   let take: TakeWebSocket | undefined;
@@ -82,10 +82,11 @@ export function createHttpServer(
     take!(asHandshake(request), socket, head);
   };
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    countBehind(socket, head);
     if (request.rawHeaders.length >= 2 * MAX_HEADERS) refuse(socket, 'EXPRESS_ERR_HEADERS_TOO_LARGE');
     else if (!hasOneHost(request)) refuse(socket, 'BAD_REQUEST', ONE_HOST);
     else if (isTaken(request)) whenAnswered(socket, () => takeOver(request, socket, head));
-    else withdrawOffer(server, request, head);
+    else putBack(server, request, head);
   });
   server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, 'NOT_FOUND'));
   server.on('checkExpectation', app);
@@ -98,6 +99,16 @@ export function createHttpServer(
       take = taker;
     },
   });
+}
+
+/** Memory of a request that waits for its turn, without what follows its head. */
+const BYTES_OF_REQUEST = 4_096;
+
+/** Counts what waits behind a reply as unread bytes of its sender. Proxies send nothing that has to wait. */
+function countBehind(socket: Socket, head: Buffer): void {
+  const response = responseOf(socket);
+  if (response !== undefined)
+    unreadReplies.add(socket.remoteAddress ?? '', BYTES_OF_REQUEST + head.length, response);
 }
 
 /** Maps Node's names of malformed requests to error codes. All other names map to `BAD_REQUEST`. */
@@ -124,7 +135,9 @@ const isReadingBody = (socket: Socket): boolean =>
   (socket as { parser?: { incoming?: IncomingMessage | null } | null }).parser?.incoming?.complete === false;
 
 function refuse(socket: Socket, code: ErrorCode, error?: string): void {
-  whenAnswered(socket, () => endWith(socket, code, error));
+  const end = (): void => endWith(socket, code, error);
+  if (responseOf(socket) === undefined) end();
+  else whenAnswered(socket, end);
 }
 
 function endWith(socket: Socket, code: ErrorCode, error?: string): void {

@@ -1,8 +1,9 @@
 /**
- * Handles requests that offer an upgrade which this server does not support, such as `h2c` from Java's default client.
- * RFC 9110 (7.8) says that a server ignores such an offer. A Node server that listens for upgrades stops parsing HTTP
- * on the connection. Without that listener, Node drops the bytes that follow such a request. So the request is pushed
- * back onto the socket without its offer, and the server handles the socket as a new connection.
+ * Handles requests that a server hands over by its event `upgrade`, after which Node parses nothing on the connection.
+ * Some offer an upgrade which this server does not support, such as `h2c` from Java's default client. RFC 9110 (7.8)
+ * says that a server ignores such an offer. Others come before the reply to an earlier request of their connection.
+ * Either is pushed back onto the socket without its offer when its turn comes, and the server handles the socket as a new
+ * connection.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -47,8 +48,19 @@ export function closeBehind(request: IncomingMessage, response: ServerResponse):
     response.setHeader('Connection', 'close');
 }
 
-/** Lets `server` answer a request from its `upgrade` event as if the request had no offer. */
-export function withdrawOffer(server: Server, request: IncomingMessage, head: Buffer): void {
+/** Connections on which a request began in this turn of the event loop. */
+const begunInTurn = new Set<Socket>();
+
+/** Returns true if a connection has no request that waits for its reply, nor had one in this turn of the event loop. */
+export function takesTurn(socket: Socket): boolean {
+  if (responseOf(socket) !== undefined || begunInTurn.has(socket)) return false;
+  if (begunInTurn.size === 0) setImmediate(() => begunInTurn.clear());
+  begunInTurn.add(socket);
+  return true;
+}
+
+/** Lets `server` answer a request from its `upgrade` event as if the request came now, and had no offer. */
+export function putBack(server: Server, request: IncomingMessage, head: Buffer): void {
   const { socket } = request;
   whenAnswered(socket, () => {
     if (head.length > 0) socket.unshift(head);
@@ -80,8 +92,8 @@ function withoutTokens(connection: string): string | undefined {
 }
 
 /**
- * Calls `then` once every earlier request on the connection has its reply, if the connection is still open. A client
- * that pipelines requests expects the replies in order.
+ * Calls `then` in a later turn of the event loop, once every earlier request on the connection has its reply, if the
+ * connection is still open. A client that pipelines requests expects the replies in order.
  * @param socket without other listeners
  */
 export function whenAnswered(socket: Socket, then: () => void): void {
@@ -90,13 +102,13 @@ export function whenAnswered(socket: Socket, then: () => void): void {
   const next = (): void => {
     const response = responseOf(socket);
     if (response !== undefined) {
-      response.once('close', next);
+      response.once('close', () => setImmediate(next));
       return;
     }
     socket.off('error', end);
     if (!socket.destroyed && socket.writable) then();
   };
-  next();
+  setImmediate(next);
 }
 
 /** Returns the response that is being written to a socket. Node's servers keep it under this name. */

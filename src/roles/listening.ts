@@ -46,7 +46,10 @@ export async function listen(server: Server, wanted: ListenAddress, setting = 'P
       const closed = new Promise((resolve) => server.close(resolve));
       // A closed server enforces no timeouts, so a client that sends slowly, or nothing at all, would keep it open for
       // ever.
-      const cutting = setTimeout(() => server.closeAllConnections(), lastRequestsMs);
+      const cutting = setTimeout(() => {
+        // Node does not know those whose next request waits for the reply to another.
+        for (const socket of sockets) socket.destroy();
+      }, lastRequestsMs);
       const closing = setInterval(() => {
         server.closeIdleConnections();
         // Browsers open connections in advance. Node does not count these as idle before their first request.

@@ -1,19 +1,27 @@
-/** Tests that a connection gets no more done for a pipeline of requests than others in the same time. */
+/** Tests that a connection has one request at a time, however many it sends. */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { inPipelines } from '../../src/http/response/index.ts';
+import { createMessageClasses, unreadReplies } from '../../src/http/response/index.ts';
+import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
+import { type Listening, listen } from '../../src/roles/listening.ts';
 import { eventually } from '../support/eventually.ts';
 import { talk } from '../support/raw-http.ts';
 
-const REQUESTS = 60;
+const REQUESTS = 600;
 const headOf = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-const pathsOf = (name: string): string[] => Array.from({ length: REQUESTS }, (_none, at) => `/${name}/${at}`);
+const bodyOf = (path: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody`;
+const pathsOf = (name: string, count = REQUESTS): string[] =>
+  Array.from({ length: count }, (_none, at) => `/${name}/${at}`);
 
 describe('requests in a pipeline', () => {
-  let server: Server;
+  let server: HttpServer;
+  let listening: Listening;
+  /** Requests that Node has made. */
+  let made = 0;
   /** Paths of requests in the order of their beginning, with the turn of the event loop. */
   let begun: { path: string; turn: number }[] = [];
   let turn = 0;
@@ -21,12 +29,20 @@ describe('requests in a pipeline', () => {
   let answer: (response: ServerResponse) => void;
 
   before(async () => {
+    const { IncomingMessage: Request, ServerResponse: Response } = createMessageClasses();
+    class CountedRequest extends Request {
+      constructor(socket: Socket) {
+        super(socket);
+        made += 1;
+      }
+    }
     const serve = (request: IncomingMessage, response: ServerResponse): void => {
       begun.push({ path: request.url!, turn });
       answer(response);
     };
-    server = createServer(inPipelines(serve, () => 'an address')).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    const classes = { IncomingMessage: CountedRequest, ServerResponse: Response };
+    server = createHttpServer(serve, { classes });
+    listening = await listen(server, { port: 0 });
     const count = (): void => {
       turn += 1;
       if (isCounting) setImmediate(count);
@@ -35,59 +51,62 @@ describe('requests in a pipeline', () => {
   });
   beforeEach(() => {
     begun = [];
+    made = 0;
     answer = (response) => response.end(response.req.url);
   });
-  after(() => {
+  after(async () => {
     isCounting = false;
-    server.close();
+    await listening.close(0);
   });
 
-  const port = (): number => (server.address() as AddressInfo).port;
-  it('begin one in a turn of the event loop, and are answered in their order', async () => {
-    const paths = pathsOf('a');
-    const { replies } = await talk(port(), [paths.map(headOf).join('')], REQUESTS);
-    expect(replies.map(({ text }) => text)).to.deep.equal(paths);
-    expect(begun.map(({ path }) => path)).to.deep.equal(paths);
-    const turns = begun.map((one) => one.turn);
-    expect(new Set(turns.slice(1)).size, 'turns of those behind the first').to.equal(REQUESTS - 1);
-  });
+  for (const [what, textOf] of [
+    ['without bodies', headOf],
+    ['with bodies', bodyOf],
+  ] as const)
+    it(`begin one in a turn of the event loop, and are answered in their order: ${what}`, async () => {
+      const paths = pathsOf('a');
+      const { replies } = await talk(listening.port, [paths.map(textOf).join('')], REQUESTS);
+      expect(replies.map(({ text }) => text)).to.deep.equal(paths);
+      expect(begun.map(({ path }) => path)).to.deep.equal(paths);
+      expect(new Set(begun.map((one) => one.turn)).size, 'turns').to.equal(REQUESTS);
+    });
 
-  it('begin while replies to earlier ones are open', async () => {
-    const open = new Map<string, ServerResponse>();
-    answer = (response) => open.set(response.req.url!, response);
+  it('are not made before the earlier ones are answered', async () => {
+    let first: ServerResponse | undefined;
+    answer = (response) => {
+      if (first === undefined) first = response;
+      else response.end(response.req.url);
+    };
     const paths = pathsOf('open');
-    const talking = talk(port(), [paths.map(headOf).join('')], REQUESTS);
-    await eventually('all have begun', () => open.size === REQUESTS);
-    for (const [path, response] of [...open].reverse()) response.end(path);
+    const talking = talk(listening.port, [paths.map(headOf).join('')], REQUESTS);
+    await eventually('the first has begun', () => first !== undefined);
+    for (const until = turn + 10; turn < until; ) await new Promise(setImmediate);
+    expect([begun.length, made], 'begun, and made').to.deep.equal([1, 2]);
+    expect(unreadReplies.bytes, 'bytes that wait count').to.be.above(REQUESTS * 10);
+    first!.end('/open/0');
     expect((await talking).replies.map(({ text }) => text)).to.deep.equal(paths);
-  });
-
-  it('begin one of each connection in a turn, and 8 of all', async () => {
-    const names = Array.from({ length: 50 }, (_none, at) => `${at}`);
-    await Promise.all(names.map((name) => talk(port(), [pathsOf(name).slice(0, 8).map(headOf).join('')], 8)));
-    // The first of a connection begins where it arrives.
-    const behind = begun.filter(({ path }) => !path.endsWith('/0'));
-    expect(behind).to.have.length(names.length * 7);
-    const ofTurns = new Map<number, string[]>();
-    for (const { path, turn: when } of behind)
-      ofTurns.set(when, [...(ofTurns.get(when) ?? []), path.split('/')[1]!]);
-    for (const connections of ofTurns.values()) {
-      expect(connections.length).to.be.at.most(8);
-      expect(new Set(connections).size).to.equal(connections.length);
-    }
+    expect(made, 'each behind another is made twice').to.equal(2 * REQUESTS - 1);
+    expect(unreadReplies.bytes).to.equal(0);
   });
 
   it('never begin when their connection has ended', async () => {
     answer = () => undefined;
-    const socket = connect(port(), '127.0.0.1').on('error', () => undefined);
+    const socket = connect(listening.port, '127.0.0.1').on('error', () => undefined);
     socket.write(pathsOf('left').map(headOf).join(''));
     const [{ socket: served }] = (await once(server, 'request')) as [IncomingMessage];
     served.destroy();
     await once(served, 'close');
-    const { length } = begun;
-    expect(length).to.be.below(REQUESTS);
-    for (const until = turn + REQUESTS; turn < until; ) await new Promise(setImmediate);
-    expect(begun).to.have.length(length);
+    for (const until = turn + 10; turn < until; ) await new Promise(setImmediate);
+    expect(begun).to.have.length(1);
     socket.destroy();
+  });
+
+  it('end with their connection when the server is told to stop', async () => {
+    const stopping = createHttpServer(() => undefined);
+    const { port, close } = await listen(stopping, { port: 0 });
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write(pathsOf('late').map(headOf).join(''));
+    await once(stopping, 'request');
+    await Promise.all([close(20), once(socket, 'close')]);
   });
 });

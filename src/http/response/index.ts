@@ -14,7 +14,6 @@ export {
   tellsOfBody,
   useMessageClasses,
 } from './message-classes.ts';
-export { inPipelines } from './pipelines.ts';
 export { send } from './send.ts';
 export { type ChunkedReply, sendChunks } from './send-chunks.ts';
 export { sendPublic } from './send-public.ts';

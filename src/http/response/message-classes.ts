@@ -2,10 +2,13 @@
  * Classes of requests and responses that have the prototypes of the Express application from the start. Express calls
  * `Object.setPrototypeOf` on each message. V8 runs slow code for every object whose prototype was changed, but setting
  * the prototype that an object already has costs nothing.
+ *
+ * The class of requests also keeps a connection from having two at once.
  */
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
+import { takesTurn } from '../upgrade.ts';
 
 /**
  * A response that writes header lines unchanged. Node would validate each name and value with two regular expressions:
@@ -27,11 +30,31 @@ export interface RequestWithBody extends IncomingMessage {
   onBody: (() => void) | undefined;
 }
 
+/**
+ * A request that a server may hand over to its listeners to `upgrade`: Node's parser stops behind its head. A request
+ * whose turn has not come is handed over like one with an offer. Otherwise Node makes all requests of a packet with their
+ * responses at once: 64 KB may have 3,600, which hold the event loop for 50 ms.
+ */
+interface RequestInTurn extends IncomingMessage {
+  /** Set by Node: null at first, then true for an offer. */
+  upgrade: boolean | null;
+}
+
 export const tellsOfBody = (request: IncomingMessage): request is RequestWithBody => 'onBody' in request;
 
-function requestWithBody(): typeof IncomingMessage {
-  class Request extends IncomingMessage implements RequestWithBody {
+function requestOfServer(): typeof IncomingMessage {
+  class Request extends IncomingMessage implements RequestWithBody, RequestInTurn {
     declare onBody: (() => void) | undefined;
+    declare isHandedOver: boolean | null;
+
+    get upgrade(): boolean | null {
+      return this.isHandedOver;
+    }
+
+    set upgrade(value: boolean | null) {
+      const isJudged = this.isHandedOver !== null || value === null;
+      this.isHandedOver = isJudged ? value : value || !takesTurn(this.socket);
+    }
 
     override push(chunk: unknown, encoding?: BufferEncoding): boolean {
       const takesMore = super.push(chunk, encoding);
@@ -46,6 +69,7 @@ function requestWithBody(): typeof IncomingMessage {
   }
   // Set on the prototype, for requests whose body nobody waits for.
   Request.prototype.onBody = undefined;
+  Request.prototype.isHandedOver = null;
   return Request;
 }
 
@@ -87,7 +111,7 @@ function responseWithLines(): typeof ServerResponse {
 }
 
 export function createMessageClasses(): MessageClasses {
-  return { IncomingMessage: requestWithBody(), ServerResponse: responseWithLines() };
+  return { IncomingMessage: requestOfServer(), ServerResponse: responseWithLines() };
 }
 
 /** Assigns the classes to the application. A previous application of these classes then uses the new one's settings. */
