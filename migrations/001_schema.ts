@@ -570,7 +570,9 @@ create table operator_acts (
   after    text,
   time_ms  bigint not null
 );
+create index operator_acts_operator on operator_acts (operator, sequence);
 create index operator_acts_wallet on operator_acts (wallet, sequence) where wallet is not null;
+create index operator_acts_market on operator_acts (market, sequence) where market is not null;
 create index operator_acts_listings on operator_acts (sequence) where name = 'asset list';
 create index operator_acts_months on operator_acts (subject, sequence) where name in ('ledger close', 'ledger reopen');
 comment on table operator_acts is 'Each change that an operator made, by its event.';

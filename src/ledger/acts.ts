@@ -3,9 +3,9 @@
 import type { AssetListing } from '../domain/asset-listing.ts';
 import { firstActAt } from './first-after.ts';
 import type { Pools } from './pools.ts';
-import { askOnce, inSnapshot, prepared } from './queries.ts';
+import { askOnce, BY_INDEX, inSnapshot, prepared } from './queries.ts';
 import { streamRows } from './stream-rows.ts';
-import { beginningOf, type Direction, follows, inDirection } from './walk.ts';
+import { beginningOf, type Direction, walkOf } from './walk.ts';
 
 export interface OperatorAct {
   readonly sequence: number;
@@ -37,11 +37,21 @@ export interface ActsFilter {
   readonly after?: number | undefined;
 }
 
-const actsIn = (direction: Direction): string => `
+/** Acts after the event `$1` and before `$2`. The first of the columns decides which index is walked. */
+function actsIn(direction: Direction, columns: readonly string[]): string {
+  const same = columns.map((column, at) => `${column} = $${at + 3}`);
+  const walked = columns.slice(0, 1);
+  return `
   select sequence, time_ms, name, operator, reason, wallet, market, asset, subject, before, after from public.operator_acts
-  where sequence >= $1 and sequence < $6 and ${follows(direction, 'sequence', '$5')} and ($2::text is null or operator = $2)
-    and ($3::text is null or wallet = $3) and ($4::text is null or market = $4)
-  ${inDirection(direction, 'sequence')}`;
+  where ${['true', ...same].join(' and ')}
+  ${walkOf(
+    direction,
+    walked,
+    'sequence',
+    walked.map(() => '$3'),
+    { after: '$1', before: '$2' },
+  )}`;
+}
 
 type ActRow = Omit<OperatorAct, 'sequence' | 'timeMs' | 'by'> & {
   sequence: bigint;
@@ -78,13 +88,21 @@ export function actQueries({ auditing, public: pool }: Pick<Pools, 'auditing' | 
       direction = 'asc',
       ...filter
     }: ActsFilter): AsyncGenerator<OperatorAct> {
-      const { by = null, wallet = null, market = null, after = beginningOf(direction) } = filter;
+      const { by: operator, wallet, market, after = beginningOf(direction) } = filter;
+      const asked = Object.entries({ wallet, market, operator }).filter(([, value]) => value !== undefined);
       const [first, end] = await inSnapshot(auditing, async (ask) => [
-        await firstActAt(ask, sinceMs),
-        await firstActAt(ask, untilMs),
+        Number(await firstActAt(ask, sinceMs)),
+        Number(await firstActAt(ask, untilMs)),
       ]);
-      const parameters = [first, by, wallet, market, after, end];
-      for await (const row of streamRows<ActRow>(auditing, actsIn(direction), parameters)) {
+      const range =
+        direction === 'asc' ? [Math.max(first - 1, after), end] : [first - 1, Math.min(end, after)];
+      const sql = actsIn(
+        direction,
+        asked.map(([column]) => column),
+      );
+      const values = asked.map(([, value]) => value);
+      const rows = streamRows<ActRow>(auditing, sql, [...range, ...values], BY_INDEX);
+      for await (const row of rows) {
         const { sequence, time_ms: timeMs, operator, ...rest } = row;
         yield { ...rest, by: operator, sequence: Number(sequence), timeMs: Number(timeMs) };
       }

@@ -30,6 +30,9 @@ const CANDLES = 12;
 const ROWS_OF_CANDLE = { '1m': 1, '5m': 5, '15m': 15, '1h': 1, '4h': 4, '1D': 1, '1W': 7, '1M': 31 };
 /** Entries of a trade without a fee. */
 const LINES = 4;
+const ACTS = 50_000;
+/** A reader takes 2,000 rows at a time. */
+const READ_AHEAD = 2_000;
 const EXPORTED = 5_000;
 const PAGES = 2;
 const PAGE_TRANSFERS = 1_000;
@@ -72,6 +75,10 @@ select n, ${LAST_PLACED} + n, 'ETH/USDC', 'buy', 100, 1, 1, 100, 0, ${idOf('1000
   ${idOf(`${LIVE + CLOSED} + case when n <= ${EATEN} then 0 else 1 + (n - ${EATEN} - 1) / 1000 end`)},
   '${OTHERS}', '${VICTIM}', n, 'ETH', 'USDC', 1, 1
 from generate_series(1, ${FILLS}) as n;
+insert into operator_acts (sequence, name, operator, reason, wallet, market, time_ms)
+select n, 'an act', case n % 10000 when 0 then 'seldom' else 'often' end, 'a reason',
+  '0x' || lpad((n % 7)::text, 40, '0'), case n % 10000 when 1 then 'BTC/USDC' else 'ETH/USDC' end, n
+from generate_series(1, ${ACTS}) as n;
 insert into candles (market, timeframe, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps,
   quote_atoms, first_trade_id, last_trade_id)
 select market, timeframe, n * length_ms, 100, 100, 100, 100, 1, 100, n, n
@@ -329,6 +336,24 @@ describe('rows that Postgres reads from a long history', () => {
         ];
         for (const [of, max, read] of reads)
           expect(await rowsReadBy(read), of).to.be.at.most(MOMENT_ROWS + max);
+      });
+
+      it('are those of the person, key, wallet or market whose acts are listed', async () => {
+        for (const direction of ['asc', 'desc'] as const)
+          for (const [filter, max] of [
+            [{ by: 'seldom' }, 5],
+            [{ by: 'often' }, READ_AHEAD],
+            [{ market: 'BTC/USDC' }, 5],
+            [{ market: 'BTC/USDC', by: 'seldom' }, 5],
+            [{ wallet: OTHERS, by: 'often' }, 0],
+            [{}, READ_AHEAD],
+          ] as const) {
+            const rows = await rowsReadBy(async ({ acts }) => {
+              let listed = 0;
+              for await (const _act of acts.list({ ...filter, direction })) if (++listed === 1_000) break;
+            });
+            expect(rows, JSON.stringify({ ...filter, direction })).to.be.at.most(max + SEARCHED);
+          }
       });
 
       it('are at most 31 for each candle of a page', async () => {

@@ -639,7 +639,9 @@ CREATE INDEX movements_owed ON public.movements USING btree (sequence) WHERE (ow
 CREATE INDEX movements_reverses ON public.movements USING btree (kind, reverses) WHERE (reverses IS NOT NULL);
 CREATE INDEX movements_steps ON public.movements USING btree (kind, sequence) WHERE (kind = ANY (ARRAY['requested'::text, 'confirmed'::text, 'returned'::text]));
 CREATE INDEX operator_acts_listings ON public.operator_acts USING btree (sequence) WHERE (name = 'asset list'::text);
+CREATE INDEX operator_acts_market ON public.operator_acts USING btree (market, sequence) WHERE (market IS NOT NULL);
 CREATE INDEX operator_acts_months ON public.operator_acts USING btree (subject, sequence) WHERE (name = ANY (ARRAY['ledger close'::text, 'ledger reopen'::text]));
+CREATE INDEX operator_acts_operator ON public.operator_acts USING btree (operator, sequence);
 CREATE INDEX operator_acts_wallet ON public.operator_acts USING btree (wallet, sequence) WHERE (wallet IS NOT NULL);
 CREATE INDEX setting_changes_takes ON public.setting_changes USING btree (sequence) WHERE (kind = ANY (ARRAY['withdrawal_taken'::text, 'withdrawal_released'::text]));
 CREATE INDEX trades_maker ON ONLY public.trades USING btree (maker_wallet, market, trade_id);

@@ -845,6 +845,13 @@ export const SCHEMA_OBJECTS: readonly (readonly [string, string, string, string,
   [
     'index',
     'operator_acts',
+    'operator_acts_market',
+    'market,sequence int8_ops,text_ops of some rows',
+    '(market IS NOT NULL)',
+  ],
+  [
+    'index',
+    'operator_acts',
     'operator_acts_months',
     'subject,sequence int8_ops,text_ops of some rows',
     "(name = ANY (ARRAY['ledger close'::text, 'ledger reopen'::text]))",
