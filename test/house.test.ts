@@ -394,11 +394,11 @@ describe('the tables of the documents', () => {
   it('list every bound over all callers with its numbers', () => {
     const streams = ['WS_MAX_CLIENTS_PER_ADDRESS', 'WS_MAX_CLIENTS'];
     const expected = [
-      ...Object.entries(bounds).map(([name, { ofHolder, inAll }]) => [
-        `\`${name}\``,
-        numbers.format(ofHolder),
-        numbers.format(inAll),
-      ]),
+      ...Object.entries(bounds).flatMap(([name, bound]) =>
+        typeof bound === 'number'
+          ? []
+          : [[`\`${name}\``, numbers.format(bound.ofHolder), numbers.format(bound.inAll)]],
+      ),
       [streams.map((name) => `\`${name}\``).join(', '), ...streams.map(shownDefault)],
     ];
     const shown = rowsOfBounds(7).map(([name = '', share, inAll]) => [
@@ -421,10 +421,26 @@ describe('the tables of the documents', () => {
     );
     const expected = [
       ...settings.map((name) => [`\`${name}\``, shownDefault(name)]),
+      ...Object.entries(bounds).flatMap(([name, bound]) =>
+        typeof bound === 'number' ? [[`\`${name}\``, numbers.format(bound)]] : [],
+      ),
       ...Object.entries(BUCKETS).map(([name, { limit }]) => [`\`${name}\``, `${limit} a minute`]),
     ];
     const shown = rowsOfBounds(6).map((cells) => cells.slice(0, 2));
     expect(shown).to.have.deep.members(expected);
+  });
+
+  it('leave out no constant that limits what callers keep waiting', () => {
+    const declared = filesBelow(SRC, /\.ts$/).flatMap((file) =>
+      [
+        ...readFileSync(file, 'utf8').matchAll(
+          /^(?:export )?const (MAX_(?:WAITING|HELD|OPEN|PENDING)\w*) =/gm,
+        ),
+      ].map(([, name]) => `${relative(SRC, file)}: ${name}`),
+    );
+    // Lines of the log for a slow disk, and cancels that a worker takes at a time.
+    const ofProcesses = ['roles/log-file.ts: MAX_WAITING_BYTES', 'workers/due-cancels.ts: MAX_HELD'];
+    expect(declared).to.have.members(ofProcesses);
   });
 
   it('list every setting of the code', () => {

@@ -1,4 +1,7 @@
-/** Lists every bound over all callers. `docs/hostile-input.md` shows the list; a test compares them. */
+/**
+ * Lists every bound over all callers, and limits of one holder that are no settings. `docs/hostile-input.md` shows both
+ * lists; a test compares them.
+ */
 
 import type { BoundRule } from './bound.ts';
 
@@ -18,3 +21,6 @@ export const SIGN_INS: BoundRule = { ofHolder: 256, inAll: 4_096 };
 export const ANNOUNCED_DEPOSITS: BoundRule = { ofHolder: 10_000, inAll: 50_000 };
 /** Reports of finance. Each holds a connection to Postgres for as long as its reader takes. */
 export const REPORTS: BoundRule = { ofHolder: 2, inAll: 2 };
+
+/** Movements that a key asks for and that wait for another key. They are in Postgres: the number holds over all processes. */
+export const WAITING_MOVEMENTS = 1_000;

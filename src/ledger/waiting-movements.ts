@@ -1,5 +1,6 @@
 /** The register of movements that a key asked for and another key has to approve. */
 
+import { WAITING_MOVEMENTS } from '../domain/bounds.ts';
 import type { AccountMoved, MovementKind, MovementSide } from '../domain/event.ts';
 import type { Pools } from './pools.ts';
 import { type Ask, askOnce, inTransaction } from './queries.ts';
@@ -41,9 +42,6 @@ interface WaitingRow {
   is_expired: boolean;
 }
 
-/** Movements of a key that may wait at once. */
-const MAX_WAITING = 1_000;
-
 const COLUMNS =
   'number, side, reference, kind, wallet, asset, amount_atoms, scale, reverses, key, reason, state, asked_at, expires_at, expires_at <= clock_timestamp() as is_expired';
 
@@ -54,7 +52,7 @@ const COLUMNS =
 const ADD = `
   insert into public.waiting_movements (side, reference, kind, wallet, asset, amount_atoms, reverses, key, reason, scale, state, expires_at)
   select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting', clock_timestamp() + interval '1 day'
-  where (select count(*) from public.waiting_movements where key = $8 and state = 'waiting') < ${MAX_WAITING}
+  where (select count(*) from public.waiting_movements where key = $8 and state = 'waiting') < ${WAITING_MOVEMENTS}
   on conflict (side, reference) do update set (number, kind, wallet, asset, amount_atoms, reverses, key, reason, scale, state, asked_at, expires_at)
     = (excluded.number, excluded.kind, excluded.wallet, excluded.asset, excluded.amount_atoms, excluded.reverses, excluded.key, excluded.reason,
       excluded.scale, excluded.state, excluded.asked_at, excluded.expires_at)
