@@ -89,6 +89,29 @@ describe('requests in a pipeline', () => {
     expect(unreadReplies.bytes).to.equal(0);
   });
 
+  it('begin one of each connection in a turn, and 8 of all', async () => {
+    const names = Array.from({ length: 50 }, (_none, at) => `${at}`);
+    const firsts: ServerResponse[] = [];
+    answer = (response) => {
+      if (response.req.url!.endsWith('/0')) firsts.push(response);
+      else response.end();
+    };
+    const talks = names.map((name) => talk(listening.port, [pathsOf(name, 8).map(headOf).join('')], 8));
+    await eventually('a request of each has begun', () => firsts.length === names.length);
+    for (const first of firsts) first.end();
+    await Promise.all(talks);
+    // The first of a connection begins where it arrives.
+    const behind = begun.filter(({ path }) => !path.endsWith('/0'));
+    expect(behind).to.have.length(names.length * 7);
+    const ofTurns = new Map<number, string[]>();
+    for (const { path, turn: when } of behind)
+      ofTurns.set(when, [...(ofTurns.get(when) ?? []), path.split('/')[1]!]);
+    for (const connections of ofTurns.values()) {
+      expect(connections.length).to.be.at.most(8);
+      expect(new Set(connections).size).to.equal(connections.length);
+    }
+  });
+
   it('never begin when their connection has ended', async () => {
     answer = () => undefined;
     const socket = connect(listening.port, '127.0.0.1').on('error', () => undefined);
