@@ -63,14 +63,17 @@ function beginSome(): void {
   if (waiting.length > 0) setImmediate(beginSome);
 }
 
-/** Connections on which a request began in this turn of the event loop. */
-const begunInTurn = new Set<Socket>();
+/** Bytes that a connection had sent when its last request began. */
+const begunAtBytes = new WeakMap<Socket, number>();
 
-/** Returns true if a connection has no request that waits for its reply, nor had one in this turn of the event loop. */
+/**
+ * Returns true if a connection has no request that waits for its reply, nor had one of the same packet. Node answers a
+ * request with a body within its packet. To clear a list in each turn of the event loop cost a request 4 µs.
+ */
 export function takesTurn(socket: Socket): boolean {
-  if (responseOf(socket) !== undefined || begunInTurn.has(socket)) return false;
-  if (begunInTurn.size === 0) setImmediate(() => begunInTurn.clear());
-  begunInTurn.add(socket);
+  const { bytesRead } = socket;
+  if (responseOf(socket) !== undefined || begunAtBytes.get(socket) === bytesRead) return false;
+  begunAtBytes.set(socket, bytesRead);
   return true;
 }
 
@@ -80,6 +83,7 @@ export function putBack(server: Server, request: IncomingMessage, head: Buffer):
   whenAnswered(socket, () => {
     if (head.length > 0) socket.unshift(head);
     socket.unshift(withoutOffer(request));
+    begunAtBytes.delete(socket);
     // Clears the timer of the previous reply. The new request gets its own timeouts.
     socket.setTimeout(0);
     server.emit('connection', socket);
