@@ -20,6 +20,7 @@ const TESTS = [
   'edge/*',
   'engine/replicas',
   'http/login',
+  'http/pipelines',
   'http/place-order',
   'ledger/settle',
   'market-data/trades',
