@@ -239,6 +239,8 @@ create index live_orders_newest on live_orders (wallet, sequence) where closed_s
 -- sequence) for them and read all orders of the wallet.
 create index live_orders_of_market on live_orders (market, wallet, sequence) where closed_sequence is null;
 ${['ended_orders', 'late_orders'].map(indexesOfEnded).join('')}
+-- Late orders by the segments in which they were placed and ended.
+create index late_orders_by_event on late_orders using brin (sequence, closed_sequence) with (autosummarize = on);
 -- No unique index reaches over all tables, or over two segments of ended orders. So settlement has the client order ids
 -- of new orders looked up where their own index does not reach; the orders are written already, all at or before the last
 -- event. Segments that cannot have a row are left out.
@@ -646,7 +648,7 @@ comment on column cap_reservations.holders is 'Requests that have asked the engi
 comment on column cap_reservations.is_moved is 'The engine has moved it: nothing gives it back.';
 `;
 
-/** Results of reconciles, and the last backups. */
+/** Results of reconciles, seals and readings of segments, and the last backups. */
 const CHECKS = `
 -- Processes report these results long after the command has ended.
 create table reconciliations (
@@ -664,6 +666,29 @@ comment on column reconciliations.results is 'Result of each check: name, asset,
 comment on column reconciliations.link is 'SHA-256 of the link of the row before and of this row.';
 comment on column reconciliations.id is 'Numbers without gaps, from 1: each is one more than that of the row before.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
+
+create table seals (
+  segment       integer primary key,
+  from_sequence bigint not null,
+  to_sequence   bigint not null,
+  tables        jsonb not null,
+  head_sequence bigint,
+  head          text collate "C",
+  sealed_at     timestamptz not null default clock_timestamp(),
+  digest        bytea not null
+);
+comment on table seals is 'Segments whose rows can no longer change, by digests of their rows as a reconcile that held read them.';
+comment on column seals.tables is 'By table: number of rows and SHA-256 of the rows of the segment in their order.';
+comment on column seals.head is 'The last head of the chain that was kept in the segment or before it; head_sequence is its event. Null: the chain begins later.';
+comment on column seals.digest is 'SHA-256 of the digest of the seal before and of this row.';
+
+create table scrubs (
+  segment integer not null,
+  read_at timestamptz not null default clock_timestamp(),
+  holds   boolean not null,
+  primary key (segment, read_at)
+);
+comment on table scrubs is 'Readings of sealed segments; holds: their rows were as sealed.';
 
 create table backups (
   kind     text collate "C" primary key,
@@ -690,6 +715,8 @@ const APPEND_ONLY = [
   'movements',
   'operator_acts',
   'reconciliations',
+  'scrubs',
+  'seals',
   'segments',
   'setting_changes',
   'trades',

@@ -50,6 +50,7 @@ export interface Config {
   readonly claimFilterBytes: number;
   /** Least time that settled events stay in the engine, in milliseconds. */
   readonly eventsStayMs: number;
+  readonly scrubDays: number;
   readonly engineDurability: (typeof DURABILITIES)[number];
   readonly maxFillsPerOrder: number;
   readonly maxFillsPerReply: number;
@@ -371,6 +372,12 @@ const SETTINGS = {
       'minimum time that settled events are kept, in milliseconds; a restored Postgres may lag by this much; ' +
       'shorter while its memory is more than half full',
     ...wholeNumber(10_000, 86_400_000),
+  },
+  scrubDays: {
+    name: 'SCRUB_DAYS',
+    default: '30',
+    meaning: 'days within which `ledger reconcile` reads each sealed segment of the ledger again',
+    ...wholeNumber(1, 365),
   },
   engineDurability: {
     name: 'ENGINE_DURABILITY',

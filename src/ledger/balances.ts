@@ -8,6 +8,7 @@ import { BALANCES_AT, lastBookedBefore } from './kept-balances.ts';
 import type { Moments } from './moment.ts';
 import type { Pools } from './pools.ts';
 import { inSnapshot, inTransaction } from './queries.ts';
+import { takesSealing } from './seals.ts';
 import { LISTS_ARE_READ_WHOLE, streamRows } from './stream-rows.ts';
 
 /** Balance of an account in one asset. */
@@ -44,9 +45,10 @@ const KEEP = `
   where total::numeric <> 0
   on conflict do nothing`;
 
-/** SQL of balances that are kept already, since whose event nothing was booked up to an event. */
+/** SQL of balances that are kept already, since whose event nothing was booked up to an event, and of its seal. */
 const KNOWN = `
   select from ${CLOSINGS_IN_FORCE} where sequence >= $1
+  union all select from public.seals where to_sequence > $1
   union all (select from public.kept_balances where sequence >= $1 limit 1)`;
 
 /** The balances of all accounts are read, so lists are read whole. */
@@ -71,11 +73,12 @@ export function balanceQueries({ auditing }: Pick<Pools, 'auditing'>, moments: M
 
     /**
      * Keeps the balances at the last midnight (UTC) before a time by which all events are settled, unless later ones are
-     * kept or nothing was booked since.
+     * kept, nothing was booked since, or another process seals.
      */
     async keepDay(timeMs: number): Promise<void> {
       const endMs = dayStartMs(timeMs);
       await inTransaction(auditing, READ_ALL, async (ask) => {
+        if (!(await takesSealing(ask))) return;
         const { sequence: end } = await bookedFrom(await moments.in(ask), endMs);
         const last = await lastBookedBefore(ask, end);
         if ((await ask(KNOWN, [last])).length === 0) await ask(KEEP, [endMs, end, null, null, last]);

@@ -29,6 +29,8 @@ export interface LedgerCheckpoint {
   readonly heads: RecordsDigest;
   /** Keys of operators, other than when they were revoked. */
   readonly keys: RecordsDigest;
+  /** Digests of seals, each of which has that of the one before. */
+  readonly seals: RecordsDigest;
   readonly migrations: RecordsDigest;
 }
 
@@ -41,6 +43,7 @@ const RECORDS = {
   heads: `select concat_ws('/', sequence, head) from public.chain_heads order by sequence`,
   keys: `select concat_ws('/', name, encode(digest, 'hex'), rights, caps::text, two_persons::text, extract(epoch from created_at))
     from public.operator_keys order by created_at, name`,
+  seals: `select concat_ws('/', segment, encode(digest, 'hex')) from public.seals order by segment`,
   migrations: `select concat_ws('/', id, name, batch, extract(epoch from migration_time)) from public.knex_migrations order by id`,
 } as const;
 
@@ -85,6 +88,7 @@ export async function readCheckpoint(ask: Ask): Promise<LedgerCheckpoint> {
     starts: await digestOfRecords(ask, 'starts'),
     heads: await digestOfRecords(ask, 'heads'),
     keys: await digestOfRecords(ask, 'keys'),
+    seals: await digestOfRecords(ask, 'seals'),
     migrations: await digestOfRecords(ask, 'migrations'),
   };
 }

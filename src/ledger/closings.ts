@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { monthSpan } from '../domain/months.ts';
 import { type AccountFigures, type BalanceRow, figuresOf, READ_ALL } from './balances.ts';
-import { CLOSE_ACT, IS_OF_MONTH, REOPEN_ACT } from './closing-acts.ts';
+import { CLOSE_ACT, IS_OF_MONTH, REOPEN_ACT, TURN_OF_CLOSINGS } from './closing-acts.ts';
 import { bookedFrom } from './first-after.ts';
 import { BALANCES_SINCE_CLOSING, BOOKED_EVENTS, lastBookedBefore } from './kept-balances.ts';
 import type { Moment, Moments } from './moment.ts';
@@ -118,7 +118,7 @@ export function closingQueries({ auditing }: Pick<Pools, 'auditing'>, moments: M
      * Runs work that closes or reopens a month, while nobody else does: it decides by the closings that there are. A
      * lock of the table would need the right to change its rows.
      */
-    inTurn: inTurns(auditing, 'redbook closings', 'another month is being closed or reopened'),
+    inTurn: inTurns(auditing, TURN_OF_CLOSINGS, 'another month is being closed or reopened'),
 
     /** Returns all closings that acts made, by month and in the order of their acts; the last of a month may be in force. */
     async all(): Promise<Closing[]> {

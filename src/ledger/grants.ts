@@ -59,6 +59,8 @@ export const WRITES: Readonly<Record<string, Writes>> = {
   reconciliations: { settlement: 'insert', api: '' },
   announced_deposits: { settlement: 'insert delete', api: '' },
   pending_withdrawals: { settlement: 'insert delete', api: '' },
+  scrubs: { settlement: 'insert', api: '' },
+  seals: { settlement: 'insert', api: '' },
   segments: { settlement: '', api: '' },
   setting_changes: { settlement: 'insert', api: '' },
   taken_withdrawals: { settlement: 'insert update delete', api: '' },

@@ -49,6 +49,7 @@ export type { CandleRange } from './candles.ts';
 export type { LedgerCheckpoint } from './checkpoint.ts';
 export type { LastReconcile } from './checks/index.ts';
 export type { Check } from './checks/query.ts';
+export type { Extent } from './checks/scrub.ts';
 export { CLOSE_ACT, REOPEN_ACT } from './closing-acts.ts';
 export type { Closing } from './closings.ts';
 export { type CopiesRow, type CopyRegister, isAheadOf, type ReadCopiesRow } from './copies.ts';

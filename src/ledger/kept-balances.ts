@@ -15,6 +15,16 @@ export const keptBefore = (end: string): string =>
     `(select sequence, null from public.kept_balances where sequence < ${end} order by sequence desc limit 1) union all`,
   );
 
+/** SQL of the balances of all accounts after an event, from those that are kept up to another one, as a whole statement. */
+export const balancesAfter = (event: string, from = event): string => `
+  with ${keptBefore(`${from} + 1`)}
+  select account, asset, sum(atoms) as atoms from (
+    select account, asset, total_atoms as atoms from kept
+    union all
+    select account, asset, sum(amount_atoms) from public.ledger_entries
+    where sequence > (select sequence from point) and sequence <= ${event} group by account, asset) as booked
+  group by account, asset`;
+
 /**
  * @param closed SQL of the closings from which to choose the last
  * @param others SQL of further points; a closing follows from the closing before it and from entries alone

@@ -38,6 +38,10 @@ export async function partsOf(ask: Ask, { from, to }: Span): Promise<Part[]> {
 /** SQL of a condition: the span ends with the last settled event, so live orders belong to it. */
 export const IS_OPEN = `{to} = ${Number.MAX_SAFE_INTEGER}`;
 
+/** SQL of the day in which the last trade up to an event was made, in Unix milliseconds; null without one. */
+export const dayOfLast = (event: string): string => `(select time_ms - time_ms % 86400000 from public.trades
+  where sequence <= ${event} order by sequence desc, trade_id desc limit 1)`;
+
 /** Returns a text in which `{from}` and `{to}` stand for the limits of a span, and `{segment}` and `{end}` for the segment of a part. */
 export const textOf = (text: string, span: Span | Part): string =>
   text.replaceAll(/\{(from|to|segment|end)\}/g, (_all, name: keyof Part) => `${(span as Part)[name]}`);

@@ -10,6 +10,8 @@ import type { SeenServer } from '../engine/index.ts';
 export interface OperatorServices extends StatusSources {
   /** Network ID of a new market that does not name its own. */
   readonly networkId: string;
+  /** Days within which a reconcile reads each sealed segment again. */
+  readonly scrubDays?: number;
   /** Looks at the copies of the engine, by name; undefined for one that does not answer. Absent without copies. */
   readonly copies?: (() => Promise<ReadonlyMap<string, SeenServer | undefined>>) | undefined;
   /** Waits until a rebuilt engine is open; false if it does not open soon. */

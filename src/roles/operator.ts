@@ -90,6 +90,7 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
     engine,
     ledger,
     networkId: config.networkId,
+    scrubDays: config.scrubDays,
     queueCounts: () => queue.counts(),
     replicas: () => countReplicas(engineRedis),
     snapshotAgeMs: () => framesAgeMs(queueRedis),

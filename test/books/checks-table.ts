@@ -1,7 +1,7 @@
 /** Writes the table of all checks of `ledger reconcile` for auditors, from their definitions. */
 
 import { ENGINE_CHECKS } from '../../src/books/reconcile/definitions.ts';
-import { LEDGER_CHECKS } from '../../src/ledger/checks/index.ts';
+import { LEDGER_CHECKS } from '../../src/ledger/checks/run.ts';
 
 export const AUDIT_PAGE = new URL('../../docs/audit.md', import.meta.url);
 

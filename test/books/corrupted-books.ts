@@ -216,6 +216,21 @@ export class CorruptedBooks {
     });
   }
 
+  /** Differences that the ledger's part of a reconcile reports, which reads sealed segments by their digests. */
+  sealedDifferences(): Promise<string[]> {
+    const asked = {
+      onCheck: () => undefined,
+      noted: [],
+      extent: 'night',
+      scrubDays: 1,
+      isSound: true,
+    } as const;
+    return reported(async () => {
+      const { checks } = await this.fixture.ledger.checks.reconcile(asked);
+      return checks.map(({ name, violations }) => ({ name, asset: null, differences: violations }));
+    });
+  }
+
   /** Differences that the ledger's own checks report, and those of objects that change what the checks read. */
   async schemaDifferences(): Promise<string[]> {
     const foreign = await reported(async () => {

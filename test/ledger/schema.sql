@@ -373,6 +373,25 @@ create table reconciliations (
   constraint reconciliations_pkey PRIMARY KEY (id)
 );
 
+create table scrubs (
+  segment integer not null,
+  read_at timestamp with time zone default clock_timestamp() not null,
+  holds boolean not null,
+  constraint scrubs_pkey PRIMARY KEY (segment, read_at)
+);
+
+create table seals (
+  segment integer not null,
+  from_sequence bigint not null,
+  to_sequence bigint not null,
+  tables jsonb not null,
+  head_sequence bigint,
+  head text collate "C",
+  sealed_at timestamp with time zone default clock_timestamp() not null,
+  digest bytea not null,
+  constraint seals_pkey PRIMARY KEY (segment)
+);
+
 create table segments (
   number integer not null,
   from_sequence bigint not null,
@@ -628,6 +647,7 @@ CREATE INDEX ended_orders_by_time ON ONLY public.ended_orders USING brin (create
 CREATE INDEX ended_orders_ended ON ONLY public.ended_orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
 CREATE INDEX ended_orders_newest ON ONLY public.ended_orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
 CREATE INDEX ended_orders_of_market ON ONLY public.ended_orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX late_orders_by_event ON public.late_orders USING brin (sequence, closed_sequence) WITH (autosummarize='on');
 CREATE INDEX late_orders_by_time ON public.late_orders USING brin (created_at_ms, updated_at_ms) WITH (autosummarize='on');
 CREATE INDEX late_orders_ended ON public.late_orders USING btree (wallet, closed_sequence) WHERE ((reason IS NOT NULL) AND (closed_sequence > sequence));
 CREATE INDEX late_orders_newest ON public.late_orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
@@ -789,6 +809,8 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON market_version
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON operator_acts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON reconciliations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON scrubs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON segments FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON setting_changes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -837,6 +859,9 @@ comment on column reconciliations.id is 'Numbers without gaps, from 1: each is o
 comment on column reconciliations.link is 'SHA-256 of the link of the row before and of this row.';
 comment on column reconciliations.results is 'Result of each check: name, asset, what was compared, differences.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
+comment on column seals.digest is 'SHA-256 of the digest of the seal before and of this row.';
+comment on column seals.head is 'The last head of the chain that was kept in the segment or before it; head_sequence is its event. Null: the chain begins later.';
+comment on column seals.tables is 'By table: number of rows and SHA-256 of the rows of the segment in their order.';
 comment on column segments.from_sequence is 'The first event of the segment.';
 comment on column segments.made_after is 'The last settled event when the segment was made.';
 comment on column segments.to_sequence is 'The first event of the next one.';
@@ -875,6 +900,8 @@ comment on table operator_key_days is 'Atoms that a key with a cap has moved or 
 comment on table operator_keys is 'Keys of the routes for operators. A name is never used twice.';
 comment on table pending_withdrawals is 'Withdrawals that were requested, and are neither confirmed nor returned.';
 comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
+comment on table scrubs is 'Readings of sealed segments; holds: their rows were as sealed.';
+comment on table seals is 'Segments whose rows can no longer change, by digests of their rows as a reconcile that held read them.';
 comment on table segments is 'Ranges of events in which ended_orders, trades and chain_links are divided.';
 comment on table setting_changes is 'Each change of a hold, of a take, of accepted or required terms, of an asset and of the pause.';
 comment on table taken_withdrawals is 'Pending withdrawals that somebody pays.';

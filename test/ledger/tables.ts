@@ -62,14 +62,17 @@ export async function contents(databaseUrl: string): Promise<Record<string, stri
 
 /**
  * Copies all rows.
+ * @param further tables that settlement does not write
  * @returns a function that restores them, whatever was changed, added or removed
  */
-export async function remembered(databaseUrl: string): Promise<() => Promise<void>> {
-  const copies = WRITTEN_TABLES.map((table) => `create table saved.${table} as table ${table};`);
+export async function remembered(
+  databaseUrl: string,
+  further: readonly string[] = [],
+): Promise<() => Promise<void>> {
+  const tables = [...WRITTEN_TABLES, ...further];
+  const copies = tables.map((table) => `create table saved.${table} as table ${table};`);
   await query(databaseUrl, `drop schema if exists saved cascade; create schema saved; ${copies.join(' ')}`);
-  const rows = WRITTEN_TABLES.map(
-    (table) => `delete from ${table}; insert into ${table} table saved.${table};`,
-  );
+  const rows = tables.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
   return async () => {
     await query(databaseUrl, `set session_replication_role = replica; ${rows.join(' ')}`);
   };

@@ -3,13 +3,13 @@
  *
  * The ledger is read as of one event, in one Postgres snapshot. The engine is read page by page, so that every script
  * stays short. Each page is as of its own event; the stream has the events in between, which bring the ledger's side to
- * that event. Invariants of the ledger alone are recomputed by queries at the end.
+ * that event. Invariants of the ledger alone are recomputed by queries at the end, of the segments that have no seal.
  */
 
 import type { Market } from '../../domain/market.ts';
 import { readMarketRecord } from '../../domain/market-record.ts';
 import type { Engine } from '../../engine/index.ts';
-import { type Audit, type AuditSummary, type Check, isDamage } from '../../ledger/index.ts';
+import { type Audit, type AuditSummary, type Check, type Extent, isDamage } from '../../ledger/index.ts';
 import type { Checkpoint } from '../checkpoint.ts';
 import type { Servers } from '../servers.ts';
 import { untilAllSettled } from '../until-settled.ts';
@@ -43,6 +43,10 @@ interface ReconcileOptions {
   readonly onStep?: ((step: string) => void) | undefined;
   /** Checkpoints that were kept elsewhere. */
   readonly checkpoints?: readonly Checkpoint[];
+  /** Part of the sealed segments that is read; `night` unless given. */
+  readonly extent?: Extent;
+  /** Days within which each sealed segment is read again; each is read in every run unless given. */
+  readonly scrubDays?: number | undefined;
 }
 
 type OnStep = (step: string) => void;
@@ -57,12 +61,15 @@ const ATTEMPTS = 2;
 export async function reconcile(servers: Servers, options: ReconcileOptions): Promise<Reconciliation> {
   options.onStep?.('objects of the database');
   const foreign = resultOf(await servers.ledger.checks.foreign(), 'the database');
-  const { sequence, timeMs, results, isEnded } = await compare(servers, options).catch(async (error) => {
-    if (foreign.count === 0 && !isDamage(error)) throw error;
-    const schema = (await servers.ledger.checks.schema()).map((check) => resultOf(check, 'the database'));
-    return { sequence: 0, timeMs: null, results: [unreadable(error), ...schema], isEnded: true };
-  });
-  const checks = [foreign, ...(foreign.count > 0 || isEnded ? results.map(provingNothing) : results)];
+  const isSound = foreign.count === 0;
+  const { sequence, timeMs, results, isEnded } = await compare(servers, isSound, options).catch(
+    async (error) => {
+      if (isSound && !isDamage(error)) throw error;
+      const schema = (await servers.ledger.checks.schema()).map((check) => resultOf(check, 'the database'));
+      return { sequence: 0, timeMs: null, results: [unreadable(error), ...schema], isEnded: true };
+    },
+  );
+  const checks = [foreign, ...(!isSound || isEnded ? results.map(provingNothing) : results)];
   const failed = checks.filter(({ count }) => count > 0);
   const note = {
     sequence,
@@ -95,15 +102,14 @@ interface Compared {
 }
 
 /** Compares the engine and the ledger, once everything is settled. */
-async function compare(
-  servers: Servers,
-  { patienceMs, onStep = () => undefined, checkpoints = [] }: ReconcileOptions,
-): Promise<Compared> {
+async function compare(servers: Servers, isSound: boolean, options: ReconcileOptions): Promise<Compared> {
+  const { patienceMs, onStep = () => undefined } = options;
   onStep('settlement of the last events');
   await untilAllSettled(servers, patienceMs);
   const { results, lost } = await checkEngine(servers, onStep);
   const history = await checkHistory(servers, lost);
-  const ledger = await checkLedger(servers, onStep, checkpoints);
+  const holds = isSound && [history, ...results].every(({ count }) => count === 0);
+  const ledger = await checkLedger(servers, holds, options);
   const isEnded = ledger.isEnded || results.some(({ name }) => name === ENGINE_CHECKS.readable.name);
   return { ...ledger, results: [history, ...results, ...ledger.results], isEnded };
 }
@@ -186,13 +192,15 @@ async function everything(
   return { markets, assets };
 }
 
+/** @param isSound false if a difference was found before */
 async function checkLedger(
   { ledger }: Servers,
-  onStep: OnStep,
-  checkpoints: readonly Checkpoint[],
+  isSound: boolean,
+  { onStep = () => undefined, checkpoints = [], extent = 'night', scrubDays = 1 }: ReconcileOptions,
 ): Promise<Compared> {
-  const { sequence, timeMs, checks, isEnded } = await ledger.checks.run(onStep, checkpoints);
-  const results = checks.map((check) => resultOf(check, `up to event ${sequence}`));
+  const asked = { onCheck: onStep, noted: checkpoints, extent, scrubDays, isSound };
+  const { sequence, timeMs, checks, isEnded } = await ledger.checks.reconcile(asked);
+  const results = checks.map((check) => resultOf(check, check.compared ?? `up to event ${sequence}`));
   return { sequence, timeMs, results, isEnded };
 }
 

@@ -1,6 +1,6 @@
 /** Checks movements against each other, and the sums of all entries. */
 
-import { keptBefore } from '../kept-balances.ts';
+import { balancesAfter } from '../kept-balances.ts';
 import type { LedgerQuery } from './query.ts';
 
 export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
@@ -122,15 +122,9 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
     meaning: 'no wallet, not the house and no pending withdrawal is below 0, and no receivable is above it',
     proof: 'sums of whole numbers in one snapshot; the script checks each balance before it writes',
     sql: `
-      with ${keptBefore('{from} + 1')}
       select account || ' ' || asset as subject,
-        case when account like 'receivable:%' then '0 or less' else '0 or more' end as expected, sum(atoms)::text as found
-      from (
-        select account, asset, total_atoms as atoms from kept
-        union all
-        select account, asset, sum(amount_atoms) from public.ledger_entries
-        where sequence > (select sequence from point) and sequence <= {to} group by account, asset) as booked
-      where account <> 'custody'
-      group by account, asset having sum(atoms) * case when account like 'receivable:%' then -1 else 1 end < 0`,
+        case when account like 'receivable:%' then '0 or less' else '0 or more' end as expected, atoms::text as found
+      from (${balancesAfter('{to}', '{from}')}) as booked
+      where account <> 'custody' and atoms * case when account like 'receivable:%' then -1 else 1 end < 0`,
   },
 ];

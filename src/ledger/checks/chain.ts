@@ -350,6 +350,13 @@ const KEPT_HEADS = `select sequence, head from public.chain_heads
   where sequence >= coalesce((select max(sequence) from public.chain_heads where sequence <= $1),
     (select min(sequence) from public.chain_heads)) and sequence <= $2 order by sequence`;
 
+/** True if a span lies before the event after which the chain begins. */
+const IS_BEFORE = 'select from public.chain_heads having min(sequence) >= $1';
+
+/** The head of the seal of the segment before a span, after which no head was kept in that segment. */
+const SEALED_HEAD =
+  'select head_sequence as sequence, head from public.seals where to_sequence = $1::bigint + 1';
+
 /** Returns the end of the batch that has the last event of a span. The links of a batch stand at its end. */
 async function endOfBatch(ask: Ask, { to }: Span): Promise<number> {
   const [batch] = await ask<{ sequence: bigint | null }>(
@@ -384,8 +391,11 @@ async function walkChain(
  */
 export async function checkChain(ask: Ask, noted: readonly NotedHead[], span: Span): Promise<Check[]> {
   const kept = await ask<HeadRow>(KEPT_HEADS, [span.from, span.to]);
+  const sealed = await ask<HeadRow>(SEALED_HEAD, [span.from]);
   const [cursor] = await ask<HeadRow>('select sequence, head from public.engine_cursor');
   const [begin] = kept;
+  if (begin === undefined && (await ask(IS_BEFORE, [span.to])).length > 0)
+    return [CHAIN_CHECK, TIMES_CHECK].map((check) => ({ ...check, count: 0, violations: [] }));
   if (begin === undefined || cursor === undefined) {
     const missing = {
       subject: 'chain_heads',
@@ -401,6 +411,7 @@ export async function checkChain(ask: Ask, noted: readonly NotedHead[], span: Sp
     (sequence >= first || span.from <= 0) && (sequence <= last || isOpen);
   const comparison = new HeadComparison(first, [
     ...kept.map((row) => ['chain_heads', headOf(row)] as const),
+    ...sealed.map((row) => ['seals', headOf(row)] as const),
     ...(isOpen ? [['engine_cursor', headOf(cursor)] as const] : []),
     ...noted.filter(inSpan).map((head) => ['checkpoint', head] as const),
   ]);

@@ -2,19 +2,26 @@
 
 import { CLOSE_ACT, CLOSINGS_IN_FORCE, IS_OF_MONTH, REOPEN_ACT } from '../closing-acts.ts';
 import { BOOKED_EVENTS, reservedAt } from '../kept-balances.ts';
+import { WHOLE_HISTORY } from '../span.ts';
 import type { LedgerQuery } from './query.ts';
 
-/** The kept balances of a span, from which others follow, by their events; and those from which they follow themselves. */
+/**
+ * The kept balances of a span, and those before from which they follow. A closing is of the span of its act, whose balances
+ * may be those of an earlier event.
+ */
 const POINTS = `
   named as materialized (
-    select 'closing of ' || month as name, id as closing, sequence from ${CLOSINGS_IN_FORCE} where sequence <= {to}
+    select 'closing of ' || month as name, id as closing, sequence, act > {from} as is_new from ${CLOSINGS_IN_FORCE}
+    where sequence <= {to} and act <= {to}
     union all
-    select distinct 'balances after event ' || sequence, null::bigint, sequence from public.kept_balances
+    select distinct 'balances after event ' || sequence, null::bigint, sequence, sequence > {from} from public.kept_balances
     where sequence <= {to}),
-  base as materialized (select max(sequence) as sequence from named where sequence <= {from}),
+  base as materialized (
+    select max(sequence) as sequence from named
+    where not is_new and sequence <= coalesce((select min(sequence) from named where is_new), {from})),
   points as materialized (
-    select *, row_number() over (order by sequence, closing) as place from named
-    where sequence >= coalesce((select sequence from base), {from})),
+    select *, row_number() over (order by sequence, is_new, closing) as place from named
+    where sequence >= coalesce((select sequence from base), ${WHOLE_HISTORY.from})),
   kept as materialized (
     select place, account, asset, total_atoms from public.closing_balances join points using (closing)
     union all
@@ -35,7 +42,7 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
       booked as (
         select width_bucket(sequence, (select array_agg(sequence + 1 order by place) from points)) + 1 as place,
           account, asset, sum(amount_atoms) as atoms
-        from public.ledger_entries where sequence > coalesce((select sequence from base), {from}) and sequence <= {to}
+        from public.ledger_entries where sequence > coalesce((select sequence from base), ${WHOLE_HISTORY.from}) and sequence <= {to}
         group by 1, 2, 3),
       changes as (
         select place, account, asset, total_atoms as atoms from kept
@@ -45,12 +52,12 @@ export const CLOSING_CHECKS: readonly LedgerQuery[] = [
         select place, account, asset, -atoms from booked)
       select concat_ws(' ', name, account, asset) as subject, 'the sum of its entries' as expected,
         concat(sum(atoms), ' atoms more') as found
-      from changes join points using (place) where sequence > {from}
+      from changes join points using (place) where is_new
       group by name, account, asset having sum(atoms) <> 0
       union all
       select name, 'the last event with entries before their end', concat('event ', sequence)
       from points
-      where closing is not null and sequence <> 0 and sequence > {from} and sequence is distinct from (select sequence from ${BOOKED_EVENTS}
+      where closing is not null and sequence <> 0 and is_new and sequence is distinct from (select sequence from ${BOOKED_EVENTS}
         where booked_events.sequence <= points.sequence order by sequence desc limit 1)`,
   },
   {

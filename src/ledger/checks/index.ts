@@ -1,50 +1,16 @@
-/** Checks of the ledger against itself: each recomputes rows from other rows, all in one snapshot. */
+/** Checks of the ledger against itself, and the stored results of reconciles. */
 
 import { type LedgerCheckpoint, readCheckpoint } from '../checkpoint.ts';
-import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
+import { cursorNow, type SettledCursor } from '../cursor.ts';
 import type { Pools } from '../pools.ts';
-import { type Ask, askOnce, inSnapshot, inTransaction, isDamage } from '../queries.ts';
+import { type Ask, askOnce, inSnapshot, inTransaction } from '../queries.ts';
 import { RECONCILIATION_LINK } from '../reconciliations.ts';
-import { type Part, partsOf, type Span, WHOLE_HISTORY } from '../span.ts';
+import { type Span, WHOLE_HISTORY } from '../span.ts';
 import { storable } from '../text.ts';
-import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
-import { CHAIN_CHECK, checkChain, TIMES_CHECK } from './chain.ts';
-import { CLOSING_CHECKS } from './closings.ts';
 import { FOREIGN_CHECK } from './foreign.ts';
-import { KEY_CHECKS } from './keys.ts';
-import { checkNoted, NOTED_CHECK } from './noted.ts';
-import { ORDER_CHECKS } from './orders.ts';
-import { type Check, type LedgerQuery, textsOf, type Violation } from './query.ts';
-import { SCHEMA_CHECKS } from './schema.ts';
-import { STATE_CHECKS } from './state.ts';
-import { TRADE_CHECKS } from './trades.ts';
-
-const MAX_VIOLATIONS = 100;
-/**
- * Memory of a sort; a hash may take twice as much, and the largest check has one of each. Rows beyond it go to the disk
- * once. With the default of 4 MB, a sort of ten million orders would go there several times.
- */
-const WORK_MEM = '32MB';
-
-const QUERIES: readonly LedgerQuery[] = [
-  ...SCHEMA_CHECKS,
-  ...BOOKKEEPING_CHECKS,
-  ...CLOSING_CHECKS,
-  ...TRADE_CHECKS,
-  ...ORDER_CHECKS,
-  ...STATE_CHECKS,
-  ...KEY_CHECKS,
-];
-
-/** The event up to which the ledger was checked, and one result for each query. */
-interface CheckedLedger {
-  readonly sequence: number;
-  /** Unix milliseconds of that event; null while there is none. */
-  readonly timeMs: number | null;
-  readonly checks: readonly Check[];
-  /** True if a check ended in an error, because a value or the type of a column is not of the release. */
-  readonly isEnded: boolean;
-}
+import type { Check } from './query.ts';
+import { type CheckedLedger, queried, runChecks, runSchemaChecks } from './run.ts';
+import { checkAndSeal, type Reconciling } from './sealing.ts';
 
 /** The result of one check. */
 export interface NotedCheck {
@@ -127,91 +93,13 @@ function keptOf(results: readonly NotedCheck[]): NotedCheck[] {
   return kept.map(({ asset, ...one }) => ({ ...one, asset: asset && storable(asset) }));
 }
 
-/** Returns the query with the part of it that only later versions of Postgres can answer, if this is one of them. */
-async function ofVersion(ask: Ask, { later, ...query }: LedgerQuery): Promise<LedgerQuery> {
-  if (later === undefined) return query;
-  const [version] = await ask<{ major: number }>(
-    `select current_setting('server_version_num')::integer / 10000 as major`,
-  );
-  return version!.major < later.sinceMajor ? query : { ...query, sql: `${query.sql} union all ${later.sql}` };
-}
-
-/** @param parts of the span; a query of parts is asked of each alone, so that no sort or hash is larger than a segment */
-async function queried(
+async function addReconcile(
   ask: Ask,
-  query: LedgerQuery,
-  span = WHOLE_HISTORY,
-  parts: readonly Part[] = [],
-): Promise<Check> {
-  const { name, meaning } = query;
-  const violations: Violation[] = [];
-  let count = 0;
-  for (const text of textsOf(await ofVersion(ask, query), span, parts)) {
-    const rows = await ask<Violation & { count: bigint }>(
-      `select coalesce(subject, 'unknown') as subject, coalesce(expected, 'none') as expected,
-         coalesce(found, 'none') as found, count(*) over () as count
-       from (${text}) as violation order by subject limit ${MAX_VIOLATIONS}`,
-    );
-    count += Number(rows[0]?.count ?? 0n);
-    for (const { subject, expected, found } of rows.slice(0, MAX_VIOLATIONS - violations.length))
-      violations.push({ subject, expected, found });
-  }
-  return { name, meaning, count, violations };
-}
-
-/** Definitions of all checks of the ledger alone, in their order. */
-export const LEDGER_CHECKS = [FOREIGN_CHECK, ...QUERIES, CHAIN_CHECK, TIMES_CHECK, NOTED_CHECK].map(
-  ({ name, meaning, proof }) => ({ name, meaning, proof }),
-);
-
-/** The result of a check that ended in an error. Those after it still run, and name what was changed. */
-const endedCheck = ({ name, meaning }: Pick<Check, 'name' | 'meaning'>, { message }: Error): Check => ({
-  name,
-  meaning,
-  count: 1,
-  violations: [{ subject: 'the check', expected: 'a result', found: storable(message) }],
-});
-
-async function runAll(
-  ask: Ask,
-  onCheck: (name: string) => void,
-  noted: readonly LedgerCheckpoint[],
-  span: Span,
-): Promise<CheckedLedger> {
-  const { sequence, timeMs } = await readCursor(ask);
-  await ask(`select set_config('work_mem', '${WORK_MEM}', true)`);
-  const checks: Check[] = [];
-  let isEnded = false;
-  const attempt = async (
-    definition: Pick<Check, 'name' | 'meaning'>,
-    check: () => Promise<Check[]>,
-  ): Promise<void> => {
-    onCheck(definition.name);
-    await ask('savepoint before_check');
-    try {
-      checks.push(...(await check()));
-      await ask('release savepoint before_check');
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      await ask('rollback to savepoint before_check');
-      checks.push(endedCheck(definition, error));
-      isEnded = true;
-    }
-  };
-  for (const query of QUERIES)
-    await attempt(query, async () => {
-      const parts = query.ofPart === undefined ? [] : await partsOf(ask, span);
-      return [await queried(ask, query, span, parts)];
-    });
-  await attempt(CHAIN_CHECK, () => checkChain(ask, noted, span));
-  if (noted.length > 0) await attempt(NOTED_CHECK, async () => [await checkNoted(ask, noted)]);
-  return { sequence, timeMs, checks, isEnded };
-}
-
-async function runSchemaChecks(ask: Ask): Promise<Check[]> {
-  const checks: Check[] = [];
-  for (const query of SCHEMA_CHECKS) checks.push(await queried(ask, query));
-  return checks;
+  { sequence, checks, differences, failedChecks }: ReconcileNote,
+  results: readonly NotedCheck[],
+): Promise<void> {
+  await ask(ONE_AT_A_TIME);
+  await ask(ADD_RECONCILE, [sequence, checks, differences, failedChecks, JSON.stringify(keptOf(results))]);
 }
 
 export type Checks = ReturnType<typeof checks>;
@@ -230,8 +118,11 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
       noted: readonly LedgerCheckpoint[] = [],
       span: Span = WHOLE_HISTORY,
     ): Promise<CheckedLedger> {
-      return inSnapshot(auditing, (ask) => runAll(ask, onCheck, noted, span));
+      return inSnapshot(auditing, (ask) => runChecks(ask, { onCheck, noted, span, scope: 'both' }));
     },
+
+    /** Runs all checks over what no seal has, seals what can no longer change, and reads sealed segments again. */
+    reconcile: (options: Reconciling): Promise<CheckedLedger> => checkAndSeal(auditing, options),
 
     /** Finds what could change the meaning of all other checks. */
     foreign(): Promise<Check> {
@@ -255,21 +146,8 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
      * Stores the result of a reconcile.
      * @param results of its checks; of too many, those that found differences are kept first
      */
-    async noteReconcile(
-      { sequence, checks, differences, failedChecks }: ReconcileNote,
-      results: readonly NotedCheck[] = [],
-    ): Promise<void> {
-      await inTransaction(auditing, 'begin', async (ask) => {
-        await ask(ONE_AT_A_TIME);
-        await ask(ADD_RECONCILE, [
-          sequence,
-          checks,
-          differences,
-          failedChecks,
-          JSON.stringify(keptOf(results)),
-        ]);
-      });
-    },
+    noteReconcile: (note: ReconcileNote, results: readonly NotedCheck[] = []): Promise<void> =>
+      inTransaction(auditing, 'begin', (ask) => addReconcile(ask, note, results)),
 
     /** Returns the result of the last reconcile, or null when there never was one. */
     async lastReconcile(): Promise<LastReconcile | null> {

@@ -7,7 +7,7 @@ import type { Check, Violation } from './query.ts';
 export const NOTED_CHECK = {
   name: 'records of the checkpoint',
   meaning:
-    'closings, earlier reconciles, epochs, their first events, heads, keys and migrations are those that the checkpoint noted',
+    'closings, earlier reconciles, epochs, their first events, heads, keys, seals and migrations are those that the checkpoint noted',
   proof:
     'a checkpoint that is kept where nobody who writes to the database can write; records are only added',
 };

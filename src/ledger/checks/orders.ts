@@ -80,15 +80,27 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
     proof:
       'rows of one snapshot; constraints of the release, by which each table has live or ended orders alone, and indexes of each segment',
     sql: `
-      with ended as not materialized (
-        select id, wallet, client_order_id from public.ended_orders
-        union all select id, wallet, client_order_id from public.late_orders)
-      select 'order ' || live.id as subject, 'no other order of its id or client order id' as expected,
-        concat('ended order ', ended.id) as found
-      from public.live_orders as live join ended on ended.id = live.id
-      union all
-      select 'order ' || late.id, 'no other order of its id or client order id', concat('ended order ', ended.id)
-      from public.late_orders as late join public.ended_orders as ended on ended.id = late.id
+      with late as not materialized (
+        select * from public.late_orders where closed_sequence > {from} and closed_sequence <= {to}),
+      ended as not materialized (
+        select id, wallet, client_order_id from public.ended_orders where sequence > {from} and sequence <= {to}
+        union all select id, wallet, client_order_id from late),
+      -- An order of an earlier segment is found by its id, which ends with the event that placed it.
+      twice as (
+        select live.id from public.live_orders as live
+        where exists (select from public.ended_orders where ended_orders.id = live.id and ended_orders.sequence = live.sequence)
+          or exists (select from public.late_orders where late_orders.id = live.id)
+        union all
+        select late.id from late
+        where exists (select from public.ended_orders where ended_orders.id = late.id and ended_orders.sequence = late.sequence)
+        union all
+        select live.id from public.live_orders as live join ended on ended.id = live.id
+        union all
+        select late.id from late join public.ended_orders on ended_orders.id = late.id
+          and ended_orders.sequence > {from} and ended_orders.sequence <= {to})
+      select distinct 'order ' || id as subject, 'no other order of its id or client order id' as expected,
+        concat('ended order ', id) as found
+      from twice
       union all
       select 'order ' || live.id, 'no other order of its id or client order id', concat('ended order ', ended.id)
       from public.live_orders as live join ended on ended.wallet = live.wallet
@@ -99,7 +111,7 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
       group by wallet, client_order_id having count(*) > 1
       union all
       select 'order ' || id, 'an end in a later segment', concat('event ', sequence, ' to ', closed_sequence)
-      from public.late_orders where not ${LATE}`,
+      from late where not ${LATE}`,
     ofPart: `
       select 'order ' || id as subject, 'an end in the segment of its placement' as expected,
         concat('event ', sequence, ' to ', closed_sequence) as found

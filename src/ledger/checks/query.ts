@@ -1,6 +1,6 @@
 /** The shape of a check: its queries, and the violations that they find. */
 
-import { type Part, type Span, textOf } from '../span.ts';
+import { type Part, type Span, textOf, WHOLE_HISTORY } from '../span.ts';
 
 /** Queries that give a row (subject, expected, found) for every violation. */
 export interface LedgerQuery {
@@ -26,6 +26,10 @@ export const textsOf = ({ sql, ofPart }: LedgerQuery, span: Span, parts: readonl
   ...(ofPart === undefined ? [] : parts.map((part) => textOf(ofPart, part))),
 ];
 
+/** True for a query of the events of a span; others read whole tables. */
+export const isOfSpan = ({ sql = '', ofPart }: LedgerQuery): boolean =>
+  ofPart !== undefined || sql !== textOf(sql, WHOLE_HISTORY);
+
 export interface Violation {
   /** The row it is about: an order, a trade, an entry, an account. */
   readonly subject: string;
@@ -36,6 +40,8 @@ export interface Violation {
 export interface Check {
   readonly name: string;
   readonly meaning: string;
+  /** Number and kind of the compared things, if these are not all events up to the last one. */
+  readonly compared?: string | undefined;
   readonly count: number;
   /** The first hundred violations. */
   readonly violations: readonly Violation[];

@@ -1,6 +1,8 @@
 /** Checks the cursor, the switches and records: rows that no sum of other rows proves. */
 
 import { RECONCILIATION_LINK } from '../reconciliations.ts';
+import { SEAL_DIGEST, sealedRows } from '../seals.ts';
+import { IS_OPEN, WHOLE_HISTORY } from '../span.ts';
 import type { LedgerQuery } from './query.ts';
 
 /** SQL of the events that placed and changed orders. */
@@ -78,6 +80,29 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       where link is distinct from due or id <> id_before + 1`,
   },
   {
+    name: 'seals follow from each other',
+    meaning:
+      'segments are sealed one after the other, each seal as it was written and with the bounds of its segment, and each reading is of a sealed segment',
+    proof:
+      'a digest of each seal and of the one before it, which an insider can make anew; a checkpoint holds the seals of before it',
+    sql: `
+      select 'seals ' || linked.segment as subject,
+        concat('seal ', place, ' of events ', segments.from_sequence, ' to ', segments.to_sequence - 1, ', digest ', encode(due, 'hex'))
+          as expected,
+        concat('seal ', linked.segment, ' of events ', linked.from_sequence, ' to ', linked.to_sequence - 1, ', digest ',
+          encode(linked.digest, 'hex')) as found
+      from (select *, row_number() over (order by segment) - 1 as place, lag(digest) over (order by segment) as digest_before
+        from public.seals) as linked
+      cross join lateral (select ${SEAL_DIGEST}) as own (due)
+      left join public.segments on number = linked.segment
+      where digest is distinct from due or linked.segment <> place
+        or (linked.from_sequence, linked.to_sequence) is distinct from (segments.from_sequence, segments.to_sequence)
+      union all
+      select 'scrubs of segment ' || scrubs.segment, coalesce('a time from ' || sealed_at || ' to now', 'a seal'), read_at::text
+      from public.scrubs left join public.seals using (segment)
+      where sealed_at is null or read_at < sealed_at or read_at > now() + interval '5 minutes'`,
+  },
+  {
     name: 'epochs rise',
     meaning: 'every event is of an epoch that began, and the cursor is of the last one',
     proof:
@@ -95,15 +120,23 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'no row is missing',
     meaning: 'there are as many orders, trades and movements as were ever settled',
-    proof: 'counts that settlement keeps in the transaction of the rows; they are of rows and not of numbers',
+    proof:
+      'counts that settlement keeps in the transaction of the rows, and those of seals; they are of rows and not of numbers',
     sql: `
       select 'rows of ' || name as subject, settled::text as expected, rows::text as found
       from public.engine_cursor
+      cross join (select coalesce((select max(to_sequence) - 1 from public.seals where to_sequence <= {from} + 1), ${WHOLE_HISTORY.from})
+        as event) as sealed
       cross join lateral (values
-        ('orders', orders, (select count(*) from public.orders)),
-        ('trades', trades, (select count(*) from public.trades)),
-        ('movements', movements, (select count(*) from public.movements))) as counted (name, settled, rows)
-      where settled <> rows`,
+        ('orders', orders, (select count(*) from public.live_orders)
+          + (select count(*) from public.ended_orders where ended_orders.sequence > sealed.event)
+          + (select count(*) from public.late_orders where closed_sequence > sealed.event)
+          + ${sealedRows('sealed.event', 'ended_orders', 'late_orders')}),
+        ('trades', trades, (select count(*) from public.trades where trades.sequence > sealed.event)
+          + ${sealedRows('sealed.event', 'trades')}),
+        ('movements', movements, (select count(*) from public.movements where movements.sequence > sealed.event)
+          + ${sealedRows('sealed.event', 'movements')})) as counted (name, settled, rows)
+      where settled <> rows and ${IS_OPEN}`,
   },
   {
     name: 'no row is outside the events',
@@ -115,22 +148,28 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
         union all select 'trade ' || trade_id, sequence, time_ms from segments.trades_{segment}
         union all select 'chain_links ' || sequence, sequence, null from segments.chain_links_{segment}`),
     sql: outside(`
-        ${eventsOfOrders('public.late_orders')} union all ${eventsOfOrders('public.live_orders')}
-        union all select 'movement ' || sequence, sequence, time_ms from public.movements
-        union all select 'market_versions ' || sequence, sequence, time_ms from public.market_versions
-        union all select 'setting_changes ' || sequence, sequence, time_ms from public.setting_changes
-        union all select 'operator_acts ' || sequence, sequence, time_ms from public.operator_acts
-        union all select 'adoptions ' || sequence, sequence, time_ms from public.adoptions
-        union all select concat('adopted_balances ', account), sequence, time_ms from public.adopted_balances
-        union all select concat('adopted_fills ', order_id), sequence, time_ms from public.adopted_fills
-        union all select concat('adopted_prices ', market), sequence, time_ms from public.adopted_prices
-        union all select 'epoch_starts ' || epoch, sequence, null from public.epoch_starts
+        ${eventsOfOrders(`(select * from public.late_orders where closed_sequence > {from} and closed_sequence <= {to}) as late`)}
+        union all ${eventsOfOrders('public.live_orders')}
+        ${[
+          `'movement ' || sequence, sequence, time_ms from public.movements`,
+          `'market_versions ' || sequence, sequence, time_ms from public.market_versions`,
+          `'setting_changes ' || sequence, sequence, time_ms from public.setting_changes`,
+          `'operator_acts ' || sequence, sequence, time_ms from public.operator_acts`,
+          `'adoptions ' || sequence, sequence, time_ms from public.adoptions`,
+          `concat('adopted_balances ', account), sequence, time_ms from public.adopted_balances`,
+          `concat('adopted_fills ', order_id), sequence, time_ms from public.adopted_fills`,
+          `concat('adopted_prices ', market), sequence, time_ms from public.adopted_prices`,
+          `'epoch_starts ' || epoch, sequence, null from public.epoch_starts`,
+          `'chain_heads ' || sequence, nullif(sequence, 0), null from public.chain_heads`,
+          `'balances after event ' || sequence, sequence, null from public.kept_balances`,
+        ]
+          .map((rows) => `union all select ${rows} where sequence > {from} and sequence <= {to}`)
+          .join('\n        ')}
         union all select 'pending_withdrawals ' || reference, sequence, null from public.pending_withdrawals
         union all select 'announced_deposits ' || reference, sequence, null from public.announced_deposits
-        union all select 'chain_heads ' || sequence, nullif(sequence, 0), null from public.chain_heads
         union all select 'closing of ' || month, nullif(sequence, 0), null from public.closings
-        union all select 'balances after event ' || sequence, sequence, null from public.kept_balances
         union all select 'reconciliation ' || id, nullif(sequence, 0), null from public.reconciliations
+        union all select 'seal ' || segment, to_sequence, null from public.seals
         union all select 'hold of ' || wallet, null, held_at_ms from public.holds
         union all select 'take of ' || reference, null, taken_at_ms from public.taken_withdrawals
         union all select 'terms of ' || wallet, null, accepted_at_ms from public.wallet_terms`),

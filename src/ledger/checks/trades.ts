@@ -1,5 +1,6 @@
 /** Checks trades against their orders, and candles against their trades. */
 
+import { dayOfLast, IS_OPEN, WHOLE_HISTORY } from '../span.ts';
 import { namesOf, ORDERS } from '../tables.ts';
 import { brokenRules, type LedgerQuery, type Rule } from './query.ts';
 
@@ -11,7 +12,11 @@ const TRADES_OF_PART = 'segments.trades_{segment}';
  * The orders that a trade of a part may have: those of its segment, those that ended in a later one, and those that are
  * live.
  */
-const ORDERS_OF_PART = `(${['segments.ended_orders_{segment}', 'public.late_orders', 'public.live_orders']
+const ORDERS_OF_PART = `(${[
+  'segments.ended_orders_{segment}',
+  'public.late_orders where closed_sequence > {from}',
+  'public.live_orders',
+]
   .map((table) => `select ${namesOf(ORDERS)} from ${table}`)
   .join(' union all ')})`;
 
@@ -22,19 +27,16 @@ const sameAsOrder = (column: string, ofOrder: string): Rule => ({
   found: `trade.${column}`,
 });
 
-const firstDay = (after: string): string => `(select time_ms - time_ms % 86400000 from public.trades
-  where sequence > ${after} order by sequence, trade_id limit 1)`;
-
 /**
- * The days of which a span has the last trades, and the first event that such a day may have: a day that began before the
- * span belongs to it, one that goes on after it belongs to the next one.
+ * The days of a span, and the first event that such a day may have. The day of its last trade belongs to the next span,
+ * because that may go on with it.
  */
 const DAYS_OF_SPAN = `
   days as materialized (
-    select case when {from} < 0 then {from} else coalesce(${firstDay('{from}')}, ${Number.MAX_SAFE_INTEGER}) end as from_ms,
-      coalesce(${firstDay('{to}')}, ${Number.MAX_SAFE_INTEGER}) as to_ms),
+    select coalesce(${dayOfLast('{from}')}, ${WHOLE_HISTORY.from}) as from_ms,
+      case when ${IS_OPEN} then ${WHOLE_HISTORY.to} else coalesce(${dayOfLast('{to}')}, ${WHOLE_HISTORY.from}) end as to_ms),
   begin as materialized (
-    select coalesce(max(from_sequence), ${Number.MIN_SAFE_INTEGER}) as sequence from public.segments
+    select coalesce(max(from_sequence), ${WHOLE_HISTORY.from}) as sequence from public.segments
     cross join lateral (select time_ms from public.trades
       where trades.sequence >= from_sequence order by trades.sequence, trade_id limit 1) as first
     where first.time_ms < (select from_ms from days))`;

@@ -41,6 +41,8 @@ interface ReconcileOptions {
   patience: number;
   since?: string;
   key?: string;
+  weekly?: true;
+  all?: true;
 }
 
 const reconcileVerb: WorkingVerb = {
@@ -53,20 +55,31 @@ const reconcileVerb: WorkingVerb = {
         'checkpoints that were kept elsewhere, one a line, to compare the ledger with',
       )
       .option('--key <file>', 'key that must have signed these checkpoints, in PEM')
+      .option('--weekly', 'also run all checks of one sealed segment, drawn at random')
+      .addOption(
+        command
+          .createOption('--all', 'run all checks of all segments, and compare each with its seal')
+          .conflicts('weekly'),
+      )
       .addHelpText(
         'after',
         `
+All checks run on what has no seal. Of the sealed segments, a share is compared with its seals, so that each is read within
+SCRUB_DAYS days. Segments that can no longer change are sealed if everything holds.
+
 The exit status is 0 only if everything holds. Trading continues meanwhile.
 Without --json, a long reconcile prints its step on stderr every 15 seconds.`,
       )
       .description('check every invariant of the engine and the ledger'),
   work:
-    ({ patience, since, key }: ReconcileOptions) =>
+    ({ patience, since, key, weekly, all }: ReconcileOptions) =>
     async (services, invocation) => {
+      const extent = all ? 'all' : weekly ? 'week' : 'night';
+      const { scrubDays } = services;
       const checkpoints = since === undefined ? [] : await readCheckpointFile(since, key);
       return reconciled(
         await withProgress(invocation, (onStep) =>
-          reconcile(services, { patienceMs: patience * 1_000, onStep, checkpoints }),
+          reconcile(services, { patienceMs: patience * 1_000, onStep, checkpoints, extent, scrubDays }),
         ),
       );
     },

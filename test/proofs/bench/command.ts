@@ -19,6 +19,7 @@ import { benchCosts } from './order-costs.ts';
 import { benchPage } from './page.ts';
 import { benchReads } from './reads.ts';
 import { benchReconcile } from './reconcile.ts';
+import { benchSeals } from './seals.ts';
 import { benchSegments } from './segments.ts';
 import { benchSettlement } from './settlement.ts';
 import { benchStreams } from './streams.ts';
@@ -44,6 +45,7 @@ const FURTHER: Readonly<Record<string, Bench>> = {
   copies: benchCopies,
   fairness: (_older, attacks) => benchFairness(attacks),
   reconcile: benchReconcile,
+  seals: benchSeals,
   segments: benchSegments,
   page: benchPage,
   custody: benchCustody,

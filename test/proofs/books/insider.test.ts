@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { readState, STATE } from '../../../src/engine/state.ts';
 import type { LedgerCheckpoint } from '../../../src/ledger/index.ts';
 import { RECONCILIATION_LINK } from '../../../src/ledger/reconciliations.ts';
+import { SEAL_DIGEST } from '../../../src/ledger/seals.ts';
 import { CorruptedBooks, ENGINE, HELD, PREFIX } from '../../books/corrupted-books.ts';
 import { MAKER, TAKER } from '../../operator/busy-fixture.ts';
 import { WALLET } from '../../operator/fixture.ts';
@@ -20,6 +21,11 @@ const availableField = (wallet: string): Buffer => Buffer.concat([bytesOf(wallet
 const LINKED_ANEW = `do $$ declare one public.reconciliations; link_before bytea; begin
   for one in select * from reconciliations order by id loop
     update reconciliations set link = ${RECONCILIATION_LINK} where id = one.id returning link into link_before;
+  end loop; end $$`;
+/** SQL that links all seals anew. */
+const SEALED_ANEW = `do $$ declare one integer; digest_before bytea; begin
+  for one in select segment from seals order by segment loop
+    update seals set digest = ${SEAL_DIGEST} where segment = one returning digest into digest_before;
   end loop; end $$`;
 const FIRST = '(select min(sequence) from movements)';
 /** The tables of ended orders, and the id of a cancelled order in each. */
@@ -319,6 +325,14 @@ const RECORDS: Readonly<Record<string, Corruption>> = {
       before = (select after from operator_acts where name = 'ledger close')
       where sequence = (select max(sequence) from operator_acts)`,
     named: /chain of events/,
+  },
+  'a seal of another time, and all seals linked anew': {
+    sql: `update seals set sealed_at = sealed_at - interval '1 minute'; ${SEALED_ANEW}`,
+    named: /seals up to the checkpoint/,
+  },
+  'a seal of other rows, and all seals linked anew': {
+    sql: `update seals set tables = jsonb_set(tables, '{trades,digest}', '"00"') where segment = 1; ${SEALED_ANEW}`,
+    named: /trades of segment 1: expected \d+ rows of digest 00,/,
   },
   'a kept balance made up': {
     sql: `insert into kept_balances values (1, '${MAKER}', 'ETH', 5)`,

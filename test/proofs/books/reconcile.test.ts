@@ -14,7 +14,7 @@ import { random, runSeed } from '../../support/seed.ts';
 
 const HELD = WALLET('e');
 const TRADERS = [MAKER, TAKER, WALLET('c'), WALLET('d')];
-const CHECKS = 63;
+const CHECKS = 65;
 
 describe('books: reconcile', () => {
   let fixture: OperatorFixture;

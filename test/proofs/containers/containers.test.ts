@@ -25,7 +25,7 @@ describe('npm run containers', () => {
     const entry = blockOf(runbook, '## When somebody added an entry', 'sh').trim().split('\n');
     expect(entry.map((line) => line.split(' ')[1])).to.deep.equal(['status', 'xtrim', 'xsetid']);
     expect(guide).to.match(
-      /^17 3 \* \* \* docker compose --project-directory \/srv\/redbook run -T --rm operator/m,
+      /^17 3 \* \* 1-6 docker compose --project-directory \/srv\/redbook run -T --rm operator/m,
     );
     expect(blockOf(readme, '## A first session', 'js')).to.include('console.log');
     expect(blockOf(readme, '## A first session', 'sh')).to.include('npm run -s redbook -- ledger reconcile');

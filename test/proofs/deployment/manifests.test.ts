@@ -192,7 +192,7 @@ for (const [name, made] of Object.entries(installations))
 
     it('have every role, and no name twice', () => {
       expect(processes.map(({ metadata }) => metadata.name).sort()).to.deep.equal(
-        [...ROLES, 'migrate', 'reconcile', 'checkpoint', 'operator', 'doctor'].sort(),
+        [...ROLES, 'migrate', 'reconcile', 'reconcile-weekly', 'checkpoint', 'operator', 'doctor'].sort(),
       );
       expect(new Set(all.map(titleOf)).size).to.equal(all.length);
     });
