@@ -9,6 +9,8 @@ import { readCursor, type SettledCursor } from './cursor.ts';
 import { BOOKED_ASSETS, LAST_TRADES } from './last-trades.ts';
 import { type MarketUnitsRow, marketUnits, UNIT_COLUMNS } from './market-units.ts';
 import { type Ask, asking, SNAPSHOT, takeClient } from './queries.ts';
+import { lastSealed } from './seals.ts';
+import { WHOLE_HISTORY } from './span.ts';
 import { cursorChunks, LISTS_ARE_READ_WHOLE } from './stream-rows.ts';
 import { readSwitchesIn } from './switches.ts';
 
@@ -47,8 +49,8 @@ export interface Audit {
   /** @param by `id`: book by book, best order first; `wallet`: by wallet and id */
   liveOrders(by: 'id' | 'wallet'): AsyncIterable<readonly AuditedOrder[]>;
   /**
-   * Yields every account of every asset, asset by asset, with the sum of its entries and the atoms that its live orders
-   * hold.
+   * Yields every account of every asset, asset by asset, with the atoms that its live orders hold and the sum of its
+   * entries, which begins with the balances that were kept with the last seal.
    */
   accounts(): AsyncIterable<readonly AuditedAccount[]>;
   ordersById(ids: readonly string[]): Promise<AuditedOrder[]>;
@@ -117,11 +119,13 @@ const orderOf = (row: OrderRow): AuditedOrder => ({
   units: marketUnits(row),
 });
 
-/** One pass over all entries, whatever the number of assets. */
+/** One pass over the entries after the event $1 and the balances that were kept after it, whatever the number of assets. */
 const ACCOUNTS = `
   select asset, account, sum(atoms)::text as atoms, sum(reserved)::text as reserved
   from (
-    select asset, account, sum(amount_atoms) as atoms, 0::numeric as reserved from public.ledger_entries group by asset, account
+    select asset, account, total_atoms as atoms, 0::numeric as reserved from public.kept_balances where sequence = $1
+    union all
+    select asset, account, sum(amount_atoms), 0 from public.ledger_entries where sequence > $1 group by asset, account
     union all
     select case side when 'sell' then base else quote end collate "C", wallet, 0, (size_steps - filled_steps)::numeric
       * case side when 'sell' then base_atoms_per_step else price_ticks::numeric * quote_atoms_per_lot end
@@ -202,7 +206,8 @@ async function readSummary(ask: Ask): Promise<AuditSummary> {
  * Opens the audit. No long query may run on `lookups`, nor before this function returns: events must be read as they
  * come.
  */
-async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
+async function openAudit(lists: Ask, lookups: Ask, isWhole: boolean): Promise<Audit> {
+  const sealedTo = isWhole ? WHOLE_HISTORY.from : await lastSealed(lookups);
   return {
     cursor: await readCursor(lookups),
     switches: await readSwitchesIn(lookups),
@@ -210,7 +215,7 @@ async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
     summary: () => readSummary(lists),
     liveOrders: (by) =>
       chunks(lists, `${ordersOf('live_orders')} order by ${by === 'id' ? 'id' : 'wallet, id'}`, [], orderOf),
-    accounts: () => chunks(lists, ACCOUNTS, [], accountOf),
+    accounts: () => chunks(lists, ACCOUNTS, [sealedTo], accountOf),
     ordersById: async (ids) =>
       (await lookups<OrderRow>(`${ordersOf('orders')} where id = any($1)`, [ids])).map(orderOf),
     usedNames: () => chunks(lists, USED_NAMES, [], (row: AuditedName) => row),
@@ -220,9 +225,14 @@ async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
 
 /**
  * Runs work on two connections with one snapshot: one fetches lists while the other looks up rows.
+ * @param isWhole true to sum all entries, and not only those after the last sealed segment
  * @throws Refusal SERVICE_UNAVAILABLE when Postgres is unavailable
  */
-export async function audit<Result>(pool: pg.Pool, work: (audit: Audit) => Promise<Result>): Promise<Result> {
+export async function audit<Result>(
+  pool: pg.Pool,
+  work: (audit: Audit) => Promise<Result>,
+  isWhole: boolean,
+): Promise<Result> {
   const clients: pg.PoolClient[] = [];
   let sound = false;
   try {
@@ -233,7 +243,7 @@ export async function audit<Result>(pool: pg.Pool, work: (audit: Audit) => Promi
     await askLists(`${SNAPSHOT}; ${LISTS_ARE_READ_WHOLE}`);
     const [snapshot] = await askLists<{ id: string }>('select pg_export_snapshot() as id');
     await askLookups(`${SNAPSHOT}; set transaction snapshot '${snapshot!.id}'`);
-    const result = await work(await openAudit(askLists, askLookups));
+    const result = await work(await openAudit(askLists, askLookups, isWhole));
     await Promise.all([askLists('commit'), askLookups('commit')]);
     sound = true;
     return result;

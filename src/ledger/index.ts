@@ -108,8 +108,11 @@ export interface Ledger {
   readonly withdrawals: WithdrawalQueries;
   readonly state: StateQueries;
   readonly checks: Checks;
-  /** Runs `work` on a snapshot of the ledger, while settlement continues. */
-  audit<Result>(work: (audit: Audit) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs `work` on a snapshot of the ledger, while settlement continues.
+   * @param isWhole true to sum all entries, and not only those after the last sealed segment
+   */
+  audit<Result>(work: (audit: Audit) => Promise<Result>, isWhole?: boolean): Promise<Result>;
   /** Resolves when Postgres answers. Rejects with `Refusal` SERVICE_UNAVAILABLE when it is unavailable. */
   ping(): Promise<void>;
   /** Returns Unix milliseconds by the clock of Postgres, and whether it has the tables. Rejects as `ping` does. */
@@ -155,7 +158,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     withdrawals: withdrawalQueries(pools),
     state: stateQueries(pools),
     checks: checks(pools),
-    audit: (work) => audit(pools.auditing, work),
+    audit: (work, isWhole = false) => audit(pools.auditing, work, isWhole),
     async ping() {
       await askOnce(pools.public, 'select 1');
     },

@@ -125,6 +125,28 @@ describe('seals', () => {
       expect(all.checks.map(({ name }) => name)).to.include.members(last.checks.map(({ name }) => name));
     });
 
+    it('give the balances from which those of all accounts follow', async () => {
+      const accounts = (isWhole: boolean): Promise<string[]> =>
+        ledger.audit(async (audit) => {
+          const found: string[] = [];
+          for await (const chunk of audit.accounts())
+            for (const { asset, account, atoms, reservedAtoms } of chunk)
+              if (atoms !== 0n || reservedAtoms !== 0n)
+                found.push([asset, account, atoms, reservedAtoms].join(' '));
+          return found.sort();
+        }, isWhole);
+      const whole = await accounts(true);
+      expect(whole.length).to.be.above(10);
+      expect(await accounts(false)).to.deep.equal(whole);
+      const restore = await remembered(databaseUrl, KEPT);
+      await changed(
+        `update kept_balances set total_atoms = total_atoms + 1 where sequence = ${CLOSED * SEGMENT - 1}`,
+      );
+      const follow = await accounts(false);
+      await restore();
+      expect(follow).not.to.deep.equal(whole);
+    });
+
     it('are what a checkpoint noted, as far as it has them', async () => {
       const noted = [await ledger.checks.checkpoint()];
       expect(await differences({ noted })).to.deep.equal([]);

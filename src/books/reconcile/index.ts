@@ -106,7 +106,7 @@ async function compare(servers: Servers, isSound: boolean, options: ReconcileOpt
   const { patienceMs, onStep = () => undefined } = options;
   onStep('settlement of the last events');
   await untilAllSettled(servers, patienceMs);
-  const { results, lost } = await checkEngine(servers, onStep);
+  const { results, lost } = await checkEngine(servers, onStep, options.extent === 'all');
   const history = await checkHistory(servers, lost);
   const holds = isSound && [history, ...results].every(({ count }) => count === 0);
   const ledger = await checkLedger(servers, holds, options);
@@ -118,10 +118,12 @@ async function compare(servers: Servers, isSound: boolean, options: ReconcileOpt
 async function checkEngine(
   servers: Servers,
   onStep: OnStep,
+  isWhole: boolean,
 ): Promise<{ results: CheckResult[]; lost: number | null }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const results = await servers.ledger.audit((audit) => compareEngine(servers, audit, onStep));
+      const work = (audit: Audit) => compareEngine(servers, audit, onStep);
+      const results = await servers.ledger.audit(work, isWhole);
       return { results, lost: null };
     } catch (error) {
       if (isDamage(error)) return { results: [unreadable(error)], lost: null };
