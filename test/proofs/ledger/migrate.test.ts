@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { LAST_MIGRATION, SCHEMA_OBJECTS } from '../../src/ledger/checks/schema-objects.ts';
-import { DatabaseRefused, openLedger } from '../../src/ledger/index.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
-import { seededEvents } from '../support/seeded-events.ts';
-import { freshDatabase } from '../support/servers.ts';
-import { schemaObjectsOf, schemaOf } from './schema-text.ts';
-import { query } from './tables.ts';
+import { LAST_MIGRATION, SCHEMA_OBJECTS } from '../../../src/ledger/checks/schema-objects.ts';
+import { DatabaseRefused, openLedger } from '../../../src/ledger/index.ts';
+import { migrate } from '../../../src/ledger/migrate.ts';
+import { schemaObjectsOf, schemaOf } from '../../ledger/schema-text.ts';
+import { query } from '../../ledger/tables.ts';
+import { seededEvents } from '../../support/seeded-events.ts';
+import { freshDatabase } from '../../support/servers.ts';
 
-const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../../migrations/', import.meta.url));
 const OURS = readdirSync(FOLDER).sort();
 
 /** A migration that removes something that an earlier release needs, or adds something that it would have to write. */
@@ -43,7 +43,7 @@ describe('migrations', () => {
   it('create the schema of schema.sql in an empty database', async () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
-    const kept = readFileSync(new URL('schema.sql', import.meta.url), 'utf8');
+    const kept = readFileSync(new URL('../../ledger/schema.sql', import.meta.url), 'utf8');
     const advice = 'run `npm run -s proofs -- schema` after a new migration';
     expect(await schemaOf(databaseUrl), advice).to.equal(kept);
     const made = await schemaObjectsOf(databaseUrl);

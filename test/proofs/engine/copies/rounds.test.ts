@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { copyingIn } from '../../../src/engine/copies/server.ts';
+import { copyingIn } from '../../../../src/engine/copies/server.ts';
 import {
   CopyRounds,
   type Engine,
@@ -14,16 +14,16 @@ import {
   noteVerified,
   openEngine,
   rankOfPrimary,
-} from '../../../src/engine/index.ts';
-import { KEYS } from '../../../src/engine/keys.ts';
-import { readState } from '../../../src/engine/state.ts';
-import { connectBeside, connectRedis } from '../../../src/redis/connections.ts';
-import { type Copies, startCopies } from '../../support/copies.ts';
-import { eventually } from '../../support/eventually.ts';
-import { LIMITS } from '../../support/limits.ts';
-import { openRedis } from '../../support/redis-server.ts';
-import { obtainValkey } from '../../support/valkey-binary.ts';
-import { ALICE, codeOf, fund, limit, place, publishPlain } from '../fixture.ts';
+} from '../../../../src/engine/index.ts';
+import { KEYS } from '../../../../src/engine/keys.ts';
+import { readState } from '../../../../src/engine/state.ts';
+import { connectBeside, connectRedis } from '../../../../src/redis/connections.ts';
+import { ALICE, codeOf, fund, limit, place, publishPlain } from '../../../engine/fixture.ts';
+import { type Copies, startCopies } from '../../../support/copies.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { LIMITS } from '../../../support/limits.ts';
+import { openRedis } from '../../../support/redis-server.ts';
+import { obtainValkey } from '../../../support/valkey-binary.ts';
 
 const M = 'ETH/USD';
 /** A server of some ten keys is copied for some seconds. */

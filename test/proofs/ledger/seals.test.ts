@@ -1,11 +1,11 @@
 /** Tests the seals of segments: what is sealed, what is read again, and what a reconcile of sealed segments names. */
 
 import { expect } from 'chai';
-import { type Extent, type Ledger, type LedgerCheckpoint, openLedger } from '../../src/ledger/index.ts';
-import { seededEvents } from '../support/seeded-events.ts';
-import { freshLedgerDatabase } from '../support/servers.ts';
-import { divide, SEGMENT } from './segmented.ts';
-import { query, remembered } from './tables.ts';
+import { type Extent, type Ledger, type LedgerCheckpoint, openLedger } from '../../../src/ledger/index.ts';
+import { divide, SEGMENT } from '../../ledger/segmented.ts';
+import { query, remembered } from '../../ledger/tables.ts';
+import { seededEvents } from '../../support/seeded-events.ts';
+import { freshLedgerDatabase } from '../../support/servers.ts';
 
 const EVENTS = 400;
 /** Segments that lie before the last event. */

@@ -2,14 +2,14 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import type { EngineEvent } from '../../src/domain/event.ts';
-import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
-import type { MakePool } from '../../src/ledger/pools.ts';
-import { eventually } from '../support/eventually.ts';
-import { seededEvents } from '../support/seeded-events.ts';
-import { freshLedgers } from './fresh-ledgers.ts';
-import { divide, SEGMENT } from './segmented.ts';
-import { contents, query } from './tables.ts';
+import type { EngineEvent } from '../../../src/domain/event.ts';
+import { type Ledger, LedgerDiverged, openLedger } from '../../../src/ledger/index.ts';
+import type { MakePool } from '../../../src/ledger/pools.ts';
+import { freshLedgers } from '../../ledger/fresh-ledgers.ts';
+import { divide, SEGMENT } from '../../ledger/segmented.ts';
+import { contents, query } from '../../ledger/tables.ts';
+import { eventually } from '../../support/eventually.ts';
+import { seededEvents } from '../../support/seeded-events.ts';
 
 const EVENTS = 1_000;
 

@@ -1,12 +1,12 @@
 /** Proves that the number of rows that one read of a wallet's history costs Postgres does not grow with the history. */
 
 import { expect } from 'chai';
-import type { Timeframe } from '../../src/domain/candle.ts';
-import { fitting, shownFillsOf } from '../../src/history/shown-fills.ts';
-import type { Ledger, StatementPage } from '../../src/ledger/index.ts';
-import { freshLedgerDatabase } from '../support/servers.ts';
-import { countsRows, rowsReadBy as rowsRead } from './rows-read.ts';
-import { query } from './tables.ts';
+import type { Timeframe } from '../../../src/domain/candle.ts';
+import { fitting, shownFillsOf } from '../../../src/history/shown-fills.ts';
+import type { Ledger, StatementPage } from '../../../src/ledger/index.ts';
+import { countsRows, rowsReadBy as rowsRead } from '../../ledger/rows-read.ts';
+import { query } from '../../ledger/tables.ts';
+import { freshLedgerDatabase } from '../../support/servers.ts';
 
 const VICTIM = `0x${'1'.repeat(40)}`;
 const OTHERS = `0x${'2'.repeat(40)}`;

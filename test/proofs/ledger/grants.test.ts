@@ -2,13 +2,13 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import { WRITES } from '../../src/ledger/grants.ts';
-import { openLedger } from '../../src/ledger/index.ts';
-import { eventually } from '../support/eventually.ts';
-import { freePort } from '../support/ports.ts';
-import { freshDatabase, freshLedgerDatabase, freshRedis, POSTGRES_USERS } from '../support/servers.ts';
-import { isReady, launchService, operate } from '../support/service.ts';
-import { query } from './tables.ts';
+import { WRITES } from '../../../src/ledger/grants.ts';
+import { openLedger } from '../../../src/ledger/index.ts';
+import { query } from '../../ledger/tables.ts';
+import { eventually } from '../../support/eventually.ts';
+import { freePort } from '../../support/ports.ts';
+import { freshDatabase, freshLedgerDatabase, freshRedis, POSTGRES_USERS } from '../../support/servers.ts';
+import { isReady, launchService, operate } from '../../support/service.ts';
 
 const NO_RIGHT = '42501';
 const OWNER = 'redbook_owner';
