@@ -17,6 +17,12 @@ const outside = (rows: string): string => `
       from public.engine_cursor as cursor cross join lateral (${rows}) as row
       where row.sequence not between 1 and cursor.sequence or row.time_ms > cursor.event_time_ms`;
 
+/** @param booked SQL of assets */
+const unknownAssets = (booked: string): string => `
+      select 'asset ' || booked.asset as subject, 'a row in assets' as expected, 'none' as found
+      from (${booked}) as booked
+      where not exists (select from public.assets where symbol = booked.asset)`;
+
 export const STATE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'settings follow from their changes',
@@ -200,26 +206,25 @@ export const STATE_CHECKS: readonly LedgerQuery[] = [
       'whatever was ever booked is in a known asset, and the rows of cursor and switches are there once',
     proof:
       'rows of one snapshot; the clocks of Postgres and of the engine to five minutes, which an alert watches, and the next settlement mends',
+    ofPart: unknownAssets(`
+        select base collate "C" as asset from segments.trades_{segment}
+        union select quote from segments.trades_{segment}`),
     sql: `
-      select 'asset ' || booked.asset as subject, 'a row in assets' as expected, 'none' as found
-      from (
-        select base collate "C" as asset from public.trades
-        union select quote from public.trades
-        union select asset from public.movements
-        union select asset from public.adopted_balances) as booked
-      where not exists (select from public.assets where symbol = booked.asset)
+      ${unknownAssets(`
+        select asset from public.movements where sequence > {from} and sequence <= {to}
+        union select asset from public.adopted_balances where sequence > {from} and sequence <= {to}`)}
       union all
       select 'rows of ' || name, '1', rows::text
       from (values
         ('engine_cursor', (select count(*) from public.engine_cursor)),
         ('trading_switches', (select count(*) from public.trading_switches))) as lone (name, rows)
-      where rows <> 1
+      where rows <> 1 and ${IS_OPEN}
       union all
       select 'engine_cursor settled_at', 'at most ' || now(), settled_at::text from public.engine_cursor
-      where settled_at > now() + interval '5 minutes'
+      where settled_at > now() + interval '5 minutes' and ${IS_OPEN}
       union all
       select 'engine_cursor settled_at', concat('at least ', to_timestamp(event_time_ms / 1000)), coalesce(settled_at::text, 'none')
-      from public.engine_cursor where settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes'
-        or settled_at is null and sequence > 0`,
+      from public.engine_cursor where ${IS_OPEN} and (
+        settled_at < to_timestamp(event_time_ms / 1000) - interval '5 minutes' or settled_at is null and sequence > 0)`,
   },
 ];

@@ -33,6 +33,7 @@ const UNSEEN: Readonly<Record<string, string>> = {
   'segments.made_after': 'the width of a later segment alone follows from it',
   'segments.made_at': 'the same',
   'scrubs.holds': 'a reading decides only when its segment is read again',
+  'scrubs.segment': 'the same, if the other segment was sealed before the reading, too',
   'a row of scrubs that is gone': 'the same',
   'operator_keys.revoked_at': 'an earlier time: a revocation that is tried again has a later act',
   'cap_reservations.kind': 'a reservation has no other use than that the same request joins it',
