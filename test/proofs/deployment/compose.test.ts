@@ -634,7 +634,7 @@ describe('the balancer', () => {
     const [ofApi, ofSettlement, ofSnapshot, ofOperator] = numbers(
       /At most \d+ for an `api` process.*command/,
     );
-    const [minutes] = numbers(/each day adds \d+ minutes/);
+    const [minutes] = numbers(/checks of a day take \d+ minutes/);
     const h = 1e-4;
     const listSeconds = 0.004;
     const day = 86_400;
@@ -658,7 +658,7 @@ describe('the balancer', () => {
         'GB of Postgres': shown((n * log! * day) / 1e6),
         'MB of claim': shown((n * day * 2 * BYTES_PER_ID) / 1e6),
         'MB of settled': shown((2 * n * 300 * 1_200) / 1e6),
-        'minutes that': shown((minutes! * n) / 1_000),
+        'minutes of checks': shown((minutes! * n) / 1_000),
       };
       for (const [start, value] of Object.entries(due))
         expect(row(start)[at], `${start}, ${title}`).to.equal(value);
