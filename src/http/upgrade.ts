@@ -50,7 +50,7 @@ export function closeBehind(request: IncomingMessage, response: ServerResponse):
 
 /** Connections of which a later request begins in a turn of the event loop. A request takes some 100 µs. */
 const BEGUN_IN_TURN = 8;
-/** What begins in later turns, in its order. */
+/** Requests that begin in later turns, in their order. */
 const waiting: (() => void)[] = [];
 
 function inLaterTurn(begin: () => void): void {
